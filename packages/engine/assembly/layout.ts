@@ -77,7 +77,7 @@ export const LINKED: usize = HEADER + (35 << 2)
 export const ENTRY: usize = HEADER + (36 << 2)
 /** Number of units assigned to nodes. */
 export const UNITS: usize = HEADER + (37 << 2)
-/** Nodes linked since the graph was last checked for unreachable rows; `unmended` in docs/formats/arena.md. */
+/** Nodes linked since the graph was last checked for unreachable rows; `unchecked` in docs/formats/arena.md. */
 export const UNCHECKED: usize = HEADER + (38 << 2)
 
 // State that is derived from lists and rows and is not stored on disk.

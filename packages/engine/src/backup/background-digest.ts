@@ -15,7 +15,7 @@ export async function digestInBackground(
 ): Promise<string | undefined> {
   const { lsnApplied } = replica
   const pace = new IdlePace()
-  const work = replica.digesting()
+  const work = replica.digestInSteps()
   try {
     while (!replica.isApplying && replica.lsnApplied === lsnApplied) {
       const { done, value } = work.next()

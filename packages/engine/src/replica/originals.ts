@@ -1,10 +1,9 @@
-// The vectors of one field as they came, on disk: what get and search return, what a field that keeps less than float32 in memory
-// re-ranks from, and what a collection is rebuilt from. A float32 field of cosine has only those here that are not of unit length: the
-// rows in memory are the others. Rows are appended to chunk files under slots that count up
-// and are never used again, so a file only grows at its end and checkpoints can link it. The log can make the rows again, so
-// they need not be durable before a checkpoint says so. The members of an object in a multi-vector field have slots that
-// follow each other. The bytes of a chunk file are those of originals-file.ts: whose file it is, and that its rows are the ones
-// written one after another, is compared when it is opened and with every row that is read.
+// The original vectors of one field, on disk: get and search return them, a field with less than float32 in memory re-ranks with them, and
+// a rebuild reads them. A float32 field with cosine only keeps those that are not unit vectors, because its rows in memory are the others.
+// Rows are appended to chunk files under slots that increase and are never reused, so a file only grows at its end and checkpoints can link
+// it. The log can reproduce the rows, so they need not be durable before a checkpoint lists them. The members of an object in a
+// multi-vector field have consecutive slots. originals-file.ts has the format of a chunk file. Opening a file and reading a row verify who
+// wrote it, and that its rows are those written one after another.
 import { join } from 'node:path'
 import { isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
@@ -28,16 +27,16 @@ import {
 } from './originals-file.ts'
 import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.ts'
 
-/** A file grows by at least so much, written as zeros, so that a row that was promised room finds its blocks taken. */
+/** A file grows by at least this much, written as zeros, so that a row with reserved space finds its blocks allocated. */
 const growBytesMin = 64 * 1024
 const zeros = new Uint8Array(1024 * 1024)
 /** Rows are encoded and written in pieces of this size: hashing one takes a fraction of a millisecond. */
 const writeBytesMax = 1024 * 1024
-/** Rows next to each other are read in pieces of this size. */
+/** Consecutive rows are read in pieces of this size. */
 const readBytesMax = 1024 * 1024
 
 export interface OriginalsState {
-  /** Slots given out. */
+  /** Number of assigned slots. */
   readonly end: number
   readonly slots: Column
   /** A `vectorForm` of each ordinal; absent while all are `unit`. */
@@ -48,28 +47,28 @@ export interface OriginalsState {
 /** A vector as appended. */
 export interface GivenRow {
   readonly vector: Float32Array
-  /** Its `vectorForm`. */
+  /** The `vectorForm` of the vector. */
   readonly form: number
 }
 
 interface SeveralState {
-  /** Vectors of each ordinal. */
+  /** Number of vectors of each ordinal. */
   readonly counts: Column
-  /** Chained over the checksums of all rows ever appended: what the digest knows of their contents. */
+  /** Chained over the checksums of all rows ever appended; the digest includes it instead of their contents. */
   chain: bigint
 }
 
-/** A file as a checkpoint lists it. The proof of a file of version 1 is read from the disk, by `listed`. */
+/** A file as a checkpoint lists it. `listed` reads the proof of a file of version 1 from the disk. */
 export type OriginalsFile = ListedOriginals & { readonly bytes: number }
 
-/** One file, open. */
+/** One open file. */
 interface Chunk {
   readonly file: VfsFile
   readonly version: 1 | 2
   /** Written with the first row; undefined before, and in files of version 1. */
   head: OriginalsHead | undefined
   headSum: bigint
-  /** Sum of the newest row, or of the header. */
+  /** Checksum of the newest row, or of the header. */
   last: bigint
 }
 
@@ -90,7 +89,7 @@ export class Originals {
   #preparing: Promise<void> = Promise.resolve()
 
   constructor(place: OriginalsPlace, owner: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
-    // Of many fields more files are open than a process may have descriptors.
+    // With many fields, more files are open than a process may have descriptors.
     this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
     this.owner = owner
     this.#prefix = `${prefixOf(owner)}field-${owner.field}`
@@ -103,17 +102,17 @@ export class Originals {
     this.#end = state.end
   }
 
-  /** Whether an object may have several vectors in it. */
+  /** Whether an object can have several vectors in the field. */
   get several(): boolean {
     return this.#several !== undefined
   }
 
-  /** Whether `rows` more can be appended without asking the disk for room. */
+  /** Whether `rows` more can be appended without allocating disk space. */
   hasRoom(rows: number): boolean {
     return this.#end + rows <= this.#ready
   }
 
-  /** Takes room on the disk for `rows` more. Throws EngineError read_only when the disk is full, and nothing is lost. */
+  /** Allocates disk space for `rows` more. Throws EngineError read_only if the disk is full; nothing is lost. */
   async prepare(rows: number): Promise<void> {
     const before = this.#preparing
     const mine = before.catch(() => undefined).then(() => this.#grow(this.#end + rows))
@@ -122,8 +121,8 @@ export class Originals {
   }
 
   /**
-   * Writes vectors (row-major) for ordinals: one each, or as many as `counts` says; `forms` are their forms, all `unit` where
-   * absent. Room must have been made. They can be read when the promise resolves.
+   * Writes vectors (row-major) for ordinals: one each, or as many as `counts` says. `forms` are their forms, all `unit` if absent. Space
+   * must have been reserved. They can be read when the promise resolves.
    */
   async append(
     ordinals: Uint32Array,
@@ -139,7 +138,7 @@ export class Originals {
     this.#several?.counts.ensure(end)
     if (forms !== undefined) this.#forms ??= new Column('u8')
     this.#forms?.ensure(end)
-    // In order, a piece after the other: the sum of each row depends on the row before it.
+    // In order, one piece after another, because the checksum of each row depends on the previous row.
     for (const { chunk, offset, bytes } of this.#encode(first, vectors)) {
       await writeFully(this.#chunk(chunk).file, bytes, offset)
       this.#dirty.add(chunk)
@@ -158,14 +157,14 @@ export class Originals {
     return this.#slots.get(ordinal) !== 0
   }
 
-  /** Vectors of an ordinal. */
+  /** Number of vectors of an ordinal. */
   count(ordinal: number): number {
     return this.has(ordinal) ? (this.#several?.counts.get(ordinal) ?? 1) : 0
   }
 
   /**
-   * The vector of an ordinal that has one, as it is compared (of unit length for cosine), or its vectors one after another as they
-   * came. Throws EngineError snapshot_damaged when the disk gives back something else.
+   * The vector of an ordinal as it is compared (of unit length for cosine), or its members one after another as given. The ordinal must
+   * have one. Throws EngineError snapshot_damaged if the row on disk is wrong.
    */
   async read(ordinal: number): Promise<Float32Array> {
     const form = this.#formOf(ordinal)
@@ -173,11 +172,11 @@ export class Originals {
   }
 
   /**
-   * The vectors of ordinals that have one each, as they came, in the same order; undefined for those that have none. Rows that
-   * stand one after another in a file are read at once. Throws as `read` does.
+   * The vectors of ordinals with one each, as given, in the same order; undefined for those without. Consecutive rows in a file are read at
+   * once. Throws like `read`.
    */
   async readGiven(ordinals: readonly number[]): Promise<(GivenRow | undefined)[]> {
-    // As of now: an ordinal may be released while others are read.
+    // As of now, because an ordinal may be released while others are read.
     const wanted = ordinals
       .map((ordinal, i) => ({ i, slot: this.#slots.get(ordinal) - 1, form: this.#formOf(ordinal) }))
       .filter(({ slot }) => slot >= 0)
@@ -226,7 +225,7 @@ export class Originals {
     return vectors
   }
 
-  /** Forgets an ordinal's vector; its place on disk is given back when the collection is rebuilt. */
+  /** Forgets the vector of an ordinal; a rebuild frees its disk space. */
   release(ordinal: number): void {
     this.#slots.set(ordinal, 0)
     this.#several?.counts.set(ordinal, 0)
@@ -240,12 +239,12 @@ export class Originals {
     for (const chunk of chunks) await this.#chunk(chunk).file.datasync()
   }
 
-  /** Files that hold the rows appended so far, by name, in the directory of originals. */
+  /** The files with the rows appended so far, by name, in the directory of originals. */
   names(): string[] {
     return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => this.#name(chunk))
   }
 
-  /** The same files, with how much of each the rows appended so far take. */
+  /** The same files with the number of bytes of the rows appended so far. */
   files(): OriginalsFile[] {
     const { generation, field } = this.owner
     return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => {
@@ -256,7 +255,7 @@ export class Originals {
     })
   }
 
-  /** A file as it is to be listed: for one of version 1 the sums of some of its rows are read. */
+  /** A file as a manifest lists it. For a file of version 1 the checksums of some rows are read. */
   async listed(file: OriginalsFile): Promise<OriginalsFile> {
     const { file: handle, version } = this.#chunk(file.chunk)
     if (version === 2) return file
@@ -265,14 +264,14 @@ export class Originals {
   }
 
   /**
-   * Opens the files there are, up to what is known of; must be called before anything else when state was loaded. Throws
-   * snapshot_damaged when one is not the file that is listed.
+   * Opens the existing files up to their known lengths. Must be called first if state was loaded. Throws snapshot_damaged if one is not the
+   * listed file.
    */
   async open(listed?: readonly ListedOriginals[]): Promise<void> {
     for (const [chunk, name] of this.names().entries()) {
       const path = join(this.#place.dir, name)
       const file = await accessing(path, () => this.#place.vfs.open(path, 'write'))
-      // Closed with the others when it is refused.
+      // Closed with the others if it is rejected.
       this.#chunks.push({ file, version: 1, head: undefined, headSum: 0n, last: 0n })
       const meant = listed?.find((one) => one.field === this.owner.field && one.chunk === chunk)
       if (listed !== undefined && meant === undefined)
@@ -293,7 +292,7 @@ export class Originals {
   }
 
   dump(name: string, ordinalEnd: number): Section[] {
-    // As a snapshot of before has it, until there is something to say.
+    // Absent, as in older snapshots, until there is a form other than `unit`.
     if (this.owner.isPartial && this.#end === 0) return []
     const slots = this.#slots.dump(`${name}.slots`, ordinalEnd)
     if (!this.#several) {
@@ -354,7 +353,7 @@ export class Originals {
       try {
         this.#chunks[chunk] ??= await this.#create(chunk)
         const { file, version } = this.#chunk(chunk)
-        // With room for the header, which comes with the first row.
+        // Includes space for the header, which is written with the first row.
         await fill(file, held === 0 ? 0 : startOf(version) + held, startOf(version) + wanted)
       } catch (error) {
         if (!isDiskFull(error)) throw error
@@ -372,14 +371,14 @@ export class Originals {
   async #create(chunk: number): Promise<Chunk> {
     const { vfs, dir } = this.#place
     await vfs.makeDirectory(dir)
-    // Left by a run that a crash ended after its last checkpoint; replay writes the same rows again. Not over those that are
-    // there: a newer checkpoint that turned out to be damaged, or an image, may have linked them.
+    // Remains of a run that crashed after its last checkpoint; a replay writes the same rows again. The file is not overwritten, because a
+    // newer checkpoint that turned out to be damaged, or an image, may have linked it.
     if (await vfs.exists(this.#path(chunk))) await vfs.remove(this.#path(chunk))
     const file = await vfs.open(this.#path(chunk), 'create')
     return { file, version: 2, head: undefined, headSum: 0n, last: 0n }
   }
 
-  /** The bytes to be written, by file, in pieces of which each is encoded when the one before is written. */
+  /** The bytes to write, by file, in pieces. Each is encoded while the previous one is written. */
   *#encode(
     first: number,
     vectors: Float32Array,
@@ -407,7 +406,7 @@ export class Originals {
 
   #encodeRow(to: Chunk, vector: Uint8Array, slot: number, into: Uint8Array): void {
     const view = new DataView(into.buffer, into.byteOffset)
-    // The digest of a multi-vector field is over these sums, whatever the file has.
+    // The digest of a multi-vector field uses these checksums for any version of the file.
     const own = to.version === 1 || this.#several ? xxh64(vector, BigInt(slot)) : 0n
     if (to.version === 1) {
       view.setBigUint64(0, own, true)
@@ -450,7 +449,7 @@ export class Originals {
     }
   }
 
-  /** With the sum before the first row, which is the end of the row before it or of the header. */
+  /** Includes the checksum before the first row, which is the end of the previous row or of the header. */
   async #readChained(chunk: number, row: number, into: Float32Array): Promise<void> {
     const rows = into.length / this.#dimension
     const bytes = new Uint8Array(sumBytes + rows * this.#rowBytes)
@@ -471,7 +470,7 @@ export class Originals {
     return accessing(this.#path(chunk), () => readFully(this.#chunk(chunk).file, into, offset))
   }
 
-  /** Rows of a file that were appended so far. */
+  /** Number of rows of a file that were appended so far. */
   #rowsOf(chunk: number): number {
     return Math.min(this.#chunkRows, this.#end - chunk * this.#chunkRows)
   }
@@ -502,7 +501,7 @@ export class Originals {
   }
 }
 
-/** Where the rows of a file begin. */
+/** Offset of the rows of a file. */
 function startOf(version: 1 | 2): number {
   return version === 2 ? headBytes : 0
 }

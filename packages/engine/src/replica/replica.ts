@@ -1,5 +1,5 @@
-// The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
-// same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
+// The in-memory state of one collection, built only by applying events in LSN order. It uses no clock and no randomness, so the same events
+// give the same bytes. Only commit, recovery, and restore apply events to it.
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
@@ -27,9 +27,9 @@ import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
-/** What apply found out, for the reply. */
+/** Facts that apply found, for the reply. */
 export interface Applied {
-  /** Ids that were there. */
+  /** Number of ids that existed. */
   readonly touched: readonly string[]
 }
 
@@ -38,33 +38,33 @@ export interface ReplicaParts {
   readonly definition: CollectionSchema
   readonly objects: ObjectStore
   readonly filters: FilterIndex
-  /** One per field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
+  /** One for each field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
   readonly dense: readonly (DenseField | undefined)[]
-  /** One per field of the definition; undefined for those with a graph. */
+  /** One for each field of the definition; undefined for those with a graph. */
   readonly sparse: readonly (SparseField | undefined)[]
-  /** One per field of the definition; undefined where the field itself keeps every bit, and where none are to be kept. */
+  /** One for each field of the definition; undefined if the field itself keeps every bit, or if none are kept. */
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
-  /** How often the collection was rebuilt. */
+  /** Number of rebuilds of the collection. */
   readonly generation: number
   readonly version: number
   readonly lsnApplied: number
 }
 
-/** What objects have, by ordinal: valid for the ordinals of a pinned version, whatever is applied meanwhile. */
+/** The content of objects by ordinal; valid for the ordinals of a pinned version, whatever is applied meanwhile. */
 export type StoredRecords = Pick<
   ObjectStore,
   'idAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
 >
 
-/** What is left of an event when its fields have their rows. */
+/** The rest of an event after its fields have their rows. */
 interface Prepared {
   readonly touched: readonly string[]
-  /** Gives the work that each step took, see Publication. */
+  /** Yields the work of each step, see Publication. */
   readonly work: Generator<number, void>
 }
 
-/** What replicas are made with. */
+/** The parts that replicas are created with. */
 export interface ReplicaHost {
   readonly seed: HashSeed
   readonly pool: WorkerPool
@@ -141,7 +141,7 @@ export class Replica {
     })
   }
 
-  /** Events applied so far: what a search that starts now sees. */
+  /** Number of applied events: the version that a search starting now sees. */
   get version(): number {
     return this.#version
   }
@@ -150,7 +150,7 @@ export class Replica {
     return this.#lsnApplied
   }
 
-  /** Objects as of the version. */
+  /** Number of objects as of the version. */
   get count(): number {
     return this.#count
   }
@@ -159,41 +159,41 @@ export class Replica {
     return this.#objects
   }
 
-  /** The ordinal that an id leads to as of the version, or -1. Ends what is being published, see `publish`. */
+  /** The ordinal of an id as of the version, or -1. Completes a running publication, see `publish`. */
   find(id: string): number {
     this.publish()
     return this.#objects.find(id)
   }
 
-  /** What filters match as of the version. Ends what is being published, see `publish`. */
+  /** The matches of a filter as of the version. Completes a running publication, see `publish`. */
   get filters(): Pick<FilterIndex, 'evaluate' | 'valuesOf'> {
     this.publish()
     return this.#filters
   }
 
-  /** The same for filters that come again and again. Nothing may be being published: the caller knows the version already. */
+  /** The cached matches of repeated filters. No publication may be running, because the caller already has the version. */
   get matches(): RecentMatches {
     assert(!this.#publication, 'matches are taken of a whole version')
     return this.#matches
   }
 
   /**
-   * Resolves when the event ends that is being published: until then ids and filters are those of no version. Undefined when none
-   * is, which is nearly always.
+   * Resolves when the running publication ends; until then ids and filters belong to no version. Undefined if none is running, which is
+   * nearly always the case.
    */
   get publishing(): Promise<void> | undefined {
     return this.#publication?.over
   }
 
   /**
-   * Ends what is being published, in this turn. Who needs ids or filters calls it before it takes the version, and waits for
-   * `publishing` before that where it can, since this may take as long as a large write does.
+   * Completes a running publication in this turn. Callers that need ids or filters call it before they take the version, and if they can,
+   * they await `publishing` first, because this may take as long as a large write.
    */
   publish(): void {
     this.#publication?.finish()
   }
 
-  /** Rows that the field at a position of the definition has, as of the version: an event under way is not counted. */
+  /** Number of rows of the field at a position of the definition, as of the version; a running event is not counted. */
   rowsAt(field: number): number {
     return this.#rows[field] ?? 0
   }
@@ -202,7 +202,7 @@ export class Replica {
     return this.definition.fields.map((_, index) => (this.dense[index] ?? this.sparse[index])?.rows ?? 0)
   }
 
-  /** Takes room on the disk for the vectors of more objects. Throws EngineError read_only when the disk is full. */
+  /** Allocates disk space for the vectors of more objects. Throws EngineError read_only if the disk is full. */
   async prepare(more: OriginalsRoom): Promise<void> {
     for (const originals of this.originals) {
       const rows = originals ? more[keptOf(originals.owner)] : 0
@@ -210,14 +210,14 @@ export class Replica {
     }
   }
 
-  /** Whether there is room on the disk for the vectors of more objects. */
+  /** Whether there is disk space for the vectors of more objects. */
   isPrepared(more: OriginalsRoom): boolean {
     return this.originals.every((one) => one?.hasRoom(more[keptOf(one.owner)]) ?? true)
   }
 
   /**
-   * Room for `objects` more beyond the ordinals given out, so that apply cannot fail for want of memory, and a check that the
-   * filter values may be indexed. Throws EngineError memory_exhausted or limit_exceeded.
+   * Reserves memory for `objects` more than the assigned ordinals, so that apply cannot fail for lack of memory, and checks that the filter
+   * values can be indexed. Throws EngineError memory_exhausted or limit_exceeded.
    */
   reserve(
     room: {
@@ -243,13 +243,13 @@ export class Replica {
     return this.#apply(event, lsn)
   }
 
-  /** What was adopted so far is the state as of this record. */
+  /** The state adopted so far is the state as of this record. */
   adoptedAt(lsn: number): void {
     assert(lsn >= this.#lsnApplied, `record ${lsn} is not before ${this.#lsnApplied}`)
     this.#lsnApplied = lsn
   }
 
-  /** Applies an event that has no record of its own: a part of a rebuild. */
+  /** Applies an event without a record of its own: a part of a rebuild. */
   async adopt(event: ObjectEvent): Promise<Applied> {
     return this.#apply(event, this.#lsnApplied)
   }
@@ -279,7 +279,7 @@ export class Replica {
     }
   }
 
-  /** Throws what an event failed with that is here by halves: nothing may be applied to that, and none of it be written down. */
+  /** Throws the error of an event that was applied halfway. Nothing may be applied to such a state, and none of it may be written. */
   checkWhole(): void {
     if (this.#broken !== undefined) throw this.#broken
   }
@@ -302,7 +302,7 @@ export class Replica {
     for (const [index, field] of this.definition.fields.entries())
       added.push(await addedVectors(event, index, field, ordinals))
     const kept = this.originals.map((originals, index) => originals && keptOriginals(added[index], originals.owner))
-    // A replay made no room yet; a live write did.
+    // A replay has not reserved memory yet; a live write has.
     for (const [index, originals] of this.originals.entries()) {
       const rows = kept[index]?.rows ?? 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
@@ -378,7 +378,7 @@ export class Replica {
     return this.#earlierFilters.textAt(ordinal, version) ?? this.#objects.filterText(ordinal)
   }
 
-  /** The ordinal's object is gone for new searches; its memory stays for those under way. Gives the work it took. */
+  /** Hides the object of an ordinal from new searches; its memory stays for running ones. Returns the work that it took. */
   #retire(ordinal: number, version: number): number {
     const filter = this.#objects.filterText(ordinal)
     this.#filters.remove(ordinal, filterValues(filter))
@@ -399,19 +399,21 @@ export class Replica {
     }
   }
 
-  /** The bytes of everything but the fields, as of now: writers may go on while they are written out. */
+  /** The bytes of everything except the fields, as of now; writers may continue while they are written. */
   dumpObjects(): Section[] {
     const originals = this.originals.flatMap((file, index) => file?.dump(`originals.${index}`, this.ordinals.end) ?? [])
     return [...this.#objects.dump('objects'), ...this.#filters.dump('filters'), ...originals]
   }
 
-  /** Hash of everything the events made. Where they stand in the log is no part of it: the same events elsewhere make the same. */
+  /**
+   * Hash of everything the events produced. Their position in the log is not part of it, so the same events elsewhere give the same hash.
+   */
   digest(): string {
-    return runToEnd(this.digesting())
+    return runToEnd(this.digestInSteps())
   }
 
-  /** The digest with rests in between; what comes out counts only when nothing was applied meanwhile (`isApplying`, `lsnApplied`). */
-  *digesting(): Generator<void, string> {
+  /** The digest in steps; the result is valid only if nothing was applied meanwhile (`isApplying`, `lsnApplied`). */
+  *digestInSteps(): Generator<void, string> {
     const hash = xxh64Stream()
     const sections = this.dumpObjects()
     try {
@@ -427,7 +429,7 @@ export class Replica {
     const fields: string[] = []
     for (const [index, dense] of this.dense.entries()) {
       const field = dense ?? this.sparse[index]
-      fields.push(String(field && (yield* field.digesting())))
+      fields.push(String(field && (yield* field.digestInSteps())))
     }
     const state = { version: this.#version, ordinals: this.ordinals.state(), fields }
     hash.update(new TextEncoder().encode(JSON.stringify(state)))
@@ -457,23 +459,23 @@ export class Replica {
     await Promise.all(this.originals.map((originals) => originals?.close()))
   }
 
-  /** Closes, and removes what the collection has on disk outside checkpoints. */
+  /** Closes the replica, and removes its files outside of checkpoints. */
   async remove(): Promise<void> {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
     await Promise.all(this.originals.map((originals) => originals?.remove()))
   }
 }
 
-/** What an object takes besides its filter values, in bytes of such. */
+/** Work for an object in addition to its filter values, in bytes of filter values. */
 const objectWork = 128
-/** So many bytes are copied while one of filter values is indexed. */
+/** Bytes that are copied in the time in which one byte of filter values is indexed. */
 const copiedPerByte = 16
 
 function copyingWork(bytes: number): number {
   return objectWork + bytes / copiedPerByte
 }
 
-/** Says which field there is no memory for. */
+/** Names the field that there is no memory for. */
 function naming(field: string, reserve: () => void): void {
   try {
     reserve()

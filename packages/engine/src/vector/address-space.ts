@@ -1,21 +1,21 @@
-// How many memories of fields a process can hold. V8 reserves as much address space for each as its code can reach without a
-// check, whatever the memory may grow to.
+// The number of memories that a process can hold. V8 reserves as much address space for each memory as its code can reach without a check,
+// regardless of its maximum size.
 import { readFileSync } from 'node:fs'
 
 /** Address space of one memory. */
 export const memoryReservedBytes = 2 ** 33
-/** What user programs have on x64 and, at least, elsewhere. */
+/** Address space of user programs on x64, and at least elsewhere. */
 const userSpaceBytes = 2 ** 47
-/** Memories for which fields leave room: Node.js compiles and parses in WebAssembly, too, and fails where it cannot. */
+/** Memories that fields leave free: Node.js compiles and parses with WebAssembly, too, and fails without them. */
 const memoriesLeft = 4
 const pageBytes = 4096
-/** Mappings of one memory: what is reserved, and what may be used of it. */
+/** Mappings of one memory: the reserved part, and the usable part. */
 const mappingsOfMemory = 2
 
 let found: number | undefined
 
 /**
- * Fields that can hold data in this process, about: by its address space, its limits and those of the system.
+ * Estimated number of fields that can hold data in this process, from its address space, its limits, and those of the system.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export function memoriesMax(): number {
   return found
 }
 
-/** Whether a field may make another memory: what is left then is enough for what else the process does. True where the system does not tell. */
+/** Whether a field may create another memory, so that enough remains for the rest of the process. True if the system does not report it. */
 export function hasRoomForMemory(): boolean {
   const taken = numberIn('/proc/self/statm', /^(\d+)/) * pageBytes
   return taken === Number.POSITIVE_INFINITY || taken + (1 + memoriesLeft) * memoryReservedBytes <= addressSpaceBytes()
@@ -40,13 +40,13 @@ export function hasRoomForMemory(): boolean {
 
 const claims = new Set<() => void>()
 
-/** Calls `claim` whenever a memory is refused, which may release some; returns the function that ends this. */
+/** Calls `claim` whenever a memory is refused; it may release some. Returns the function that ends this. */
 export function onMemoryRefused(claim: () => void): () => void {
   claims.add(claim)
   return () => claims.delete(claim)
 }
 
-/** As hasRoomForMemory, for a field that makes one now: where there is no room, those who can release memories are called. */
+/** Like hasRoomForMemory for a field that creates a memory now. Without space, it calls the functions that can release memories. */
 export function claimRoomForMemory(): boolean {
   if (hasRoomForMemory()) return true
   for (const claim of claims) claim()
@@ -60,7 +60,7 @@ function addressSpaceBytes(): number {
   return limit
 }
 
-/** Infinity where the system sets no limit or does not tell. */
+/** Infinity if the system sets no limit or does not report it. */
 function numberIn(path: string, pattern: RegExp): number {
   try {
     return Number(pattern.exec(readFileSync(path, 'latin1'))?.[1] ?? Number.POSITIVE_INFINITY)

@@ -1,6 +1,6 @@
-// What is under way, in no order. A Set that things come to and leave all the time makes itself a new table again and again, and
-// the old one leads to the new one: once one of them is among V8's old objects, which are looked over seldom, each further table
-// is kept with all that it held, and every search leaves something behind that outlives it. An array leaves nothing.
+// The operations in flight, without order. A Set with frequent additions and removals allocates a new table repeatedly, and each old table
+// refers to the next one. Once one of them is in V8's old generation, which is collected rarely, every further table stays alive with its
+// content, so every search leaves garbage that outlives it. An array does not.
 
 export interface Place<T> {
   readonly item: T
@@ -16,7 +16,7 @@ export class InFlight<T> implements Iterable<T> {
     return place
   }
 
-  /** To be called once for each place. */
+  /** Must be called once for each place. */
   remove(place: Place<T>): void {
     const last = this.#places.pop()
     if (last === undefined || last === place) return

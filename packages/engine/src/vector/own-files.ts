@@ -1,10 +1,10 @@
-// Where the files of the engine are that it loads while it runs: the kernels and the program of its threads. In the package they are
-// where the package says; in a bundle, which has no package around it, they are next to the bundle.
+// Finds the files that the engine loads at run time: the kernels and the program of its threads. In the package they are where its
+// package.json says; in a bundle, which has no package, they are next to the bundle.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../errors.ts'
 
-/** `specifier` is what names the file in the package, `name` what it is called next to a bundle. Throws `engine_file_missing`. */
+/** `specifier` names the file in the package, `name` next to a bundle. Throws `engine_file_missing`. */
 export function ownFile(specifier: string, name: string): string {
   const next = fileURLToPath(new URL(name, import.meta.url))
   if (existsSync(next)) return next

@@ -84,7 +84,7 @@ export interface AttachedMemory {
   takeVisited(): number
   /** Distances that the last query computed. Sets the counter to 0. */
   takeDistances(): number
-  /** Does one piece of the memory's job. `staging` has the vectors at hand. */
+  /** Does one piece of the memory's job. `staging` has the encodable vectors. */
   help(staging: SharedArrayBuffer): Progress
 }
 

@@ -1,7 +1,6 @@
-// The part of WebAssembly's interface that the kernel's door uses. Node's types have none of it, and the browser's library
-// would bring a browser along.
+// The part of WebAssembly's interface that the kernel needs. Node's types lack it, and the browser library would add the whole browser.
 declare namespace WebAssembly {
-  /** Compiled code. An interface, because the build tools' own types declare the same one. */
+  /** Compiled code. An interface, because the types of the build tools declare the same one. */
   interface Module {
     readonly [Symbol.toStringTag]: string
   }

@@ -27,7 +27,7 @@ function paramsOf(dimension: number, spaceType: SpaceType, more: Partial<DenseSc
 /** A segment at the precision of its field from the first row on, around a center. */
 function openSettled(params: DenseSchemaParams, pool: WorkerPool, center: Float32Array): Segment {
   const arena = new Arena(shapeOf(params, 'binary'), pool.module, pool.threads)
-  arena.f32.set(center, arena.centreAddress / 4)
+  arena.f32.set(center, arena.centerAddress / 4)
   return new Segment(params, pool, { arena, settled: true })
 }
 

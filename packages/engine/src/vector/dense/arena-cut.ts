@@ -24,7 +24,7 @@ export class LinksAhead {
   readonly #written: ReturnType<Arena['touched']['watch']>
   #released = false
 
-  /** No job may be under way in the arena. */
+  /** No job may be running in the arena. */
   constructor(arena: Arena) {
     this.arena = arena
     const { unitBytes, unitShift, inBlock } = arena.shape
@@ -34,7 +34,7 @@ export class LinksAhead {
     this.#written = arena.touched.watch(() => ({ u8: arena.u8, u32: arena.u32, end: arena.word(header.end) }))
   }
 
-  /** Copies all there is now, while writers go on. */
+  /** Copies all links while writers continue. */
   async copy(rest: Rest): Promise<void> {
     while (!this.#released) {
       const copied = this.#copyNext()
@@ -48,10 +48,10 @@ export class LinksAhead {
     this.#written.end()
   }
 
-  /** Brings the copy up to this moment. No job may be under way. */
+  /** Updates the copy to this moment. No job may be running. */
   finish(): void {
     while (this.#copyNext() > 0) {
-      // What came since: as much as was written meanwhile.
+      // Links added since: as much as was written meanwhile.
     }
     for (const ordinal of this.#written.ordinals()) this.#copyLists(ordinal)
     this.#written.end()
@@ -67,7 +67,7 @@ export class LinksAhead {
     return elementAt(this.#chunks, chunk).subarray(0, bytes)
   }
 
-  /** One more block or chunk of units, if there is one that was not copied yet: how many bytes that was. */
+  /** Copies the next block or chunk of units, if there is one. Returns its number of bytes. */
   #copyNext(): number {
     const { arena } = this
     const { blockRows, inBlock, unitShift } = arena.shape
@@ -99,7 +99,7 @@ export class LinksAhead {
     const unit = elementAt(arena.u32, upper / 4)
     // A row that follows another has no lists above level 0, unless it had them before.
     if (unit === none) return
-    // Units of one node never straddle two chunks.
+    // Units of one node are never in two chunks.
     const [chunk, within] = [unit >>> unitShift, (unit & (2 ** unitShift - 1)) * unitBytes]
     const from = arena.unitChunkAddress(chunk) + within
     elementAt(this.#chunks, chunk).set(arena.u8.subarray(from, from + levels * unitBytes), within)
@@ -109,17 +109,17 @@ export class LinksAhead {
 export class ArenaCut {
   readonly settled: boolean
   readonly state: readonly number[]
-  readonly centre: Uint8Array
+  readonly center: Uint8Array
   readonly #arena: Arena
   readonly #end: number
   readonly #parts: readonly Part[]
   readonly #links: LinksAhead
-  /** Rows as they were, by ordinal: what each kind of part holds of them. */
+  /** Saved rows, by ordinal: the bytes of each kind of part. */
   readonly #rows = new Map<number, ReadonlyMap<Part['kind'], Uint8Array>>()
-  /** What parts end with after their last rows as it was: the next row will stand there. */
+  /** The padding of each part after its last row, where the next row will be written. */
   readonly #paddings: ReadonlyMap<Part, Uint8Array>
 
-  /** No job may be under way; from now on `beforeRowsChange` must hear of every row that is written. */
+  /** No job may be running. From now on, `beforeRowsChange` must be called before every write of a row. */
   constructor(links: LinksAhead, settled: boolean) {
     const { arena } = links
     links.finish()
@@ -137,10 +137,10 @@ export class ArenaCut {
       }),
     )
     this.state = stateWords.map((word) => arena.word(word))
-    this.centre = copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
+    this.center = copyOf(arena, arena.centerAddress, arena.shape.lanes * 4)
   }
 
-  isOf(arena: Arena): boolean {
+  belongsTo(arena: Arena): boolean {
     return this.#arena === arena
   }
 
@@ -148,14 +148,14 @@ export class ArenaCut {
     for (const ordinal of ordinals) if (ordinal < this.#end && !this.#rows.has(ordinal)) this.#keep(ordinal)
   }
 
-  /** The parts' bytes in the order of the format, each to be copied in the turn in which it is given. */
+  /** Yields the bytes of the parts in the order of the format. Each must be copied in the same turn. */
   *pieces(): Generator<Uint8Array> {
     let chunk = 0
     for (const part of this.#parts) {
       if (part.kind === 'links') yield this.#links.links(part.block, part.bytes)
       else if (part.kind === 'upper') yield this.#links.upper(part.block, part.bytes)
       else if (part.kind === 'units') yield this.#links.units(chunk++, part.bytes)
-      else yield this.#rowsAsTheyWere(part)
+      else yield this.#savedRows(part)
     }
   }
 
@@ -169,7 +169,7 @@ export class ArenaCut {
   }
 
   #partsOf(ordinal: number): Part[] {
-    // Every block has the same number of parts, so the block's place among them is known.
+    // Every block has the same number of parts, so the position of the block among them is known.
     const perBlock = this.#parts.findIndex(({ block }) => block !== 0)
     const count = perBlock < 0 ? this.#parts.length : perBlock
     const block = ordinal >>> this.#arena.shape.blockShift
@@ -178,7 +178,7 @@ export class ArenaCut {
       .filter(({ rows, kind }) => rows !== undefined && kind !== 'upper')
   }
 
-  #rowsAsTheyWere(part: Part): Uint8Array {
+  #savedRows(part: Part): Uint8Array {
     const live = this.#arena.u8.subarray(part.address, part.address + part.bytes)
     const padding = this.#paddings.get(part)
     if (!part.rows || (this.#rows.size === 0 && !padding)) return live
@@ -195,12 +195,12 @@ export class ArenaCut {
   }
 }
 
-/** Without padding; only parts that are written once a row have any that changes. */
+/** Bytes without padding. Padding only changes in parts that are written once for each row. */
 function usedOf({ rows, bytes }: Part): number {
   return rows ? rows.count * rows.stride : bytes
 }
 
-/** A copy, because the memory is about to change. */
+/** Copied, because the memory is about to change. */
 function copyOf(arena: Arena, address: number, bytes: number): Uint8Array {
   return new Uint8Array(arena.u8.subarray(address, address + bytes))
 }

@@ -1,11 +1,11 @@
-// The bytes of a dense field outside memory (docs/formats/arena.md). Arrays are written as they stand in the arena, block by
-// block and only as far as rows reach, so that loading is reading. What is loaded may be damaged or hostile: nothing of it is
-// believed before it is known that walking it cannot leave the arena.
+// The bytes of a dense field outside memory (docs/formats/arena.md). Arrays are written as they are in the arena, block by block and only up
+// to the last row, so loading them is reading them. Input may be damaged or hostile: it is not used before it is certain that a walk cannot
+// leave the arena.
 //
 //   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
 //            | segmentRows u32 | segments u32
-//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unmended u32
-//            | centre f32 x lanes | blocks | units
+//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unchecked u32
+//            | center f32 x lanes | blocks | units
 //   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
 
 import { EngineError } from '../../errors.ts'
@@ -21,7 +21,7 @@ import { header, none } from './header.ts'
 import { shapeOf } from './shape.ts'
 
 const magic = 'ANNALDF1'
-/** The newest. A field is of the version of its rules. */
+/** The newest version. The version of a field is that of its rules. */
 const formatVersion = rulesNewest
 const fieldHeaderBytes = 40
 const segmentHeaderBytes = 32
@@ -32,11 +32,11 @@ export interface SegmentState {
   readonly settled: boolean
 }
 
-/** The hash of a segment, with a rest after each piece of its arena. Nothing may be applied before the end. */
-export function* hashing({ arena, settled }: SegmentState): Generator<void, bigint> {
+/** Hashes a segment, and yields after each piece of its arena. Nothing may be applied before the end. */
+export function* hashInSteps({ arena, settled }: SegmentState): Generator<void, bigint> {
   let hash = BigInt(settled ? 1 : 2)
   for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
-  hash = arena.kernel.hash(arena.centreAddress, arena.shape.lanes * 4, hash)
+  hash = arena.kernel.hash(arena.centerAddress, arena.shape.lanes * 4, hash)
   for (const { address, bytes } of partsOf(arena)) {
     hash = arena.kernel.hash(address, bytes, hash)
     yield
@@ -64,7 +64,7 @@ export function* dumpField(
     const state = new Uint32Array(segmentHeaderBytes / 4)
     state.set([cut.settled ? 1 : 0, ...cut.state])
     yield new Uint8Array(state.buffer)
-    yield cut.centre
+    yield cut.center
     yield* cut.pieces()
   }
 }
@@ -120,7 +120,7 @@ async function loadSegment(
   stateWords.forEach((word, i) => {
     arena.setWord(word, elementAt(state, i + 1))
   })
-  await bytes.fill(arena, [{ address: arena.centreAddress, bytes: shape.lanes * 4 }])
+  await bytes.fill(arena, [{ address: arena.centerAddress, bytes: shape.lanes * 4 }])
   await loadBlocks(arena, elementAt(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   await bytes.fill(arena, [...partsOfUnits(arena)])
@@ -130,7 +130,7 @@ async function loadSegment(
   return { arena, settled }
 }
 
-/** Room is made a little ahead of the bytes: a damaged count must not take memory that nothing fills. */
+/** Memory is reserved a little ahead of the bytes, because a damaged count must not take memory that nothing fills. */
 async function loadBlocks(arena: Arena, end: number, bytes: FieldBytes): Promise<void> {
   const { blockRows, blockBytes } = arena.shape
   const step = Math.max(1, Math.floor(loadBytesAtOnce / blockBytes))
@@ -143,19 +143,19 @@ async function loadBlocks(arena: Arena, end: number, bytes: FieldBytes): Promise
   }
 }
 
-/** The next row will stand there, and must find what no row has written. */
+/** The next row is written here, and expects bytes that no row has written. */
 function clearPadding({ u8 }: Arena, { kind, address, bytes, rows }: Part): void {
   if (rows) u8.fill(kind === 'upper' ? 0xff : 0, address + rows.count * rows.stride, address + bytes)
 }
 
-/** Numbers that decide how much is read and where a walk starts. */
+/** Checks the numbers that determine how much is read and where a walk starts. */
 function checkState(state: Uint32Array, segmentRows: number, bytes: FieldBytes): void {
   const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
   if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
   if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
 }
 
-/** The bytes of a field in order, and where in them something is wrong. */
+/** Reads the bytes of a field in order, and reports where something is wrong. */
 class FieldBytes {
   readonly #source: ByteSource
   readonly #name: string

@@ -1,16 +1,16 @@
-// What of an arena a replay must reproduce, in the order in which it is hashed and written down.
+// The parts of an arena that a replay must reproduce, in the order in which they are hashed and written.
 import { roundUp } from '../round-up.ts'
 import type { Arena } from './arena.ts'
 import { header } from './header.ts'
 
-/** A piece of an arena: where it is and how long. */
+/** A part of an arena: its address and length. */
 export interface Part {
   readonly kind: 'codes' | 'links' | 'upper' | 'norms' | 'cold' | 'units'
   /** -1 for units, which belong to no block. */
   readonly block: number
   readonly address: number
   readonly bytes: number
-  /** For parts that are written once a row: which ordinals, and how many bytes each. */
+  /** For parts that are written once for each row: the ordinals, and the bytes of each row. */
   readonly rows?: { readonly first: number; readonly count: number; readonly stride: number }
 }
 
@@ -21,7 +21,7 @@ export const stateWords = [
   header.linked,
   header.entry,
   header.units,
-  header.unmended,
+  header.unchecked,
 ] as const
 
 export function* partsOf(arena: Arena): Generator<Part> {

@@ -1,4 +1,4 @@
-// Where everything in a new arena is that does not grow: the tables, the centre, the scratch of the threads, the items of a job.
+// Where everything in a new arena is that does not grow: the tables, the center, the scratch of the threads, the items of a job.
 import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { roundUp } from '../round-up.ts'
 import { header, headerBytes, magic, none } from './header.ts'
@@ -16,11 +16,11 @@ export interface ArenaPlan {
   /** Tables with the addresses of blocks and of chunks of units. */
   readonly blocks: number
   readonly units: number
-  readonly centre: number
+  readonly center: number
   readonly scratchTable: number
   readonly scratch: readonly (ScratchAddresses & { readonly words: readonly number[] })[]
   readonly items: number
-  readonly side: number
+  readonly forward: number
   readonly order: number
   /** The end of all of these. */
   readonly top: number
@@ -36,14 +36,14 @@ export function planArena(shape: Shape, threads: number): ArenaPlan {
   }
   const blocks = take(shape.blocksMax * 4)
   const units = take(shape.unitChunksMax * 4)
-  const centre = take(shape.lanes * 4)
+  const center = take(shape.lanes * 4)
   const scratchTable = take(threads * 4)
   const scratch = Array.from({ length: threads }, () => planScratch(shape, take))
   // An item can come with a second one: the row that replaces one that its ordinal had.
   const items = take(jobItemsMax * 2 * 12)
-  const side = take(subBatchMax * levels * (shape.params.M + 1) * 4)
+  const forward = take(subBatchMax * levels * (shape.params.M + 1) * 4)
   const order = take(subBatchMax * 4)
-  return { blocks, units, centre, scratchTable, scratch, items, side, order, top }
+  return { blocks, units, center, scratchTable, scratch, items, forward, order, top }
 }
 
 /** The words of the header that differ from 0 in an empty arena. */
@@ -67,14 +67,14 @@ export function headerWords(shape: Shape, plan: ArenaPlan): readonly (readonly [
     [header.inBlockNorms, inBlock.norms],
     [header.inBlockCold, inBlock.cold],
     [header.unitShift, shape.unitShift],
-    [header.centre, plan.centre],
+    [header.center, plan.center],
     [header.blockTable, plan.blocks],
     [header.unitTable, plan.units],
     [header.scratchTable, plan.scratchTable],
     [header.entry, none],
     [header.jobItems, plan.items],
-    [header.jobSide, plan.side],
-    [header.jobSideLevels, levels],
+    [header.jobForward, plan.forward],
+    [header.jobForwardLevels, levels],
     [header.jobOrder, plan.order],
   ]
 }

@@ -33,9 +33,9 @@ interface Marks {
 const marksBytesMax = 2 ** 28
 /** Marks grow by a multiple of this number of ordinals. */
 const marksStep = 4096
-/** Places of the table of classes: an eighth of them stays empty. */
-const classPlacesPerRow = 1.25
-const classPlacesMore = 256
+/** Slots of the table of equal rows: an eighth of them stays empty. */
+const classSlotsPerRow = 1.25
+const classSlotsMore = 256
 
 export class Arena implements FieldMemory {
   readonly id = newMemoryId()
@@ -95,8 +95,8 @@ export class Arena implements FieldMemory {
   get ownScratch(): ScratchAddresses {
     return elementAt(this.#plan.scratch, this.ownThread)
   }
-  get centreAddress(): number {
-    return this.#plan.centre
+  get centerAddress(): number {
+    return this.#plan.center
   }
   get itemsAddress(): number {
     return this.#plan.items
@@ -219,7 +219,7 @@ export class Arena implements FieldMemory {
   }
 
   /**
-   * Reserves space for the bitmaps of followers and leaders and for the table of classes: for all ordinals that the memory can have,
+   * Reserves space for the bitmaps of followers and leaders and for the table of equal rows: for all ordinals that the memory can have,
    * after a small start. The bitmaps are copied. The next job builds the table again.
    */
   #growClasses(end: number): void {
@@ -230,8 +230,8 @@ export class Arena implements FieldMemory {
       : roundUp(Math.max(end, blocksMax * blockRows), 64)
     const before = [header.followers, header.leaders].map((word) => this.word(word))
     const bitmaps = before.map(() => this.#allocate(room / 8, end))
-    const places = Math.ceil(room * classPlacesPerRow) + classPlacesMore
-    const table = this.#allocate(places * 4, end)
+    const slots = Math.ceil(room * classSlotsPerRow) + classSlotsMore
+    const table = this.#allocate(slots * 4, end)
     bitmaps.forEach((address, i) => {
       const from = elementAt(before, i)
       this.#u8.copyWithin(address, from, from + this.#classesRoom / 8)
@@ -240,13 +240,13 @@ export class Arena implements FieldMemory {
       this.setWord(word, elementAt(bitmaps, i))
     })
     this.setWord(header.classes, table)
-    this.setWord(header.classesMax, places)
-    this.setWord(header.classPlaces, 0)
+    this.setWord(header.classesMax, slots)
+    this.setWord(header.classSlots, 0)
     this.#classesRoom = room
     this.kernel?.attach(this.ownThread)
   }
 
-  /** Copies a bitmap into the arena, as far as there are ordinals. Return it with `takeBack` when the search is over. */
+  /** Copies a bitmap into the arena, as far as there are ordinals. Return it with `returnBitmap` when the search is over. */
   lendBitmap(words: Uint32Array): Bitmap {
     const capacity = this.#bitmapBits
     const address = this.#bitmaps.pop() ?? this.#allocate(capacity / 8, capacity)
@@ -254,7 +254,7 @@ export class Arena implements FieldMemory {
     this.#u32.set(words.subarray(0, Math.ceil(bits / 32)), address / 4)
     return { address, bits, capacity }
   }
-  takeBack({ address, capacity }: Bitmap): void {
+  returnBitmap({ address, capacity }: Bitmap): void {
     if (capacity === this.#bitmapBits) this.#bitmaps.push(address)
   }
 
@@ -301,7 +301,7 @@ export class Arena implements FieldMemory {
       threads: this.#plan.scratch.length * (end + shape.lanes * 16) + end,
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
       // Two bits for each row (follower, leader), and the leader of each class.
-      classes: this.#classesRoom === 0 ? 0 : Math.ceil(end / 4) + this.word(header.classPlaces) * 4,
+      classes: this.#classesRoom === 0 ? 0 : Math.ceil(end / 4) + this.word(header.classSlots) * 4,
     }
   }
 }

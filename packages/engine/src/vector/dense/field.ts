@@ -1,6 +1,5 @@
-// A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are dealt out to
-// segments by range, one arena each, so that a field may outgrow what one WebAssembly memory holds; a search asks all of
-// them and merges.
+// A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are assigned to segments by range,
+// with one arena each, so that a field may exceed the size of one WebAssembly memory. A search queries all segments and merges the results.
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
@@ -12,15 +11,15 @@ import { InFlight } from '../in-flight.ts'
 import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
 import type { Bitmap } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
-import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
-import { merged } from './merge-hits.ts'
+import { dumpField, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
+import { mergeHits } from './merge-hits.ts'
 import { walkEntriesMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
 
 export interface DenseFieldOptions {
-  /** Ordinals of one segment; as many as one memory holds when not given. Part of what a replay must repeat. */
+  /** Ordinals of one segment; by default as many as one memory holds. A replay must use the same number. */
   readonly segmentRows?: number
 }
 
@@ -31,7 +30,7 @@ interface ScanPart {
   readonly to: number
 }
 
-/** Rows of one piece of a scan of all. */
+/** Rows of one piece of a scan of all rows. */
 const scanRows = 32_768
 
 export interface FieldHealth {
@@ -39,9 +38,9 @@ export interface FieldHealth {
   readonly removed: number
 }
 
-/** A dense field with what only its own package asks of it. */
+/** A dense field with the functions that only its own package uses. */
 export interface GraphDenseField extends DenseField {
-  /** The search of a caller who would rather block: in this thread, while workers go on. Bitmaps as in search. */
+  /** Searches synchronously in the calling thread, while workers continue. Bitmaps as in search. */
   searchSync(query: Float32Array, options: DenseSearch): DenseHits
   health(): FieldHealth
 }
@@ -54,7 +53,7 @@ export async function openDenseField(
   return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
 }
 
-/** The inverse of what a cut gives. The source is read to its end; whoever opened it closes it. */
+/** The inverse of a cut. The source is read to its end; the caller closes it. */
 export async function loadDenseField(
   definition: DenseFieldSchema,
   pool: WorkerPool,
@@ -65,11 +64,11 @@ export async function loadDenseField(
   return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
 }
 
-/** Rows that surely fit one memory, with what the threads and the upper levels take beside them. */
+/** Number of rows that fit in one memory, together with the memory of threads and upper levels. */
 function segmentRowsOf({ params }: DenseFieldSchema, { segmentRows }: DenseFieldOptions): number {
   if (segmentRows !== undefined) return segmentRows
   const shape = shapeOf(params, params.precision)
-  // A multiple of 32, so that a bitmap can be cut at a word.
+  // A multiple of 32, so that a bitmap can be divided at a word.
   return Math.floor((shape.blocksMax * 0.85 * shape.blockRows) / 32) * 32
 }
 
@@ -106,7 +105,7 @@ class GraphField implements GraphDenseField {
     try {
       await this.#apply(version, rows, removed)
     } catch (error) {
-      // Half an event is in memory now. Nothing here can take it back: the owner builds the field again from its log.
+      // Half of an event is in memory, which cannot be undone here. The owner builds the field again from its log.
       this.#broken = error
       throw error
     }
@@ -115,21 +114,21 @@ class GraphField implements GraphDenseField {
   async #apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
     if (rows !== undefined && rows.ordinals.length > 0) {
       this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
-      // A walk that began before its private memory grew must not meet the ordinals that made it grow.
+      // A walk that started before its visited marks grew must not visit the new ordinals.
       const growth = this.#growth()
       if (growth !== this.#growthSeen) await Promise.allSettled([...this.#running])
       this.#growthSeen = growth
-      for (const [segment, batch] of this.#dealt(rows, version)) await segment.insert(batch)
+      for (const [segment, batch] of this.#batchesBySegment(rows, version)) await segment.insert(batch)
     }
-    for (const [segment, ordinals] of this.#dealtOrdinals(removed)) await segment.remove(ordinals, version)
+    for (const [segment, ordinals] of this.#ordinalsBySegment(removed)) await segment.remove(ordinals, version)
   }
 
   #growth(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.arena.scratchGeneration, 0)
   }
 
-  /** Rows by segment, ordinals counted from the segment's first. */
-  *#dealt(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
+  /** Rows by segment, with ordinals relative to the first of the segment. */
+  *#batchesBySegment(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
     const { dimension } = this.definition.params
     for (const [i, indices] of this.#bySegment(rows.ordinals)) {
       const batch: Batch = {
@@ -142,7 +141,7 @@ class GraphField implements GraphDenseField {
     }
   }
 
-  *#dealtOrdinals(ordinals: Uint32Array): Generator<[Segment, Uint32Array]> {
+  *#ordinalsBySegment(ordinals: Uint32Array): Generator<[Segment, Uint32Array]> {
     for (const [i, indices] of this.#bySegment(ordinals)) {
       const segment = this.#segments[i]
       if (segment === undefined) continue
@@ -166,7 +165,7 @@ class GraphField implements GraphDenseField {
     const [only] = this.#segments
     if (only !== undefined && this.#segments.length === 1)
       return await this.#whileRunning(this.#searchSegment(only, 0, query, options))
-    return this.#merged(
+    return this.#mergeHits(
       this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
       options.k,
     )
@@ -178,7 +177,7 @@ class GraphField implements GraphDenseField {
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
     const found = this.#pool.submit(queryOf(segment, query, options, lent))
     if (lent === undefined) return found
-    return found.finally(() => arena.takeBack(lent))
+    return found.finally(() => arena.returnBitmap(lent))
   }
 
   searchSync(query: Float32Array, options: DenseSearch): DenseHits {
@@ -189,7 +188,7 @@ class GraphField implements GraphDenseField {
       segment: i,
       ...this.#searchHere(segment, i, query, options),
     }))
-    return merged(found, options.k, this.#segmentRows)
+    return mergeHits(found, options.k, this.#segmentRows)
   }
 
   #searchHere(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
@@ -197,11 +196,11 @@ class GraphField implements GraphDenseField {
     const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
     const found = answerIn(arena.attached, queryOf(segment, query, options, lent))
-    if (lent !== undefined) arena.takeBack(lent)
+    if (lent !== undefined) arena.returnBitmap(lent)
     return found
   }
 
-  /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */
+  /** The part of the bitmap for the segment, starting at its first ordinal. */
   #allowedIn(segment: number, words: Uint32Array): Uint32Array {
     return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.#segmentRows) / 32))
   }
@@ -227,10 +226,10 @@ class GraphField implements GraphDenseField {
         to,
       }),
     }))
-    return this.#merged(found, k)
+    return this.#mergeHits(found, k)
   }
 
-  /** All rows, in pieces that several workers share and that keep none of them long. */
+  /** All rows, in pieces that several workers share and that take little time each. */
   #rangesOf(): ScanPart[] {
     return this.#segments.flatMap(({ end }, segment) =>
       Array.from({ length: Math.ceil(end / scanRows) }, (_, i) => ({
@@ -256,9 +255,9 @@ class GraphField implements GraphDenseField {
     })
   }
 
-  async #merged(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
+  async #mergeHits(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
     const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
-    return merged(await this.#whileRunning(all), k, this.#segmentRows)
+    return mergeHits(await this.#whileRunning(all), k, this.#segmentRows)
   }
 
   async #whileRunning<T>(walk: Promise<T>): Promise<T> {
@@ -328,16 +327,16 @@ class GraphField implements GraphDenseField {
     }
   }
 
-  *digesting(): Generator<void, bigint> {
-    // Segments that only have room are not counted: a replay makes room later than a write does.
+  *digestInSteps(): Generator<void, bigint> {
+    // Segments with reserved space only are not counted, because a replay reserves later than a write.
     const segments = this.#segments.slice(0, 1 + this.#segments.findLastIndex(({ end }) => end > 0))
     let digest = BigInt(segments.length)
-    for (const segment of segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ (yield* hashing(segment))
+    for (const segment of segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ (yield* hashInSteps(segment))
     return digest
   }
 
   digest(): bigint {
-    return runToEnd(this.digesting())
+    return runToEnd(this.digestInSteps())
   }
 
   bytes(): { readonly [part: string]: number } {
@@ -347,7 +346,10 @@ class GraphField implements GraphDenseField {
     return sums
   }
 
-  /** Looks the graph over: how many rows no search can reach (they are found again as the graph grows), and how many removed rows are still in it. */
+  /**
+   * Checks the graph: the number of rows that no search can reach (they are reconnected as the graph grows), and the number of removed rows
+   * in it.
+   */
   health(): FieldHealth {
     return {
       unreachable: this.#segments.reduce((sum, segment) => sum + segment.unreachable(), 0),
@@ -387,12 +389,12 @@ function queryOf(segment: Segment, query: Float32Array, options: DenseSearch, le
   }
 }
 
-/** Rows to compare in a segment instead of walking: as the search says, and all where a walk would miss some. */
+/** Number of rows to compare in a segment instead of walking: that of the search, or all rows if a walk would miss some. */
 function comparedIn(segment: Segment, { compared = 0 }: DenseSearch): number {
   return compared === 0 && segment.isCutOff ? segment.rows : compared
 }
 
-/** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */
+/** Number of the walk's best rows that are re-ranked: enough that the error of codes does not matter. */
 function rerankOf(ef: number): number {
   return Math.max(24, ef >>> 2)
 }

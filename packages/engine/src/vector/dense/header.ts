@@ -20,7 +20,7 @@ export const header = {
   inBlockNorms: 13,
   inBlockCold: 14,
   unitShift: 15,
-  centre: 16,
+  center: 16,
   blockTable: 17,
   unitTable: 18,
   scratchTable: 19,
@@ -36,16 +36,16 @@ export const header = {
   linked: 35,
   entry: 36,
   units: 37,
-  unmended: 38,
-  /** Number of places in use in the table of classes. 0: the next job builds the table again. */
-  classPlaces: 41,
+  unchecked: 38,
+  /** Number of slots of the table of equal rows. 0: the next job builds the table. */
+  classSlots: 41,
   jobLimit: 64,
   jobItems: 72,
-  jobSide: 73,
+  jobForward: 73,
   jobKind: 66,
-  jobSideLevels: 74,
+  jobForwardLevels: 74,
   jobFirst: 75,
-  /** Offset of the vectors at hand in the staging buffer of the pool. */
+  /** Offset of the encodable vectors in the staging buffer of the pool. */
   jobVectors: 78,
   jobOrder: 79,
 } as const

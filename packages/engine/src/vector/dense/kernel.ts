@@ -1,13 +1,13 @@
-// The compiled kernel: which of its two builds this engine can run, and what an instance of it offers. An instance belongs
-// to one thread and one arena.
+// The compiled kernel: which of its two builds this engine can run, and the exports of an instance. An instance belongs to one thread and
+// one arena.
 import { readFile } from 'node:fs/promises'
 import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
-/** What host and kernel must agree on; assembly/index.ts has the same number. */
+/** Version of the interface between host and kernel; assembly/index.ts has the same number. */
 export const kernelAbi = 9
 
-/** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
+/** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
   readonly abi: WebAssembly.Global
   attach(thread: number): void
@@ -24,7 +24,7 @@ export interface Kernel {
   scanIds(count: number): void
   scanRange(from: number, to: number): void
   endScan(k: number): number
-  openJob(before: number, count: number, first: number, atHand: number, links: number): void
+  openJob(before: number, count: number, first: number, encodable: number, links: number): void
   claim(): number
   claimed(): number
   work(kind: number): void
@@ -40,10 +40,10 @@ export interface Kernel {
   leaderOf(ordinal: number): number
 }
 
-/** What `claim` answers; job.ts in the kernel has the same numbers. */
+/** Kinds that `claim` returns; job.ts in the kernel has the same numbers. */
 export const work = { wait: -1, idle: 0, encode: 1, find: 2, link: 3, repair: 4, sweep: 5 } as const
 
-/** A module that is valid only where relaxed SIMD is: one function with i8x16.relaxed_swizzle. */
+/** A module that is valid only with relaxed SIMD: one function with i8x16.relaxed_swizzle. */
 const relaxedProbe = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
   253, 128, 2, 11,
@@ -55,11 +55,11 @@ export function bestBuild(): KernelBuild {
   return WebAssembly.validate(relaxedProbe) ? 'relaxed' : 'plain'
 }
 
-/** Reads and compiles a build. The program's own files, not data: they stand beside it. */
+/** Reads and compiles a build. These are files of the program, not data. */
 export async function compileKernel(build: KernelBuild = bestBuild()): Promise<WebAssembly.Module> {
   const name = build === 'relaxed' ? 'annal-relaxed.wasm' : 'annal.wasm'
   const module = await WebAssembly.compile(await readFile(ownFile(`#kernel/${name}`, name)))
-  // Tried before there is any data: a stale kernel is the program's fault and must not look like a damaged collection.
+  // Tested before there is any data, because a stale kernel is an error of the program and must not look like a damaged collection.
   instantiateKernel(module, new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }))
   return module
 }

@@ -1,5 +1,5 @@
-// The level of a row in the graph: a hash of its ordinal, so that a replay makes the same graph. One in M rows of a level is in the
-// next one as well.
+// The level of a row in the graph: a hash of its ordinal, so that a replay builds the same graph. One in M rows of a level is also in the
+// next one.
 
 const levelMax = 15
 

@@ -1,11 +1,11 @@
-// What several segments found, as one answer.
+// Merges the results of several segments.
 
 import { elementAt } from '../element-at.ts'
 import type { DenseHits } from '../field.ts'
 import type { Found } from '../pool.ts'
 
-/** Answers of segments to one answer: best first, ties by ordinal. */
-export function merged(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
+/** Merges the results of segments: best first, ties by ordinal. */
+export function mergeHits(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
   const visited = found.reduce((sum, part) => sum + part.visited, 0)
   const distances = found.reduce((sum, part) => sum + part.distances, 0)
   const [only] = found

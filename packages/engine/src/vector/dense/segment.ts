@@ -1,6 +1,6 @@
-// One graph of a field and how it comes to be. The first few rows are kept as float32 around no centre; once there are
-// enough to know the centre of the data, the arena is built again around it at the field's own precision, and vacuum builds
-// it again around a newer one. Building happens aside: searches go on in the old arena until the new one takes its place.
+// One graph of a field and how it is built. The first few rows are kept as float32 without a center. Once there are enough rows to compute
+// the center of the data, the arena is built again around it at the precision of the field, and a vacuum builds it again around a new
+// center. Searches continue in the old arena until the new one replaces it.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
@@ -16,12 +16,12 @@ import { work } from './kernel.ts'
 import { shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
 
-/** Rows at which the centre is taken. A function of the calls alone, like everything that decides what is built. */
+/** Number of rows at which the center is computed. Like everything that determines what is built, it depends on the calls only. */
 export const settleRows = 256
-/** Ordinals the first arena has room for; where one of them is beyond, the segment settles on the rows it has. */
+/** Number of ordinals of the first arena. If an ordinal exceeds it, the segment settles on the rows that it has. */
 const firstOrdinals = 4096
 
-/** Rows in the order the log gave them out, with the version each was born at. */
+/** Rows in the order in which the log assigned them, with their versions of birth. */
 export interface Batch {
   readonly ordinals: Uint32Array
   readonly births: Uint32Array
@@ -37,7 +37,9 @@ export class Segment {
   #settled: boolean
   #isCutOff: boolean
   #reserved = 0
-  /** The arena that takes over when the segment settles; made by `reserve`, so that `apply` cannot fail for want of room. */
+  /**
+   * The arena that replaces the current one when the segment settles. `reserve` creates it, so that `apply` cannot fail for lack of memory.
+   */
   #next: Arena | undefined
 
   constructor(
@@ -54,9 +56,9 @@ export class Segment {
     this.#isCutOff = loaded !== undefined && isCutOff(this.#arena)
   }
 
-  /** The segment as it is now, for as long as it is not released. Nothing may be applied meanwhile. */
+  /** The segment as of now, until it is released. Nothing may be applied meanwhile. */
   cut(ahead: LinksAhead | undefined): { readonly cut: ArenaCut; release(): void } {
-    // The arena is another when the segment settled meanwhile; then it is small.
+    // If the segment settled meanwhile it has another arena, which is small.
     const links = ahead?.arena === this.#arena ? ahead : new LinksAhead(this.#arena)
     const cut = new ArenaCut(links, this.#settled)
     this.#cuts.add(cut)
@@ -73,12 +75,12 @@ export class Segment {
     return this.#arena.word(header.rows)
   }
 
-  /** Whether walks miss a part of the rows (cut-off.ts). */
+  /** Whether walks miss some of the rows (cut-off.ts). */
   get isCutOff(): boolean {
     return this.#isCutOff
   }
 
-  /** All its ordinals are below it. */
+  /** All ordinals are below this. */
   get end(): number {
     return this.#arena.word(header.end)
   }
@@ -86,7 +88,8 @@ export class Segment {
   reserve(end: number): void {
     if (end <= this.#reserved) return
     this.#arena.reserve(this.#settled ? end : Math.min(end, firstOrdinals))
-    // Rows are never more than ordinals, so below `settleRows` of those nothing settles, and a small field takes one memory, not two.
+    // There are at most as many rows as ordinals, so below `settleRows` ordinals nothing settles, and a small field needs one memory, not
+    // two.
     if (!this.#settled && end >= settleRows) {
       this.#next ??= this.#newArena()
       this.#next.reserve(end)
@@ -98,11 +101,11 @@ export class Segment {
     return new Arena(shapeOf(this.params, this.params.precision), this.#pool.module, this.#pool.attachments)
   }
 
-  /** Inserts the batch. The caller has waited for walks older than the last growth. */
+  /** Inserts the batch. The caller has waited for walks that are older than the last growth. */
   async insert(batch: Batch): Promise<void> {
     const n = batch.ordinals.length
     if (n === 0) return
-    for (const cut of this.#cuts) if (cut.isOf(this.#arena)) cut.beforeRowsChange(batch.ordinals)
+    for (const cut of this.#cuts) if (cut.belongsTo(this.#arena)) cut.beforeRowsChange(batch.ordinals)
     const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals)) await this.#add(batch)
     else await this.#settle(batch)
@@ -110,12 +113,12 @@ export class Segment {
 
   async #add(batch: Batch): Promise<void> {
     const arena = this.#arena
-    const unmended = arena.word(header.unmended)
+    const unmended = arena.word(header.unchecked)
     await buildInto(arena, batch, this.#pool, () => {
       this.#isCutOff ||= entersNowhere(arena)
     })
-    // Rows that cannot be reached were joined again.
-    if (this.#isCutOff && arena.word(header.unmended) < unmended + batch.ordinals.length)
+    // Unreachable rows were reconnected.
+    if (this.#isCutOff && arena.word(header.unchecked) < unmended + batch.ordinals.length)
       this.#isCutOff = isCutOff(arena)
   }
 
@@ -124,11 +127,11 @@ export class Segment {
     next.reserve(this.#reserved)
     this.#pool.attach(next)
     const old = this.#arena
-    // Removed rows, too: searches under way look at versions that have them.
+    // Includes removed rows, because running searches see versions that have them.
     const kept = await batchOf(old, new Set(batch.ordinals))
-    const all = kept.ordinals.length === 0 ? batch : joined(kept, batch)
-    const isOnce = (this.params.rules ?? 1) > 1 ? firstOfEach() : () => true
-    next.f32.set(await meanOf(all.vectors, isOnce), next.centreAddress / 4)
+    const all = kept.ordinals.length === 0 ? batch : joinBatches(kept, batch)
+    const isOnce = (this.params.rules ?? 1) > 1 ? createCopyDetector() : () => true
+    next.f32.set(await meanOf(all.vectors, isOnce), next.centerAddress / 4)
     await buildInto(next, all, this.#pool)
     let removed = 0
     for (const ordinal of kept.ordinals) {
@@ -144,10 +147,10 @@ export class Segment {
     this.#pool.release(old)
   }
 
-  /** Ends the rows of the ordinals that have one, as of `version`. */
+  /** Sets the version of death for those of the ordinals that have a row. */
   async remove(ordinals: Uint32Array, version: number): Promise<void> {
     const arena = this.#arena
-    for (const cut of this.#cuts) if (cut.isOf(arena)) cut.beforeRowsChange(ordinals)
+    for (const cut of this.#cuts) if (cut.belongsTo(arena)) cut.beforeRowsChange(ordinals)
     let removed = 0
     for (const ordinal of ordinals) {
       if (!arena.isAlive(ordinal)) continue
@@ -159,19 +162,19 @@ export class Segment {
     if (dead > sweepDeadMin && dead > arena.word(header.linked) * sweepDeadShare) await sweep(arena, this.#pool)
   }
 
-  /** Whether a search as of `version` sees a row there. */
+  /** Whether a search as of `version` sees a row with the ordinal. */
   has(ordinal: number, version: number): boolean {
     const birth = this.#arena.birth(ordinal)
     if (birth === undefined || birth > version) return false
     return deathOf(this.#arena, ordinal) > version
   }
 
-  /** Living rows that no search can reach. */
+  /** Number of live rows that no search can reach. */
   unreachable(): number {
     this.#arena.kernel.attach(this.#arena.ownThread)
     return this.#arena.kernel.countUnreachable()
   }
-  /** Removed rows that walks still pass through. */
+  /** Number of removed rows that walks still pass through. */
   get removedRows(): number {
     return this.#arena.word(header.dead)
   }
@@ -184,7 +187,7 @@ export class Segment {
     return Float32Array.from(arena.f32.subarray(offset, offset + this.params.dimension))
   }
 
-  /** Ordinals the row is linked to at the base of the graph. */
+  /** Ordinals that the row is linked to at level 0. */
   links(ordinal: number): readonly number[] {
     const arena = this.#arena
     if (arena.birth(ordinal) === undefined) return []
@@ -206,58 +209,58 @@ export class Segment {
 }
 
 /**
- * Links a batch into an arena: first its vectors become rows, as many at a time as there is room for, then all are linked. `staged` is
- * called before each job.
+ * Links a batch into an arena: first its vectors are encoded, as many at a time as there is space for, then all rows are linked. `staged`
+ * is called before each job.
  */
 async function buildInto(arena: Arena, batch: Batch, pool: WorkerPool, staged?: () => void): Promise<void> {
   for (let from = 0; from < batch.ordinals.length; from += jobItemsMax) {
     const to = Math.min(batch.ordinals.length, from + jobItemsMax)
-    let before = stage(arena, batch, from, to)
+    let before = listItems(arena, batch, from, to)
     staged?.()
-    const atHandMax = Math.floor(stagingBytes / 4 / arena.shape.params.dimension)
-    for (let first = 0; first < to - from; first += atHandMax) {
+    const encodableMax = Math.floor(stagingBytes / 4 / arena.shape.params.dimension)
+    for (let first = 0; first < to - from; first += encodableMax) {
       const job = {
         before,
         first,
-        atHand: Math.min(atHandMax, to - from - first),
-        links: first + atHandMax >= to - from,
+        encodable: Math.min(encodableMax, to - from - first),
+        links: first + encodableMax >= to - from,
       }
-      await runStaged(arena, batch, { from, to }, job, pool)
+      await runPiece(arena, batch, { from, to }, job, pool)
       before = work.idle
     }
     arena.setWord(header.rows, arena.word(header.rows) + to - from)
   }
 }
 
-async function runStaged(
+async function runPiece(
   arena: Arena,
   batch: Batch,
   { from, to }: { readonly from: number; readonly to: number },
-  { before, first, atHand, links }: { before: number; first: number; atHand: number; links: boolean },
+  { before, first, encodable, links }: { before: number; first: number; encodable: number; links: boolean },
   pool: WorkerPool,
 ): Promise<void> {
   const { dimension } = arena.shape.params
   await pool.runJob(arena, ({ buffer, offset }) => {
-    const staged = new Float32Array(buffer, offset, atHand * dimension)
-    batch.vectors.copy(from + first, from + first + atHand, staged)
+    const staged = new Float32Array(buffer, offset, encodable * dimension)
+    batch.vectors.copy(from + first, from + first + encodable, staged)
     arena.setWord(header.jobVectors, offset)
-    arena.kernel.openJob(before, to - from, first, atHand, links ? 1 : 0)
+    arena.kernel.openJob(before, to - from, first, encodable, links ? 1 : 0)
   })
 }
 
-/** Takes every removed row out of the graph, in a job of its own. */
+/** Removes every removed row from the graph, in a separate job. */
 async function sweep(arena: Arena, pool: WorkerPool): Promise<void> {
   await pool.runJob(arena, () => arena.kernel.openJob(work.sweep, 0, 0, 0, 1))
 }
 
-/** Rows reused at once at which sweeping all removed rows is cheaper than repairing around each. */
+/** Share of reused rows from which sweeping all removed rows is cheaper than repairing around each. */
 const sweepReusedShare = 1 / 64
-/** Removed rows in the graph at which walks are slow enough to sweep without any reuse. */
+/** Share of removed rows in the graph from which walks are slow enough to sweep without any reuse. */
 const sweepDeadShare = 1 / 5
 const sweepDeadMin = 256
 
-/** Lists the items of a job and takes reused ordinals out of the counts. Returns how the graph is to be repaired before. */
-function stage(arena: Arena, batch: Batch, from: number, to: number): number {
+/** Lists the items of a job and subtracts reused ordinals from the counts. Returns how the graph must be repaired first. */
+function listItems(arena: Arena, batch: Batch, from: number, to: number): number {
   let reused = 0
   let unlinked = 0
   let end = arena.word(header.end)
@@ -284,7 +287,7 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   arena.setWord(header.linked, linked - reused + unlinked)
   arena.kernel.attach(arena.ownThread)
   if (sweeps) return work.sweep
-  // Rows that a sweep has taken out already are no longer counted as dead.
+  // Rows that a sweep has removed already are no longer counted as dead.
   arena.setWord(header.dead, Math.max(0, arena.word(header.dead) - reused))
   if (entryReused) arena.kernel.chooseEntry(to - from)
   return reused > 0 ? work.repair : work.idle
@@ -303,7 +306,7 @@ function countRemoved(arena: Arena, removed: number): void {
   arena.setWord(header.dead, arena.word(header.dead) + removed)
 }
 
-/** The rows of an arena in the order of their ordinals, but for those whose ordinals are given to others. */
+/** The rows of an arena by ordinal, except for those whose ordinals are reused. */
 async function batchOf(arena: Arena, others: ReadonlySet<number>): Promise<Batch> {
   const { dimension } = arena.shape.params
   const ordinals: number[] = []
@@ -326,7 +329,7 @@ async function batchOf(arena: Arena, others: ReadonlySet<number>): Promise<Batch
   }
 }
 
-function joined(a: Batch, b: Batch): Batch {
+function joinBatches(a: Batch, b: Batch): Batch {
   const n = a.ordinals.length + b.ordinals.length
   const ordinals = new Uint32Array(n)
   const births = new Uint32Array(n)
@@ -342,7 +345,7 @@ function joined(a: Batch, b: Batch): Batch {
   return { ordinals, births, norms, vectors: b.vectors.after(a.vectors) }
 }
 
-/** Mean of the rows that count, summed in their order in double precision: the same on every machine. */
+/** Mean of the rows that `counts` accepts, summed by ordinal in double precision: the same on every machine. */
 async function meanOf(vectors: VectorRows, counts: (row: Float32Array) => boolean): Promise<Float32Array> {
   const { dimension, length } = vectors
   const sums = new Float64Array(dimension)
@@ -358,13 +361,13 @@ async function meanOf(vectors: VectorRows, counts: (row: Float32Array) => boolea
   return Float32Array.from(sums, (sum) => sum / counted)
 }
 
-/** Numbers looked at in one turn of the event loop: a few milliseconds. Counted, since the fold asks no clock. */
+/** Numbers processed in one turn of the event loop, which takes a few milliseconds. Counted, because the fold uses no clock. */
 const turnFloats = 2 ** 18
 
 class FloatTurns {
   #floats = 0
 
-  /** Whether the turn is over with so many more; then the next one begins. */
+  /** Whether the turn ends with these numbers; then the next one starts. */
   isOver(floats: number): boolean {
     this.#floats += floats
     if (this.#floats < turnFloats) return false
@@ -374,11 +377,11 @@ class FloatTurns {
 }
 
 /**
- * Which rows are not a copy of an earlier one, asked in their order: thousands of copies would draw the centre to themselves, and
- * codes tell rows apart by the side of it they are on. Copies are rows of one length whose values are the same in 63rds of the
- * largest, as far as a hash of 53 bits tells: a row too few in a mean does no harm.
+ * Returns a function that must be called for the rows in order and returns whether a row is not a copy of an earlier one. Thousands of
+ * copies would pull the center toward themselves, and codes distinguish rows by their side of the center. Copies are rows of equal length
+ * whose values are equal in 63rds of the largest, compared by a hash of 53 bits; one row less in a mean does no harm.
  */
-function firstOfEach(): (row: Float32Array) => boolean {
+function createCopyDetector(): (row: Float32Array) => boolean {
   const seen = new Set<number>()
   const length = new Float32Array(1)
   const lengthBits = new Uint32Array(length.buffer)

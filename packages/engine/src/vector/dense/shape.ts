@@ -1,14 +1,14 @@
-// How many bytes everything in an arena takes and where it stands inside a block. assembly/layout.ts draws the same picture
-// and reads these numbers from the header.
+// The sizes of everything in an arena and the offsets inside a block. assembly/layout.ts describes the same layout and reads these numbers
+// from the header.
 import type { DenseSchemaParams, Precision } from '../../model/schema.ts'
 import { roundUp } from '../round-up.ts'
 import { memoryBytesMax } from '../shared-memory.ts'
 
 export interface Shape {
   readonly params: DenseSchemaParams
-  /** What rows are kept as here; a field that has not settled keeps float32 whatever its precision. */
+  /** The precision of the rows; a field that has not settled keeps float32 for any precision. */
   readonly precision: Precision
-  /** The dimension rounded up to 16: what vectors in scratch are padded to. */
+  /** The dimension rounded up to 16; vectors in scratch are padded to it. */
   readonly lanes: number
   readonly codeBytes: number
   readonly codeStride: number
@@ -22,7 +22,7 @@ export interface Shape {
   readonly unitBytes: number
   readonly unitShift: number
   readonly unitChunksMax: number
-  /** All a row takes, without what the levels above 0 and the threads add. */
+  /** Bytes of a row, without those for the levels above 0 and for threads. */
   readonly rowBytes: number
 }
 
@@ -70,8 +70,8 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
 }
 
 /**
- * Bits of a binary code. By the first rules one a dimension. From the third on as many as a rotated vector has places, which may be more:
- * the error of an estimate falls with the square root of their number, and below 256 it would be too large to search by.
+ * Bits of a binary code. In rules 1 and 2, one for each dimension. From rules 3 on, the number of components of a rotated vector, which may
+ * be more: the error of an estimate decreases with the square root of this number, and below 256 it would be too large to search by.
  */
 function bitsOf({ dimension, rules = 1 }: DenseSchemaParams): number {
   const bits = roundUp(dimension, 128)

@@ -1,7 +1,7 @@
-// Which nodes had a list written, as the kernel notes it: a byte per ordinal. Whoever copies lists while they are written copies
-// those again at the end.
+// The nodes whose lists were written, as the kernel marks them: one byte for each ordinal. Copying lists while they are written copies
+// these again at the end.
 
-/** The arena's memory, and below which ordinals there is something. */
+/** The arena's memory, and the end of its ordinals. */
 interface Memory {
   readonly u8: Uint8Array
   readonly u32: Uint32Array
@@ -14,19 +14,19 @@ interface Region {
 }
 
 export class Touched {
-  /** The kernel writes to the last; to one before while a job goes on that began when there was less room. */
+  /** The kernel writes to the last region, and to an earlier one during a job that started before the region grew. */
   #regions: Region[] = []
   readonly #watches = new Set<{ readonly before: number[] }>()
 
-  /** A region that reaches farther, or one that takes over from the last. */
+  /** Adds a larger region, or one that replaces the last. */
   widen(region: Region): void {
     if (this.#regions.at(-1)?.address === region.address) this.#regions.pop()
     this.#regions.push(region)
   }
 
-  /** What is written from now on. No job may be under way, neither now nor when it is asked. */
+  /** Reports what is written from now on. No job may be running, neither now nor when `ordinals` is called. */
   watch(memory: () => Memory): { ordinals(): Iterable<number>; end(): void } {
-    // The bytes begin anew for everybody, so whoever watches already keeps what they said.
+    // The bytes are cleared for all watchers, so earlier watchers keep what was marked.
     for (const { before } of this.#watches) for (const ordinal of this.#marked(memory())) before.push(ordinal)
     this.#regions = this.#regions.slice(-1)
     for (const { address, capacity } of this.#regions) memory().u8.fill(0, address, address + capacity)

@@ -1,10 +1,10 @@
-// Vectors one after another, some or all of the rows of one array or of two, without a copy of them.
+// Vectors one after another: some or all rows of one array or of two, without copying them.
 import { elementAt } from '../element-at.ts'
 
 export class VectorRows {
   readonly dimension: number
   readonly #vectors: Float32Array
-  /** Rows of the array that count, in their order; all of them when undefined. */
+  /** The selected rows of the array, in order; all if undefined. */
   readonly #chosen: readonly number[] | undefined
   /** Rows that come before. */
   readonly #before: VectorRows | undefined
@@ -25,7 +25,7 @@ export class VectorRows {
     return new VectorRows(this.#vectors, this.dimension, this.#chosen, before)
   }
 
-  /** Not a copy. */
+  /** A view, not a copy. */
   row(index: number): Float32Array {
     const before = this.#before?.length ?? 0
     if (this.#before !== undefined && index < before) return this.#before.row(index)
@@ -33,7 +33,7 @@ export class VectorRows {
     return this.#vectors.subarray(row * this.dimension, (row + 1) * this.dimension)
   }
 
-  /** Copies the rows from `from` to before `to`. */
+  /** Copies the rows from `from` up to but not including `to`. */
   copy(from: number, to: number, into: Float32Array): void {
     if (this.#before === undefined && this.#chosen === undefined) {
       into.set(this.#vectors.subarray(from * this.dimension, to * this.dimension))

@@ -1,23 +1,23 @@
-// A sparse field as of one moment, while writers go on. Blocks of postings are never changed but by adding to the end of the
-// last one, and what writers put aside is not given out again while somebody may read it; so of a list that is about to change
-// only the addresses of its blocks are kept, and of a row its two versions.
+// A sparse field as of one moment, while writers continue. Blocks of postings only change by appending to the last one, and retired pieces
+// are not reused while a reader may see them. So only the block addresses of a list that is about to change are saved, and the two versions
+// of a row.
 import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
 import { type Postings, postingsOf } from './lists.ts'
 import type { SparseState } from './state.ts'
 
-/** Indices looked at or sorted between two turns of the event loop. */
+/** Indices checked or sorted between two turns of the event loop. */
 const indicesPerTurn = 2 ** 16
 
 /** A list as of the cut. */
 export interface ListCut {
-  /** Rows alive that have the index. */
+  /** Number of live rows with the index. */
   readonly rows: number
   readonly blocks: number
   postings(): Iterable<Postings>
 }
 
-/** The indices of a field in ascending order, found while writers go on. */
+/** The indices of a field in ascending order, collected while writers continue. */
 export class IndicesAhead {
   readonly #state: SparseState
   /** Indices that got a list or lost it meanwhile. */
@@ -38,14 +38,14 @@ export class IndicesAhead {
       await rest(run.byteLength)
     }
     while (runs.length > 1 && !this.#released) {
-      const run = merged(runs.shift() ?? none, runs.shift() ?? none)
+      const run = mergeSorted(runs.shift() ?? none, runs.shift() ?? none)
       runs.push(run)
       await rest(run.byteLength)
     }
     this.#sorted = runs[0] ?? none
   }
 
-  /** To be called before a list begins or ends. */
+  /** Must be called before a list begins or ends. */
   beforeChange(index: number): void {
     this.#changed.add(index)
   }
@@ -54,12 +54,12 @@ export class IndicesAhead {
     this.#released = true
   }
 
-  /** As of now. */
+  /** The indices as of now. */
   finish(): Uint32Array {
     if (this.#changed.size === 0) return this.#sorted
     const { vocabulary } = this.#state
     const there = [...this.#changed].filter((index) => vocabulary.has(index))
-    return merged(
+    return mergeSorted(
       this.#sorted.filter((index) => !this.#changed.has(index)),
       Uint32Array.from(there).sort(),
     )
@@ -73,7 +73,7 @@ export class SparseCut {
   readonly indices: Uint32Array
   readonly #state: SparseState
   readonly #lists = new Map<number, ListCut>()
-  /** Birth and death by turns. */
+  /** Birth and death of each row. */
   readonly #versions = new Map<number, readonly [number, number]>()
   readonly #leave: () => void
 
@@ -133,8 +133,8 @@ export class SparseCut {
 
 const none = new Uint32Array(0)
 
-/** Both ascending; none is in both. */
-function merged(a: Uint32Array, b: Uint32Array): Uint32Array {
+/** Merges two ascending arrays without common values. */
+function mergeSorted(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length)
   for (let i = 0, j = 0; i + j < all.length; ) {
     const left = j === b.length || (i < a.length && elementAt(a, i) < elementAt(b, j))

@@ -1,6 +1,6 @@
-// A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Rows that
-// died stay in the lists until nobody can see them; searches tell by their versions. Weights of a query are multiplied by
-// the rarity of their indices where the model says so, from counts as of the version that is searched.
+// A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Removed rows stay in
+// the lists until no search can see them; searches distinguish them by version. If the model says so, weights of a query are multiplied by
+// the rarity of their indices, from counts as of the searched version.
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
@@ -16,7 +16,7 @@ import { IndicesAhead, SparseCut } from './cut.ts'
 import { dumpSparse, loadSparse } from './file.ts'
 import { compileSparseKernel } from './kernel.ts'
 import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
-import { inTurns } from './postings.ts'
+import { forEachPosting } from './postings.ts'
 import { readDescriptor, type WeighedList, writeDescriptor } from './query.ts'
 import { emptyState, type SparseState } from './state.ts'
 import { TermChanges } from './term-changes.ts'
@@ -26,7 +26,7 @@ export async function openSparseField(definition: SparseFieldSchema, pool: Worke
   return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
 }
 
-/** The inverse of what a cut gives. */
+/** The inverse of a cut. */
 export async function loadSparseField(
   definition: SparseFieldSchema,
   pool: WorkerPool,
@@ -37,7 +37,7 @@ export async function loadSparseField(
   return new InvertedField(definition, pool, await compileSparseKernel(), state)
 }
 
-/** What an event changes of the counts that weigh a query, with TermChanges; it counts from the next version on. */
+/** Changes of an event to the counts that weigh a query, with TermChanges; they apply from the next version on. */
 interface PendingCounts {
   rows: number
 }
@@ -92,8 +92,8 @@ class InvertedField implements SparseField {
 
   reserve(end: number, postings: number): void {
     const { memory } = this.#state
-    // Each posting may begin a list, or have a block and its directory made anew, up to twice as large; there are no more of those
-    // than take the memory in use.
+    // Each posting may start a list, or make its block and directory be written again, up to twice as large; there are at most as many of
+    // these as use the current memory.
     const worst = postings * postingBytesFirst + Math.min(postings * postingBytesRewritten, 2 * memory.used)
     memory.reserve(end, postings * postingBytesUsual, worst)
     this.#attach()
@@ -101,7 +101,7 @@ class InvertedField implements SparseField {
 
   async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
     this.#refuseWhenClosed()
-    await this.#settleInTurns()
+    await this.#applyCountsInTurns()
     this.#version = version
     const counts: PendingCounts = { rows: 0 }
     this.#pending = counts
@@ -124,11 +124,11 @@ class InvertedField implements SparseField {
     for (const ordinal of rows.ordinals) {
       assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
       this.#beforeVersionsChange(ordinal)
-      memory.bear(ordinal, version)
+      memory.setBirth(ordinal, version)
     }
     this.#state.end = Math.max(this.#state.end, end)
     counts.rows += rows.ordinals.length
-    await inTurns(rows, ({ index, ordinals, weights }) => {
+    await forEachPosting(rows, ({ index, ordinals, weights }) => {
       this.#beforeListChanges(index)
       const term = vocabulary.findOrAdd(index)
       if (!vocabulary.hasPostings(term)) this.#beforeIndexChanges(index)
@@ -137,23 +137,23 @@ class InvertedField implements SparseField {
     })
   }
 
-  /** The counts of the event before are what searches see from now on. */
-  #settle(): void {
-    this.#settleSome(Number.POSITIVE_INFINITY)
+  /** Applies the counts of the previous event, which searches see from now on. */
+  #applyCounts(): void {
+    this.#applySomeCounts(Number.POSITIVE_INFINITY)
   }
 
-  /** The same, with turns for others where there are many. */
-  async #settleInTurns(): Promise<void> {
+  /** Like #settle, but yields to other work if there are many. */
+  async #applyCountsInTurns(): Promise<void> {
     const pending = this.#pending
-    // Another search may have begun with it as well, and whoever cannot wait may have ended it.
+    // Another search may have started with it as well, and a synchronous caller may have completed it.
     while (pending !== undefined && this.#pending === pending) {
-      if (this.#settleSome(turnTerms)) return
+      if (this.#applySomeCounts(turnTerms)) return
       await new Promise<void>((resume) => setImmediate(resume))
     }
   }
 
-  /** True when nothing is left. */
-  #settleSome(termsMax: number): boolean {
+  /** Returns whether nothing is left. */
+  #applySomeCounts(termsMax: number): boolean {
     if (this.#pending === undefined) return true
     const { vocabulary } = this.#state
     const isDone = this.#changes.take(termsMax, (term, change) => {
@@ -167,10 +167,10 @@ class InvertedField implements SparseField {
   }
 
   async purge(rows: SparseRows): Promise<void> {
-    await this.#settleInTurns()
+    await this.#applyCountsInTurns()
     const { memory, vocabulary } = this.#state
     memory.reclaim()
-    await inTurns(rows, ({ index, ordinals }) => {
+    await forEachPosting(rows, ({ index, ordinals }) => {
       const term = vocabulary.find(index)
       assert(term >= 0, `index ${index} of a row has a list`)
       this.#beforeListChanges(index)
@@ -182,7 +182,7 @@ class InvertedField implements SparseField {
 
   async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
     this.#refuseWhenClosed()
-    if (options.version >= this.#version && this.#pending !== undefined) await this.#settleInTurns()
+    if (options.version >= this.#version && this.#pending !== undefined) await this.#applyCountsInTurns()
     const { memory } = this.#state
     const lists = this.#weigh(query)
     if (lists.length === 0) return noHits
@@ -208,7 +208,7 @@ class InvertedField implements SparseField {
     }
   }
 
-  /** The lists of the query's indices, with its weights as the model has them. Weights that are not above 0 say nothing. */
+  /** The lists of the query's indices, with weights of the model. Weights that are not above 0 are ignored. */
   #weigh({ indices, values }: SparseQuery): WeighedList[] {
     const { lists, vocabulary, rows } = this.#state
     const weighed: WeighedList[] = []
@@ -244,7 +244,7 @@ class InvertedField implements SparseField {
   }
 
   #cut(indices: Uint32Array): FieldCut {
-    this.#settle()
+    this.#applyCounts()
     const cut = new SparseCut(this.#state, indices)
     this.#cuts.add(cut)
     return {
@@ -259,7 +259,7 @@ class InvertedField implements SparseField {
   #beforeListChanges(index: number): void {
     for (const cut of this.#cuts) cut.beforeListChanges(index)
   }
-  /** The index is about to get its first posting or to lose its last. */
+  /** Must be called before the index gets its first posting or loses its last. */
   #beforeIndexChanges(index: number): void {
     for (const ahead of this.#preparing) ahead.beforeChange(index)
   }
@@ -267,7 +267,7 @@ class InvertedField implements SparseField {
     for (const cut of this.#cuts) cut.beforeVersionsChange(ordinal)
   }
 
-  *digesting(): Generator<void, bigint> {
+  *digestInSteps(): Generator<void, bigint> {
     const { vocabulary } = this.#state
     const cut = this.#cut(vocabulary.indicesOf(0, vocabulary.end).sort())
     try {
@@ -283,7 +283,7 @@ class InvertedField implements SparseField {
   }
 
   digest(): bigint {
-    return runToEnd(this.digesting())
+    return runToEnd(this.digestInSteps())
   }
 
   bytes(): { readonly [part: string]: number } {
@@ -302,7 +302,7 @@ class InvertedField implements SparseField {
   }
 }
 
-/** How much an index that `having` of `rows` rows have says: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
+/** Weight of an index that `having` of `rows` rows have: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
 export function rarity(rows: number, having: number): number {
   return Math.log1p((rows - having + 0.5) / (having + 0.5))
 }

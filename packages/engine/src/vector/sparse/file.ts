@@ -1,11 +1,11 @@
-// The bytes of a sparse field outside memory (docs/formats/sparse.md): versions of rows, then the lists in ascending order of
-// their indices, block by block. Addresses are not written, so what is written depends on the calls alone. What is loaded
-// may be damaged or hostile: nothing of it is believed before it is known that a search cannot leave it.
+// The bytes of a sparse field outside memory (docs/formats/sparse.md): versions of rows, then the lists by ascending index, block by block.
+// Addresses are not written, so the bytes depend on the calls only. Input may be damaged or hostile: it is not used before it is certain that
+// a search cannot leave it.
 //
 //   field    magic "ANNALSF1" | version u32 | model u32 | largest index allowed u32 | end u32 | rows u32 | indices u32
-//            | birth u32, death u32 per ordinal below end | lists
-//   list     index u32 | rows alive u32 | blocks u32 | 0 u32 | blocks
-//   block    postings u32 | 0 u32 | ordinal u32 per posting | weight f32 per posting
+//            | birth u32, death u32 for each ordinal below end | lists
+//   list     index u32 | live rows u32 | blocks u32 | 0 u32 | blocks
+//   block    postings u32 | 0 u32 | ordinal u32 for each posting | weight f32 for each posting
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
@@ -25,7 +25,7 @@ const listHeadWords = 4
 const blockHeadWords = 2
 const pieceWords = 16 * 1024
 
-/** Pieces that the taker may keep, each as of the cut when it is asked for. */
+/** Pieces that the caller may keep, each as of the cut. */
 export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Generator<Uint8Array> {
   const { end, rows, indices } = cut
   let piece = new Uint32Array(pieceWords)
@@ -60,7 +60,7 @@ export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Gene
   yield new Uint8Array(piece.buffer, 0, used * 4)
 }
 
-/** The inverse of dumpSparse, into a state that is empty. Throws `snapshot_damaged` or `format_too_new`. */
+/** The inverse of dumpSparse, into an empty state. Throws `snapshot_damaged` or `format_too_new`. */
 export async function loadSparse(
   { name, params }: SparseFieldSchema,
   state: SparseState,
@@ -126,13 +126,13 @@ async function loadBlocks(words: WordReader, count: number, end: number): Promis
   return blocks
 }
 
-/** Words out of chunks of any size. */
+/** Reads words from chunks of any size. */
 class WordReader {
   readonly #source: ByteSource
   readonly #name: string
   #words = new Uint32Array(0)
   #used = 0
-  #rest: Uint8Array = new Uint8Array(0)
+  #remaining: Uint8Array = new Uint8Array(0)
   #taken = 0
 
   constructor(source: ByteSource, name: string) {
@@ -147,7 +147,7 @@ class WordReader {
     })
   }
 
-  /** The next words; valid as long as the caller keeps them. */
+  /** The next words; the caller may keep them. */
   async take(count: number): Promise<Uint32Array<ArrayBuffer>> {
     while (this.#words.length - this.#used < count) if (!(await this.#next())) throw this.damaged('the length')
     const taken = this.#words.subarray(this.#used, this.#used + count)
@@ -157,7 +157,7 @@ class WordReader {
   }
 
   async expectEnd(): Promise<void> {
-    if (this.#words.length > this.#used || this.#rest.length > 0) throw this.damaged('data after the field')
+    if (this.#words.length > this.#used || this.#remaining.length > 0) throw this.damaged('data after the field')
     await this.#source.end()
   }
 
@@ -165,13 +165,13 @@ class WordReader {
     const value = await this.#source.piece()
     if (value === undefined) return false
     const left = this.#words.subarray(this.#used)
-    const bytes = new Uint8Array(left.length * 4 + this.#rest.length + value.length)
+    const bytes = new Uint8Array(left.length * 4 + this.#remaining.length + value.length)
     bytes.set(new Uint8Array(left.buffer, left.byteOffset, left.length * 4))
-    bytes.set(this.#rest, left.length * 4)
-    bytes.set(value, left.length * 4 + this.#rest.length)
+    bytes.set(this.#remaining, left.length * 4)
+    bytes.set(value, left.length * 4 + this.#remaining.length)
     const whole = bytes.length - (bytes.length % 4)
     this.#words = new Uint32Array(bytes.buffer, 0, whole / 4)
-    this.#rest = bytes.subarray(whole)
+    this.#remaining = bytes.subarray(whole)
     this.#used = 0
     return true
   }

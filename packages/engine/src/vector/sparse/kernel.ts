@@ -1,10 +1,10 @@
-// The kernel of sparse fields in a thread of its own: one instance per field and thread.
+// The kernel of sparse fields: one instance for each field and thread.
 import { readFile } from 'node:fs/promises'
 import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 import { synchronized } from '../synchronized.ts'
 
-/** What host and kernel must agree on; assembly/sparse/index.ts has the same number. */
+/** Version of the interface between host and kernel; assembly/sparse/index.ts has the same number. */
 const sparseKernelAbi = 1
 
 /** Exports of assembly/sparse/index.ts. */

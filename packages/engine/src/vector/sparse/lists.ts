@@ -1,14 +1,14 @@
-// Inverted lists: for one index the ordinals that have it, ascending, with their weights, in blocks of up to 128 that know
-// their largest weight. Postings at the end are written in place and counted last; any other change makes a new block beside
-// the old one and then puts its address into the directory. Readers therefore see every posting that was there when they
-// began, and may or may not see newer ones. The same calls give the same blocks.
+// Inverted lists: for each index the ordinals that have it, ascending, with their weights, in blocks of up to 128 postings with their
+// largest weight. Postings at the end are written in place, and the count is stored last. Any other change writes a new block and then
+// stores its address in the directory. So readers see every posting that existed when they started, and may or may not see newer ones. The
+// same calls give the same blocks.
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import type { SparseMemory } from './memory.ts'
 
 export const blockPostingsMax = 128
 const headBytes = 16
-/** When a block overflows its postings are dealt to blocks of about so many, so that the next ones find room. */
+/** When a block overflows, its postings are distributed to blocks of about this size, so that further postings fit. */
 const blockPostingsAim = 96
 
 export interface Postings {
@@ -16,7 +16,7 @@ export interface Postings {
   readonly weights: Float32Array
 }
 
-/** A posting that has no list. */
+/** A posting without a list. */
 export interface SinglePosting {
   readonly ordinal: number
   readonly weight: number
@@ -26,7 +26,7 @@ export function postingsOf({ ordinal, weight }: SinglePosting): Postings {
   return { ordinals: Uint32Array.of(ordinal), weights: Float32Array.of(weight) }
 }
 
-/** Address of a list's directory; 0 where there is no list. */
+/** Address of the directory of a list; 0 if there is no list. */
 export type Directory = number
 
 export class PostingLists {
@@ -36,17 +36,20 @@ export class PostingLists {
     this.#in = memory
   }
 
-  /** A list of a posting and of others that are added to it, ascending; as it were with a list of the one before. */
+  /** The list of `posting` and of others that are added to it, ascending; equals a list that was created with `posting` before. */
   make(single: SinglePosting, added: Postings): Directory {
     const first = postingsOf(single)
     if (elementAt(added.ordinals, 0) > single.ordinal) return this.#make(joined(first, added))
-    const directory = this.#makeDirectory(this.#dealt(merged(first, added)), 0)
+    const directory = this.#makeDirectory(this.#splitIntoBlocks(mergePostings(first, added)), 0)
     this.#raise(directory, first.weights)
     this.#raise(directory, added.weights)
     return directory
   }
 
-  /** Gives up a list of one posting, which searches under way may be reading; undefined where there are more or none. */
+  /**
+   * Frees a list with one posting, which running searches may read, and returns the posting. Returns undefined if it has more postings or
+   * none.
+   */
   takeSingle(directory: Directory): SinglePosting | undefined {
     if (directory === 0 || this.blocks(directory) > 1) return undefined
     const block = this.#blockAt(directory, 0)
@@ -58,18 +61,18 @@ export class PostingLists {
     return single
   }
 
-  /** Adds postings that are not there yet, ascending. Gives the list's directory, which may be another. */
+  /** Adds new postings, ascending. Returns the address of the directory, which may have changed. */
   add(directory: Directory, added: Postings): Directory {
     if (directory === 0) return this.#make(added)
     this.#raise(directory, added.weights)
     const last = this.#lastOf(this.#blockAt(directory, this.blocks(directory) - 1))
     if (elementAt(added.ordinals, 0) > last) return this.#append(directory, added)
     return this.#rewrite(directory, added.ordinals, (block, from, to) =>
-      merged(this.postings(block), slice(added, from, to)),
+      mergePostings(this.postings(block), slice(added, from, to)),
     )
   }
 
-  /** Takes postings out, ascending, as far as they are there. Gives 0 when none is left. */
+  /** Removes existing postings, ascending. Returns 0 if none is left. */
   remove(directory: Directory, ordinals: Uint32Array): Directory {
     return this.#rewrite(directory, ordinals, (block, from, to) => {
       const gone = new Set(ordinals.subarray(from, to))
@@ -85,16 +88,16 @@ export class PostingLists {
   blocks(directory: Directory): number {
     return elementAt(this.#in.u32, directory / 4)
   }
-  /** No weight of the list is larger in magnitude. */
+  /** Upper bound of the magnitude of the list's weights. */
   magnitude(directory: Directory): number {
     return elementAt(this.#in.f32, directory / 4 + 2)
   }
-  /** The addresses of its blocks, as they are now. */
+  /** The current addresses of its blocks. */
   blocksOf(directory: Directory): Uint32Array {
     const from = (directory + headBytes) / 4
     return this.#in.u32.slice(from, from + this.blocks(directory))
   }
-  /** Where they lie. */
+  /** Views of the postings of a block. */
   postings(block: number): Postings {
     const { u32, f32 } = this.#in
     const count = elementAt(u32, block / 4)
@@ -103,7 +106,7 @@ export class PostingLists {
     return { ordinals: u32.subarray(from, from + count), weights: f32.subarray(weights, weights + count) }
   }
 
-  /** A list of blocks as they were written down. */
+  /** Creates a list from stored blocks. */
   restore(blocks: readonly Postings[]): Directory {
     const addresses = blocks.map((postings) => this.#makeBlock(postings, capacityFor(postings.ordinals.length)))
     const directory = this.#makeDirectory(addresses, 0)
@@ -140,7 +143,7 @@ export class PostingLists {
     return list
   }
 
-  /** Writes into what a block has free; readers see nothing of it until the count says so. */
+  /** Appends to a block; readers see the postings when the count is stored. */
   #fill(block: number, { ordinals, weights }: Postings): void {
     const { u32, f32 } = this.#in
     const count = this.#countOf(block)
@@ -152,7 +155,7 @@ export class PostingLists {
     Atomics.store(u32, block / 4, count + ordinals.length)
   }
 
-  /** Replaces the blocks that the ordinals fall into by what `change` makes of them and their share of the ordinals. */
+  /** Replaces each block that ordinals fall into by the blocks that `change` returns for it and its share of the ordinals. */
   #rewrite(
     directory: Directory,
     ordinals: Uint32Array,
@@ -165,7 +168,7 @@ export class PostingLists {
       const block = this.#blockAt(directory, place)
       let to = from + 1
       while (to < ordinals.length && (place === lastPlace || elementAt(ordinals, to) <= this.#lastOf(block))) to++
-      changes.push({ place, blocks: this.#dealt(change(block, from, to)) })
+      changes.push({ place, blocks: this.#splitIntoBlocks(change(block, from, to)) })
       from = to
     }
     if (changes.every(({ blocks }) => blocks.length === 1)) {
@@ -193,7 +196,7 @@ export class PostingLists {
     return made
   }
 
-  #dealt(postings: Postings): number[] {
+  #splitIntoBlocks(postings: Postings): number[] {
     const n = postings.ordinals.length
     if (n === 0) return []
     if (n <= blockPostingsMax) return [this.#makeBlock(postings, capacityFor(n))]
@@ -206,7 +209,7 @@ export class PostingLists {
 
   #makeBlock({ ordinals, weights }: Postings, capacity: number): number {
     const block = this.#in.allocate(blockBytes(capacity))
-    // After allocating, which may have replaced the views.
+    // Read after allocating, which may have replaced the views.
     const { u32, f32 } = this.#in
     u32[block / 4] = ordinals.length
     u32[block / 4 + 1] = capacity
@@ -291,9 +294,9 @@ export class PostingLists {
   }
 }
 
-/** Bytes of a list that the second posting of a term makes; the first takes none. */
+/** Bytes of the list that the second posting of a term creates; the first one takes none. */
 export const postingBytesFirst = blockBytes(2) + directoryBytes(1)
-/** Bytes of a block made anew for one posting. */
+/** Bytes of a block that is written again for one posting. */
 export const postingBytesRewritten = blockBytes(blockPostingsMax) + directoryBytes(2)
 /** Bytes that a posting usually takes. */
 export const postingBytesUsual = 24
@@ -334,8 +337,8 @@ function largest(weights: Float32Array, than: number): number {
   return most
 }
 
-/** Both ascending; none is in both. */
-function merged(a: Postings, b: Postings): Postings {
+/** Merges two ascending arrays without common values. */
+function mergePostings(a: Postings, b: Postings): Postings {
   const n = a.ordinals.length + b.ordinals.length
   const ordinals = new Uint32Array(n)
   const weights = new Float32Array(n)

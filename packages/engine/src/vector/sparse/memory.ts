@@ -1,6 +1,5 @@
-// The shared memory of one sparse field, made when the first row needs it: pieces that are given out and taken back, and the versions of its rows. What is in
-// use never moves, so readers need no lock; a piece that some search under way may still read is not given out again
-// before that search is over.
+// The shared memory of one sparse field, created for the first row: allocated and freed pieces, and the versions of its rows. Pieces in use
+// never move, so readers need no lock. A piece that a running search may read is not reused before that search has ended.
 import { assert, EngineError } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import { roundUp } from '../round-up.ts'
@@ -21,7 +20,7 @@ const nothing = new SharedArrayBuffer(0)
 interface Retired {
   readonly address: number
   readonly bytes: number
-  /** Searches numbered so or lower may read it. */
+  /** Searches with this number or a lower one may read the piece. */
   readonly search: number
 }
 
@@ -38,7 +37,7 @@ export class SparseMemory {
   #search = 0
   readonly #searches = new Set<number>()
 
-  /** What the kernel works in; undefined before anything was reserved: a memory takes address space, of which there is an end. */
+  /** The memory of the kernel; undefined before anything was reserved, because a memory takes limited address space. */
   get memory(): WebAssembly.Memory | undefined {
     return this.#memory
   }
@@ -51,18 +50,18 @@ export class SparseMemory {
   get f64(): Float64Array<SharedArrayBuffer> {
     return this.#f64
   }
-  /** Given out, and waiting to be given out again. */
+  /** Bytes that are allocated, or waiting to be reused. */
   get used(): number {
     return this.#top - heapAddress
   }
-  /** Taken from the process. */
+  /** Bytes taken from the process. */
   get bytes(): number {
     return this.#u32.byteLength
   }
 
   /**
-   * Room for rows below `end` and for `bytes` more, in all likelihood; and a check that even `bytesWorst` more would fit the
-   * field's address space. Throws EngineError memory_exhausted.
+   * Reserves space for rows below `end` and probably for `bytes` more, and checks that even `bytesWorst` more would fit the field's address
+   * space. Throws EngineError memory_exhausted.
    */
   reserve(end: number, bytes: number, bytesWorst: number): void {
     const forRows = Math.max(0, Math.ceil(end / chunkRows) - this.#chunks) * chunkBytes
@@ -74,7 +73,7 @@ export class SparseMemory {
     this.#makeRows(end)
   }
 
-  /** A piece of `bytes`, a multiple of 16, with anything in it. */
+  /** Allocates `bytes`, a multiple of 16, with undefined content. */
   allocate(bytes: number): number {
     const waiting = this.#free.get(bytes)?.pop()
     if (waiting !== undefined) {
@@ -87,7 +86,7 @@ export class SparseMemory {
     return address
   }
 
-  /** Takes back a piece that nobody can be reading. */
+  /** Frees a piece that no search can read. */
   free(address: number, bytes: number): void {
     const waiting = this.#free.get(bytes)
     if (waiting === undefined) this.#free.set(bytes, [address])
@@ -95,12 +94,12 @@ export class SparseMemory {
     this.#freeBytes += bytes
   }
 
-  /** Takes back a piece that searches under way may be reading. */
+  /** Frees a piece that running searches may read, once they have ended. */
   retire(address: number, bytes: number): void {
     this.#retired.push({ address, bytes, search: this.#search })
   }
 
-  /** Makes what was retired free again as far as searches allow. Writers call it first. */
+  /** Frees retired pieces as far as running searches permit. Writers must call it first. */
   reclaim(): void {
     let oldest = Number.POSITIVE_INFINITY
     for (const search of this.#searches) oldest = Math.min(oldest, search)
@@ -109,7 +108,7 @@ export class SparseMemory {
     for (const { address, bytes } of ready) this.free(address, bytes)
   }
 
-  /** A search begins: what it can reach now stays until the function returned is called. */
+  /** Starts a search: pieces that it can reach stay until the returned function is called. */
   enter(): () => void {
     const search = ++this.#search
     this.#searches.add(search)
@@ -141,7 +140,7 @@ export class SparseMemory {
   #makeRows(end: number): void {
     while (this.#chunks * chunkRows < end) {
       const address = this.allocate(chunkBytes)
-      // A row that was never born died at once.
+      // Birth and death 0: a row that is never visible.
       this.#u32.fill(0, address / 4, (address + chunkBytes) / 4)
       Atomics.store(this.#u32, versionsAddress / 4 + this.#chunks, address)
       this.#chunks++
@@ -162,15 +161,15 @@ export class SparseMemory {
   death(ordinal: number): number {
     return elementAt(this.#u32, this.#rowAt(ordinal) + 1)
   }
-  /** Birth first: a reader that finds the row alive then finds this birth, which is newer than what it may see. */
-  bear(ordinal: number, version: number): void {
+  /** The birth is written first: a reader that finds the row alive then finds this birth, which is newer than its version. */
+  setBirth(ordinal: number, version: number): void {
     Atomics.store(this.#u32, this.#rowAt(ordinal), version)
     Atomics.store(this.#u32, this.#rowAt(ordinal) + 1, alive)
   }
   bury(ordinal: number, version: number): void {
     Atomics.store(this.#u32, this.#rowAt(ordinal) + 1, version)
   }
-  /** As a loaded row was. */
+  /** Restores the versions of a loaded row. */
   putVersions(ordinal: number, birth: number, death: number): void {
     this.#u32[this.#rowAt(ordinal)] = birth
     this.#u32[this.#rowAt(ordinal) + 1] = death

@@ -1,16 +1,16 @@
-// From rows to postings: what a batch of rows adds to each list.
+// Converts rows to postings: what a batch of rows adds to each list.
 import { yieldToOthers } from '@annal/wal'
 import { elementAt } from '../element-at.ts'
 import type { SparseRows } from '../field.ts'
 
-/** Postings sorted in one go. */
+/** Postings sorted at a time. */
 const slicePostings = 2 ** 16
-/** Postings written in one turn of the event loop, so that searches and other collections get theirs. */
+/** Postings written in one turn of the event loop, so that searches and other collections can run. */
 const turnPostings = 2 ** 13
 /** More than any slice has: a row has at most 2^16 terms. */
 const positions = 2 ** 20
 
-/** What rows add to one list. */
+/** The postings that rows add to one list. */
 export interface AddedPostings {
   readonly index: number
   /** Ascending. */
@@ -18,8 +18,8 @@ export interface AddedPostings {
   readonly weights: Float32Array
 }
 
-/** Gives the postings of the rows list by list, a part of a large batch at a time. */
-export async function inTurns(rows: SparseRows, take: (postings: AddedPostings) => void): Promise<void> {
+/** Passes the postings of the rows to `take`, list by list, one part of a large batch at a time. */
+export async function forEachPosting(rows: SparseRows, take: (postings: AddedPostings) => void): Promise<void> {
   let taken = 0
   for (const slice of slicesOf(rows)) {
     for (const postings of postingsByIndex(slice)) {
@@ -32,7 +32,7 @@ export async function inTurns(rows: SparseRows, take: (postings: AddedPostings) 
   }
 }
 
-/** Rows in their order, in parts that are sorted in one go. */
+/** Rows in order, in parts that are sorted at a time. */
 function* slicesOf(rows: SparseRows): Generator<SparseRows> {
   let row = 0
   let posting = 0
@@ -49,7 +49,7 @@ function* slicesOf(rows: SparseRows): Generator<SparseRows> {
   }
 }
 
-/** The postings of each index, indices and ordinals ascending. */
+/** The postings of each index, with indices and ordinals ascending. */
 function* postingsByIndex(rows: SparseRows): Generator<AddedPostings> {
   const count = rows.indices.length
   const rowOf = new Uint32Array(count)
@@ -58,7 +58,7 @@ function* postingsByIndex(rows: SparseRows): Generator<AddedPostings> {
     rowOf.fill(row, next, next + terms)
     next += terms
   })
-  // One number to sort by: the index, then the place, which stands in the order of ordinals.
+  // Sort key: the index, then the position, which is in the order of ordinals.
   const keys = Float64Array.from({ length: count }, (_, i) => elementAt(rows.indices, i) * positions + i).sort()
   for (let from = 0; from < count; ) {
     const index = Math.floor(elementAt(keys, from) / positions)

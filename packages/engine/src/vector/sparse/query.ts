@@ -27,10 +27,10 @@ const listBytes = 64
 /** A directory and a block, 32 bytes each. */
 const singleBytes = 64
 const window = 1024
-/** Scores are whole numbers below 2 to this power, so that sums of them fit 64 bits. */
+/** Scores are integers below 2 to this power, so that sums fit in 64 bits. */
 const scoreBits = 60
 
-/** A list in the field's memory, with as many blocks as it has now. */
+/** A list in the field's memory, with its current number of blocks. */
 export interface StoredList {
   readonly directory: Directory
   readonly blocks: number
@@ -38,9 +38,9 @@ export interface StoredList {
 
 export interface WeighedList {
   readonly list: StoredList | SinglePosting
-  /** Of the query, above 0. */
+  /** Weight of the query, above 0. */
   readonly weight: number
-  /** No weight in the list is larger in magnitude. */
+  /** Upper bound of the magnitude of the list's weights. */
   readonly magnitude: number
 }
 
@@ -92,7 +92,7 @@ export function writeDescriptor(
   else u32.set(allowed, elementAt(u32, head + word.allowed) / 4)
   const scale = scaleFor(lists)
   f64[(head + word.unscale) / 2] = 1 / scale
-  // Those that can add least come first: they are the ones left aside.
+  // Lists that can add least come first, because they are the ones that are only probed.
   const ordered = [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
   const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
   ordered.forEach(({ list, weight, magnitude }, i) => {
@@ -110,7 +110,7 @@ export function writeDescriptor(
   return { address, bytes }
 }
 
-/** A list of one block of one posting, as lists.ts would make it. */
+/** A list with one block of one posting, as lists.ts would create it. */
 function writeSingle({ u32, f32 }: SparseMemory, address: number, { ordinal, weight }: SinglePosting): void {
   const directory = address / 4
   const block = (address + singleBytes / 2) / 4
@@ -121,7 +121,7 @@ function writeSingle({ u32, f32 }: SparseMemory, address: number, { ordinal, wei
   f32[block + 5] = weight
 }
 
-/** The power of two that brings the largest sum there can be just below the largest whole number there may be. */
+/** The power of two that scales the largest possible sum to just below the largest integer. */
 function scaleFor(lists: readonly WeighedList[]): number {
   const most = lists.reduce((sum, { weight, magnitude }) => sum + weight * magnitude, 0)
   return most > 0 ? 2 ** Math.min(900, scoreBits - Math.ceil(Math.log2(most))) : 1

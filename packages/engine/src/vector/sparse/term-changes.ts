@@ -1,5 +1,5 @@
-// How many rows more or fewer have each term, as one event changes it: kept until the next event or search begins, since the searches
-// of the version before must not see it. Eight bytes for each term, of which one event may have millions.
+// Changes of the number of rows of each term by one event. They are kept until the next event or search starts, because searches of the
+// previous version must not see them. Eight bytes for each term, of which one event may have millions.
 import { Column } from '../../memory/column.ts'
 import { elementAt } from '../element-at.ts'
 
@@ -8,7 +8,7 @@ const pieceTerms = 2 ** 16
 export class TermChanges {
   /** By term, as 32-bit two's complement; 0 between events. */
   readonly #changes = new Column('u32')
-  /** Terms that have changed, in pieces; one may stand here twice. */
+  /** Changed terms, in pieces; a term may occur twice. */
   #pieces: Uint32Array[] = []
   #count = 0
   #taken = 0
@@ -19,7 +19,7 @@ export class TermChanges {
     this.#changes.set(term, (before + change) >>> 0)
   }
 
-  /** Takes up to so many changes out, in the order in which they came. True when none is left. */
+  /** Takes up to `termsMax` changes, oldest first. Returns whether none is left. */
   take(termsMax: number, each: (term: number, change: number) => void): boolean {
     const end = Math.min(this.#count, this.#taken + termsMax)
     for (; this.#taken < end; this.#taken++) {

@@ -1,9 +1,4 @@
-// Which indices a sparse field has, in how many rows, and where their lists are. A number of its own for each, so that the
-// index space may have 2^32 of them; the number is free again when the last posting is gone. Of a term with one posting both columns
-// hold the posting itself, since most terms of a large vocabulary have no more:
-//
-//   directories   address of the directory, a multiple of 16      | ordinal << 2 | whether its row is alive << 1 | 1
-//   rows          rows alive                                      | bits of the weight
+// The indices of a sparse field, with their numbers of rows and the addresses of their lists. Each has a number, so the index space may have
 import { assert } from '../../errors.ts'
 import { Column } from '../../memory/column.ts'
 import { HashPages } from '../../memory/hash-pages.ts'
@@ -26,12 +21,16 @@ export class Vocabulary {
   #end = 0
   readonly #pages = new HashPages((term) => this.#indices.get(term) === this.#wanted)
 
-  /** Indices that some row has, or had until a little while ago. */
+  /** Number of indices that have postings, including those of removed rows. */
   get count(): number {
     return this.#end - this.#free.length
   }
 
-  /** Number of an index, or -1. */
+  /**
+   * ^32 indices. The number is reused after the last posting is gone. For a term with one posting, both columns hold the posting itself,
+   * because most terms of a large vocabulary have only one: directories address of the directory, a multiple of 16 | ordinal << 2 | whether
+   * its row is alive << 1 | 1 rows live rows | bits of the weight
+   */
   find(index: number): number {
     this.#wanted = index
     const slot = this.#pages.find(hashOf(index))
@@ -56,12 +55,12 @@ export class Vocabulary {
     this.#free.push(term)
   }
 
-  /** Whether it has a posting. */
+  /** Whether the term has a posting. */
   hasPostings(term: number): boolean {
     return this.#directories.get(term) !== 0
   }
 
-  /** 0 where the term has no list: no posting, or a single one. */
+  /** 0 if the term has no list: no posting, or a single one. */
   directory(term: number): Directory {
     const place = this.#directories.get(term)
     return (place & singleBit) === 0 ? place : 0
@@ -73,7 +72,7 @@ export class Vocabulary {
     this.#rows.set(term, rows)
   }
 
-  /** The posting of a term that has one and no list. */
+  /** The posting of a term with one posting and no list. */
   single(term: number): SinglePosting | undefined {
     const place = this.#directories.get(term)
     if ((place & singleBit) === 0) return undefined
@@ -89,7 +88,7 @@ export class Vocabulary {
     this.#rows.set(term, elementAt(weightBits, 0))
   }
 
-  /** Rows alive that have the index. */
+  /** Number of live rows with the index. */
   rows(term: number): number {
     const place = this.#directories.get(term)
     return (place & singleBit) === 0 ? this.#rows.get(term) : (place & aliveBit) / aliveBit
@@ -105,12 +104,12 @@ export class Vocabulary {
     this.#directories.set(term, (place & ~aliveBit) | (rows * aliveBit))
   }
 
-  /** All numbers given out so far are below it. */
+  /** All numbers assigned so far are below this. */
   get end(): number {
     return this.#end
   }
 
-  /** The indices that have a list, of the numbers from `from` up to `to`. */
+  /** The indices that have a list, for the numbers from `from` up to `to`. */
   indicesOf(from: number, to: number): Uint32Array {
     const found: number[] = []
     for (let term = from; term < Math.min(to, this.#end); term++)
@@ -131,7 +130,7 @@ export class Vocabulary {
   }
 }
 
-/** Indices come in runs; the first bits of the hash must not. */
+/** Indices often occur in runs, which must not affect the first bits of the hash. */
 function hashOf(index: number): number {
   let h = Math.imul(index ^ (index >>> 16), 0x21f0aaad)
   h = Math.imul(h ^ (h >>> 15), 0x735a2d97)

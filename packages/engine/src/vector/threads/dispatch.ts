@@ -27,7 +27,7 @@ import { SlotCodec } from './slot-codec.ts'
 /** Queries that may wait for a slot. Further ones are rejected. */
 const waitingMax = 10_000
 
-/** The owner's share of a turn: more would keep it from reading and writing. Each further share wakes a worker. */
+/** The owner's share of a turn; more would delay its I/O. Each further share wakes a worker. */
 const ownWork = 2 ** 18
 /** A query up to this is brief: its answer may wait for a few others, which take about a millisecond. */
 const briefWork = 2 ** 19

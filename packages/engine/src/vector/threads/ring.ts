@@ -79,7 +79,7 @@ export const slot = {
   to: 12,
   /** 1: the owner may be notified of this answer and a few others at once. */
   brief: 14,
-  /** On the way out. */
+  /** Output. */
   found: 10,
   visited: 11,
   distances: 12,

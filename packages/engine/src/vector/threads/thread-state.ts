@@ -1,15 +1,15 @@
-// What the system tells of a thread of this process: what it used and whether it could run. Linux has it in /proc; elsewhere
-// nothing is known.
+// The state of a thread of this process in the operating system: its CPU time and whether it could run. Read from /proc on Linux; unknown
+// elsewhere.
 import { readFileSync, readlinkSync } from 'node:fs'
 
 export interface ThreadState {
-  /** Processor time it used since it began. */
+  /** CPU time since the thread started. */
   readonly cpuMs: number
-  /** It waits for something; a thread that is only not given a processor does not. */
+  /** Whether the thread waits for something; false for a thread that only waits for a processor. */
   readonly asleep: boolean
 }
 
-/** The system's number of the calling thread; 0 where it cannot be told. */
+/** The id of the calling thread in the operating system; 0 if unknown. */
 export function ownThread(): number {
   try {
     return Number(/\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self'))?.[1] ?? 0)
@@ -26,11 +26,11 @@ export function threadState(thread: number): ThreadState | undefined {
   if (thread === 0) return undefined
   try {
     const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1')
-    // The name before it may hold anything, brackets and blanks included.
+    // The name before it may contain anything, including parentheses and spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { cpuMs: (Number(fields[11]) + Number(fields[12])) * tickMs, asleep: fields[0] === 'S' }
   } catch {
-    // It ended meanwhile.
+    // The thread has ended meanwhile.
     return undefined
   }
 }

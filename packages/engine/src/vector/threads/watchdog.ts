@@ -1,36 +1,36 @@
-// Notices workers that are at work and do not get on: that loop for ever or wait for what never comes. Looks at each now and
-// then. Time says nothing: a worker of a loaded or stopped machine shows the same picture for long and is well. What it is
-// judged by is what it used meanwhile: a worker that loops uses its processor, one that is starved is ready to run and cannot.
+// Detects workers without progress, which loop forever or wait for an event that never happens. It reads the state of each worker
+// periodically. Elapsed time is not a criterion, because a worker of a busy or stopped machine makes no progress for a long time. The
+// criterion is CPU time: a looping worker uses it, a starved worker is ready to run and cannot.
 import type { ThreadState } from './thread-state.ts'
 
-/** What a worker is at, and how far: any change of either is progress. */
+/** What a worker does and its progress; any change of either is progress. */
 export interface Picture {
   readonly turn: number
   readonly pulse: number
-  /** Processor time it may use without any progress. */
+  /** CPU time that a worker may use without progress. */
   readonly patienceMs: number
 }
 
 const everyMs = 200
-/** For the kernel of dense fields, which shows its pulse. */
+/** For the kernel of dense fields, which has a pulse. */
 export const patienceWithPulseMs = 800
-/** For work without a pulse: far beyond the longest sparse query measured. */
+/** For work without a pulse: far above the longest sparse query measured. */
 export const patienceWithoutPulseMs = 5_000
-/** A worker that sleeps in the middle of its work may wait for a thread of V8 that is starved. Counted in looks. */
+/** A worker that sleeps during its work may wait for a starved thread of V8. Counted in reads. */
 const asleepLooksMax = 150
-/** Where the system tells nothing of threads, the patience in looks is so many times as long. */
+/** Factor of the limit in reads if the system reports nothing about threads. */
 const blindFactor = 6
 
 export interface Watched {
-  /** Undefined for a worker with nothing to do. */
+  /** Undefined for a worker without work. */
   pictureOf(worker: number): Picture | undefined
-  /** Undefined where the system does not tell. */
+  /** Undefined if the system does not report it. */
   stateOf(worker: number): ThreadState | undefined
-  /** Called once for each that is stuck. */
+  /** Called once for each stuck worker. */
   stuck(worker: number, why: string): void
 }
 
-/** A worker as it was when it last got on, and what was seen of it since. */
+/** The state of a worker at its last progress, and observations since. */
 interface Seen {
   readonly turn: number
   readonly pulse: number
@@ -60,7 +60,7 @@ export class Watchdog {
     const picture = this.#watched.pictureOf(worker)
     if (picture === undefined) return undefined
     const { turn, pulse, patienceMs } = picture
-    // What it used is asked only where it matters: of a worker that was seen like this before.
+    // CPU time is only read when it matters: for a worker that was seen in the same state before.
     if (seen === undefined || seen.turn !== turn || seen.pulse !== pulse)
       return { turn, pulse, cpuMs: undefined, looksAsleep: 0, looksBlind: 0, isReported: false }
     if (seen.isReported) return seen

@@ -97,7 +97,7 @@ export class WorkerLoop {
     return slotStates.answered
   }
 
-  /** One piece of any open job. */
+  /** Does one piece of any open job. */
   #takePiece(): boolean {
     const w = this.#words
     for (let i = 0; i < jobsMax; i++) {
