@@ -171,7 +171,7 @@ function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): Fast
 function addRoutes(app: FastifyInstance, context: RouteContext): void {
   app.register(async (root) => {
     metricsRoute(root, context)
-    await dashboardRoutes(root)
+    dashboardRoutes(root)
   })
   app.register(
     async (v1) => {

@@ -31,7 +31,7 @@ export async function startDashboard({ host, port, serverUrl }: DashboardOptions
     sendError(new ServerError('route_not_found', 'there is no such route'), request, reply),
   )
   app.addHook('onRequest', async ({ method, headers }) => checkOrigin(method, headers, noOrigins))
-  await dashboardRoutes(app)
+  dashboardRoutes(app)
   // Reports its own health, so that a container is not restarted because its server is down.
   app.get('/health', async () => ({ status: 'ok' }))
   for (const prefix of ['/api', '/metrics']) await forward(app, prefix, serverUrl)

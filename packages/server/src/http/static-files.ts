@@ -1,49 +1,83 @@
 // The built files of the dashboard. A request chooses among the files that were found once, so that no file name is ever built from
-// what a client sends. @fastify/static sends them: it chooses the compressed form and streams it from disk.
+// what a client sends. @fastify/static reads them and chooses the compressed form.
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import type { FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 
-/** ETags by path below the address of the dashboard: `index.html`, `assets/<name>`. Empty if the dashboard is not built. */
-export type StaticFiles = ReadonlyMap<string, string>
-
-/** Other files of the build, such as the compressed forms, are not served under their own names. */
-const extensions: ReadonlySet<string> = new Set(['.html', '.js', '.css', '.svg'])
-
-/** Adds `reply.sendFile` for the files of the dashboard. */
-export async function addStaticFiles(app: FastifyInstance): Promise<void> {
-  const root = dashboardDir()
-  if (root === undefined) return
-  const [{ default: fastifyStatic }, { default: send }] = await Promise.all([
-    import('@fastify/static'),
-    import('@fastify/send'),
-  ])
-  // RFC 9239; the library's table still has application/javascript.
-  send.mime.define({ 'text/javascript': ['js'] }, true)
-  await app.register(fastifyStatic, {
-    root,
-    serve: false,
-    preCompressed: true,
-    suppressWarning: true,
-    // The routes set these headers. The library's ETag is size and time of the file: npm gives every file of a package the same time,
-    // and two versions of index.html have the same size, so a browser would keep the old page.
-    etag: false,
-    lastModified: false,
-    cacheControl: false,
-    acceptRanges: false,
-  })
+export interface StaticFile {
+  readonly type: string
+  readonly etag: string
 }
 
-export async function findStaticFiles(): Promise<StaticFiles> {
+export interface StaticForm {
+  /** Undefined if the bytes are not compressed. */
+  readonly coding: string | undefined
+  readonly bytes: Buffer
+}
+
+export interface StaticFiles {
+  /** By path below the address of the dashboard: `index.html`, `assets/<name>`. Empty if the dashboard is not built. */
+  readonly files: ReadonlyMap<string, StaticFile>
+  /** The smallest form of one of the files that the Accept-Encoding header accepts. */
+  read(name: string, accepted: string | undefined): Promise<StaticForm>
+  close(): Promise<void>
+}
+
+/** Other files of the build, such as the compressed forms, are not served under their own names. */
+const types: { readonly [extension: string]: string } = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** Called at the first request for a file: loading the library takes 5 MB, which a server does not need until its dashboard is opened. */
+export async function openStaticFiles(): Promise<StaticFiles> {
   const root = dashboardDir()
-  const names = root === undefined ? [] : await readdir(root, { recursive: true }).catch(() => [])
-  const files = new Map<string, string>()
+  const app = root === undefined ? undefined : await readerOf(root)
+  return {
+    files: root === undefined ? new Map() : await findFiles(root),
+    async read(name, accepted) {
+      if (app === undefined) throw new Error('there are no files of a dashboard')
+      const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
+      const reply = await app.inject({ url: encodeURI(`/${name}`), headers })
+      if (reply.statusCode !== 200) throw new Error(`${name} cannot be read any more`)
+      return { coding: reply.headers['content-encoding'] as string | undefined, bytes: reply.rawPayload }
+    },
+    async close() {
+      await app?.close()
+    },
+  }
+}
+
+/**
+ * An application of its own, because a library can be added to an application only before it starts. Its caching headers are not used: its
+ * ETag is size and time of the file, but npm gives every file of a package the same time, and two versions of index.html have the same
+ * size, so a browser would keep the old page.
+ */
+async function readerOf(root: string): Promise<FastifyInstance> {
+  const { default: fastifyStatic } = await import('@fastify/static')
+  const app = fastify({ exposeHeadRoutes: false })
+  await app.register(fastifyStatic, {
+    root,
+    preCompressed: true,
+    etag: false,
+    lastModified: false,
+    suppressWarning: true,
+  })
+  return app
+}
+
+async function findFiles(root: string): Promise<ReadonlyMap<string, StaticFile>> {
+  const names = await readdir(root, { recursive: true }).catch(() => [])
+  const files = new Map<string, StaticFile>()
   for (const name of names) {
-    if (root === undefined || !extensions.has(path.extname(name))) continue
+    const type = types[path.extname(name)]
+    if (type === undefined) continue
     const hash = createHash('sha256').update(await readFile(path.join(root, name)))
-    files.set(name.split(path.sep).join('/'), `"${hash.digest('base64url').slice(0, 22)}"`)
+    files.set(name.split(path.sep).join('/'), { type, etag: `"${hash.digest('base64url').slice(0, 22)}"` })
   }
   return files
 }

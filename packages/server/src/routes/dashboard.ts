@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { addStaticFiles, findStaticFiles, type StaticFiles } from '../http/static-files.ts'
+import { openStaticFiles, type StaticFiles } from '../http/static-files.ts'
 
 /** Allows only this server's own scripts and connections. Text never becomes markup or script. */
 const contentSecurityPolicy = [
@@ -21,14 +21,16 @@ const contentSecurityPolicy = [
 
 const yearS = 31_536_000
 
-/** Adds the routes of the dashboard. The first request finds its files. */
-export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
-  await addStaticFiles(app)
-  let files: Promise<StaticFiles> | undefined
+/** Adds the routes of the dashboard. Its files are found at the first request. */
+export function dashboardRoutes(app: FastifyInstance): void {
+  let opened: Promise<StaticFiles> | undefined
+  // If they could not be opened, the requests have reported it, and there is nothing to close.
+  app.addHook('onClose', async () => (await opened?.catch(() => undefined))?.close())
   const serve = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
-    files ??= findStaticFiles()
-    const etag = (await files).get(name)
-    if (etag === undefined) {
+    opened ??= openStaticFiles()
+    const { files, read } = await opened
+    const file = files.get(name)
+    if (file === undefined) {
       const message = name === 'index.html' ? 'the dashboard is not built here: npm run build' : 'there is no such file'
       throw new ServerError('route_not_found', message)
     }
@@ -39,9 +41,11 @@ export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
       .header('cross-origin-resource-policy', 'same-origin')
       .header('cache-control', cacheControl)
       .header('vary', 'accept-encoding, origin')
-      .header('etag', etag)
-    if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-    return reply.sendFile(name)
+      .header('etag', file.etag)
+    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+    const { coding, bytes } = await read(name, request.headers['accept-encoding'])
+    if (coding !== undefined) reply.header('content-encoding', coding)
+    return reply.type(file.type).send(bytes)
   }
   app.get('/', { config: { doc: docs.page } }, (request, reply) => serve(request, reply, 'index.html', 'no-cache'))
   // The name of an asset contains a hash of its content.
