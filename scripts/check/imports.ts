@@ -75,20 +75,13 @@ const seams: readonly {
   { module: /^fastify/, among: /^packages\//, only: /^packages\/server\//, why: 'only the server knows HTTP' },
 ]
 
-/** Packages in which types and dynamic imports may still form cycles. */
-const notYet = ['client', 'dashboard', 'cli']
-
-function withoutTypes(file: SourceFile): SourceFile {
-  return { ...file, imports: file.imports.filter(({ typeOnly }) => !typeOnly) }
-}
-
 export async function importFaults(): Promise<string[]> {
   const faults: string[] = []
   for (const name of Object.keys(siblings)) {
     const files = await sourceFiles(`packages/${name}/src`)
     for (const file of files) faults.push(...siblingFaults(file, name), ...seamFaults(file), ...strangerFaults(file))
     if (name === 'engine') for (const file of files) faults.push(...levelFaults(file))
-    faults.push(...cycleFaults(notYet.includes(name) ? files.map(withoutTypes) : files))
+    faults.push(...cycleFaults(files))
   }
   return faults
 }

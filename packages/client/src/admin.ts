@@ -1,21 +1,7 @@
 // Operations of the root token: databases, their tokens, and the license.
+import type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 import type { JsonObject } from './model.ts'
 import type { CallOptions, Transport } from './transport.ts'
-
-export type TokenType = 'rw' | 'r'
-
-export interface DatabaseInfo {
-  readonly name: string
-  readonly type: string
-  readonly isActive: boolean
-  readonly createdAt: Date
-}
-
-export interface TokenInfo {
-  readonly name: string
-  readonly type: TokenType
-  readonly createdAt: Date
-}
 
 /** Tokens of the database of the client's token or, with a root token, of the named database. */
 export class Tokens {

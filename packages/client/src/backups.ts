@@ -1,32 +1,7 @@
 // The backups of a database.
+import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import { AnnalError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
-
-export interface BackupInfo {
-  readonly name: string
-  /** The name of the collection when the backup was created. */
-  readonly original: string
-  readonly createdAt: Date
-  readonly bytes: number
-  readonly objects: number
-  /** The newest event in the backup. */
-  readonly lsn: number
-  /** The time of the newest event in the backup. */
-  readonly logTime: Date
-  /** Number of objects with a value, for each field. */
-  readonly fields: readonly { readonly name: string; readonly kind: string; readonly count: number }[]
-  /** Hash of the collection's state; empty if it was written to during the backup. */
-  readonly digest: string
-}
-
-export interface BackupStatus {
-  readonly status: 'idle' | 'running' | 'completed' | 'failed'
-  /** The running backup, or the last one since the server started. */
-  readonly name?: string | undefined
-  readonly collection?: string | undefined
-  readonly percent?: number | undefined
-  readonly error?: string | undefined
-}
 
 export interface WatchOptions {
   readonly onProgress?: ((status: BackupStatus) => void) | undefined

@@ -20,6 +20,7 @@ import type {
   ScrollRequest,
   SearchRequest,
 } from './model.ts'
+import type { RebuildStatus } from './rebuild-status.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
 import type { ObjectInput, StoredObject } from './stored-object.ts'
 import type { CallOptions, Transport } from './transport.ts'
@@ -29,13 +30,6 @@ export interface RebuildChange {
   readonly field: string
   readonly m?: number | undefined
   readonly efConstruction?: number | undefined
-}
-
-export interface RebuildStatus {
-  readonly status: 'idle' | 'in_progress' | 'completed' | 'failed'
-  readonly objectsDone: number
-  readonly objects: number
-  readonly error?: string | undefined
 }
 
 /**

@@ -1,16 +1,10 @@
 // @annal/client: the Annal client for browsers and Node.js. Imports no Node.js modules.
-export { type DatabaseInfo, Databases, License, type TokenInfo, Tokens, type TokenType } from './admin.ts'
-export {
-  type BackupInfo,
-  type BackupStatus,
-  Backups,
-  type RestoreOptions,
-  type VerifyOptions,
-  type WatchOptions,
-} from './backups.ts'
+export { Databases, License, Tokens } from './admin.ts'
+export type { BackupInfo, BackupStatus } from './backup-info.ts'
+export { Backups, type RestoreOptions, type VerifyOptions, type WatchOptions } from './backups.ts'
 export type { LoadOptions, LoadProgress } from './bulk-load.ts'
 export { Client } from './client.ts'
-export { Collection, type RebuildChange, type RebuildStatus } from './collection.ts'
+export { Collection, type RebuildChange } from './collection.ts'
 export {
   type CollectionDescription,
   type DenseDescription,
@@ -23,6 +17,7 @@ export {
   sparseField,
 } from './collection-definition.ts'
 export { type ConnectOptions, connect } from './connect.ts'
+export type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 export type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
 export { AnnalError, type AnnalErrorDetails, type ClientErrorCode } from './errors.ts'
 export {
@@ -94,6 +89,7 @@ export type {
   VectorRow,
 } from './model.ts'
 export type { Health, OperationName, Operations } from './operations.ts'
+export type { RebuildStatus } from './rebuild-status.ts'
 export type { Hit, Json, Query, StoredVector, VectorRecord } from './record.ts'
 export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
 export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'

@@ -1,8 +1,7 @@
 // The operations of a transport, with their inputs and results.
-import type { DatabaseInfo, TokenInfo, TokenType } from './admin.ts'
-import type { BackupInfo, BackupStatus } from './backups.ts'
-import type { RebuildStatus } from './collection.ts'
+import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import type { CollectionDescription } from './collection-definition.ts'
+import type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
 import type {
   Acknowledgement,
@@ -19,6 +18,7 @@ import type {
   ScrollRequest,
   SearchRequest,
 } from './model.ts'
+import type { RebuildStatus } from './rebuild-status.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
 import type { ObjectInput, StoredObject } from './stored-object.ts'

@@ -6,13 +6,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BackupInfo } from '@annal/client'
 import { amount, bytesText } from '../amounts.ts'
-import { type ConnectionOptions, withClient } from '../connection.ts'
+import { withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
-
-export interface BackupOptions extends ConnectionOptions {
-  readonly json?: boolean
-}
+import { type BackupOptions, counted } from './backup-stream.ts'
 
 /** Waits for the backup to complete, so that success means that the backup exists. */
 export function createBackup(
@@ -124,21 +121,6 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
     )
     return exitCode.good
   })
-}
-
-/** Passes the bytes through and updates the progress bar. */
-export async function* counted(
-  content: AsyncIterable<Uint8Array>,
-  label: string,
-  total: number | undefined,
-  terminal: Terminal,
-): AsyncGenerator<Uint8Array> {
-  let done = 0
-  for await (const part of content) {
-    done += part.length
-    terminal.bar.show(label, done, total)
-    yield part
-  }
 }
 
 function tell(backup: BackupInfo, { json }: BackupOptions, terminal: Terminal): void {

@@ -6,7 +6,7 @@ import { bytesText } from '../amounts.ts'
 import { refusal, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
-import { type BackupOptions, counted } from './backup.ts'
+import { type BackupOptions, counted } from './backup-stream.ts'
 
 export interface PushOptions extends BackupOptions {
   readonly check?: boolean

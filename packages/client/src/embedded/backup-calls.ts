@@ -1,6 +1,6 @@
 // The operations on backups, on an engine.
 import type { BackupInfo as EngineBackup, JobStatus, Moment } from '@annal/engine'
-import type { BackupInfo, BackupStatus } from '../backups.ts'
+import type { BackupInfo, BackupStatus } from '../backup-info.ts'
 import { AnnalError } from '../errors.ts'
 import type { BackupOperations } from '../operations.ts'
 import type { Calls } from './calls.ts'

@@ -1,7 +1,7 @@
 // The operations on collections, on an engine.
 import type { StoredObject } from '@annal/engine'
-import type { RebuildStatus } from '../collection.ts'
 import type { CollectionOperations } from '../operations.ts'
+import type { RebuildStatus } from '../rebuild-status.ts'
 import { descriptionOf, resultOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
 import { Metas } from './metas.ts'

@@ -1,5 +1,5 @@
 // The operations on databases and tokens.
-import type { DatabaseInfo, TokenInfo } from '../admin.ts'
+import type { DatabaseInfo, TokenInfo } from '../database-info.ts'
 import type { AdminOperations, Operations } from '../operations.ts'
 import { list, moment, object, parseJson, text } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'

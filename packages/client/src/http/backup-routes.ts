@@ -1,5 +1,5 @@
 // The operations on backups.
-import type { BackupInfo, BackupStatus } from '../backups.ts'
+import type { BackupInfo, BackupStatus } from '../backup-info.ts'
 import type { BackupOperations } from '../operations.ts'
 import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'

@@ -1,5 +1,5 @@
 // Validates JSON replies of the collection API and converts them to results.
-import type { RebuildStatus } from '../collection.ts'
+
 import {
   type CollectionDescription,
   type DenseDescription,
@@ -23,6 +23,7 @@ import type {
   VectorRow,
 } from '../model.ts'
 import { MetaReader } from '../packed-meta.ts'
+import type { RebuildStatus } from '../rebuild-status.ts'
 import { type FusedHit, fusedHit, type ScrollPage, type SearchHit, type SearchResult } from '../search.ts'
 import type { StoredObject } from '../stored-object.ts'
 import { floats, list, moment, number, object, text, unexpected } from './read.ts'

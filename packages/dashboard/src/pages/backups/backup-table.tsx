@@ -3,7 +3,8 @@ import type { BackupInfo } from '@annal/client'
 import { Icon } from '../../parts/icon.tsx'
 import { actions, Table } from '../../parts/table.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
-import type { BackupAction } from './backups.tsx'
+
+export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
 
 export function BackupTable(props: {
   readonly backups: readonly BackupInfo[]

@@ -12,7 +12,7 @@ import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count } from '../../show.ts'
 import { collections } from '../../watch.ts'
-import { BackupTable } from './backup-table.tsx'
+import { type BackupAction, BackupTable } from './backup-table.tsx'
 import { InfoDialog } from './info-dialog.tsx'
 import { NewBackup } from './new-backup.tsx'
 import { BackupProgress, watchBackup } from './progress.tsx'
@@ -21,7 +21,6 @@ import { Restore } from './restore-dialog.tsx'
 import { Schedules } from './schedules.tsx'
 import { Upload } from './upload-dialog.tsx'
 
-export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
 type OpenDialog =
   | { readonly kind: 'create' | 'upload' }
   | { readonly kind: 'restore' | 'info' | 'delete'; readonly backup: BackupInfo }

@@ -1,7 +1,5 @@
 // One collection. Its parts are tabs with their own addresses.
-
 import { href } from '../../address.ts'
-import type { Collection } from '../../api/collections.ts'
 import { describeCollection } from '../../api/collections.ts'
 import { useLoad } from '../../load.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -11,6 +9,7 @@ import { count } from '../../show.ts'
 import { Condition } from '../collections/collections.tsx'
 import { Objects } from '../objects/objects.tsx'
 import { Search } from '../search/search.tsx'
+import type { CollectionTab } from './collection-tab.ts'
 import { Overview } from './overview.tsx'
 
 const tabs = [
@@ -23,11 +22,6 @@ const tabs = [
 const MapTab = lazy(async () => (await import('../map/map.tsx')).MapTab)
 
 const everyMs = 5_000
-
-export interface CollectionTab {
-  readonly collection: Collection
-  readonly again: () => void
-}
 
 export function CollectionPage({ name, tab }: { readonly name: string; readonly tab: string }) {
   const described = useLoad((signal) => describeCollection(name, { signal }), [name], { everyMs })
