@@ -1,7 +1,7 @@
 // Numbers that are read from the bytes of a body equal those of JSON.parse, rounded to 32 bits; other values are left to JSON.parse.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
-import { parseJsonBody, parseQuestion } from '../src/wire/json-body.ts'
+import { parseJsonBody, parseQuery } from '../src/wire/json-body.ts'
 import { scanNumbers } from '../src/wire/number-scan.ts'
 import { floatsFrom, ScannedNumbers } from '../src/wire/numbers.ts'
 import { createIndex, runningApp } from './running-app.ts'
@@ -122,7 +122,7 @@ test('the numbers are at the place of the value, and nowhere else', (t) => {
   ]
   for (const text of same) t.same(outcome(text, '"vector"'), outcome(text), text)
   for (const text of fields) t.same(outcome(text, '"query"'), outcome(text), text)
-  const { vector } = parseQuestion(Buffer.from(same[0]!), '"vector"') as { readonly vector: unknown }
+  const { vector } = parseQuery(Buffer.from(same[0]!), '"vector"') as { readonly vector: unknown }
   t.ok(vector instanceof ScannedNumbers)
   t.end()
 })
@@ -130,7 +130,7 @@ test('the numbers are at the place of the value, and nowhere else', (t) => {
 /** The value with its numbers written out, or its error. */
 function outcome(text: string, key?: '"vector"' | '"query"'): unknown {
   try {
-    const value = key === undefined ? parseJsonBody(Buffer.from(text)) : parseQuestion(Buffer.from(text), key)
+    const value = key === undefined ? parseJsonBody(Buffer.from(text)) : parseQuery(Buffer.from(text), key)
     return JSON.parse(
       JSON.stringify(value, (_, part) => (part instanceof ScannedNumbers ? Array.from(part.floats) : part)),
     )

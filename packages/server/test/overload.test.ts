@@ -30,16 +30,16 @@ test('requests beyond the limit of their kind are 503 with Retry-After, and the 
     return search.call(collection, request) as Promise<SearchResult<Fields, Name>>
   }
   const extra = 40
-  const answers = Array.from({ length: limits.questionsInFlightMax + extra }, () => ask(running))
+  const answers = Array.from({ length: limits.readsInFlightMax + extra }, () => ask(running))
   const refused = await Promise.all(firstSettled(answers, extra))
   t.ok(refused.every(({ status, headers }) => status === 503 && headers.get('retry-after') === '1'))
-  t.equal(held, limits.questionsInFlightMax, 'exactly as many as the bound are worked on')
+  t.equal(held, limits.readsInFlightMax, 'exactly as many as the bound are worked on')
   t.equal((await running.send('GET', '/api/v1/health')).status, 200)
   const insert = { json: [{ id: 'a', vector: [1, 0, 0, 0] }] }
   t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', insert)).status, 200, 'writes go on')
   open()
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
-  t.equal(statuses.filter((status) => status === 200).length, limits.questionsInFlightMax)
+  t.equal(statuses.filter((status) => status === 200).length, limits.readsInFlightMax)
   t.equal((await ask(running)).status, 200, 'as before')
 })
 

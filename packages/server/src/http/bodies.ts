@@ -2,7 +2,7 @@
 // decoded value, which is then validated by the schema of the route.
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { parseJsonBody, parseQuestion, type QuestionKey } from '../wire/json-body.ts'
+import { parseJsonBody, parseQuery, type VectorKey } from '../wire/json-body.ts'
 import { decodeMsgpack } from '../wire/msgpack-scan.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
 import type { BodyRoom } from './body-room.ts'
@@ -11,7 +11,7 @@ import { readWhole } from './whole-body.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Key of the query vector, whose numbers are read directly from the bytes of a JSON body, because they are most of the body. */
-    readonly question?: QuestionKey
+    readonly vectorKey?: VectorKey
     /** A request without a body is handled as one with an empty object; used together with `noBodyIsEmpty`. */
     readonly bodyOptional?: boolean
     /** Name of the action in the audit log. */
@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** From the configuration of the route; set by the hook that reads it, because each read of it takes time. */
-    question: QuestionKey | undefined
+    vectorKey: VectorKey | undefined
     /** The memory that the body may use; undefined without a body, and on open routes, whose bodies are short. */
     bodyRoom: BodyRoom | undefined
   }
@@ -37,7 +37,7 @@ const msgpackTypes = ['application/msgpack', 'application/x-msgpack', 'applicati
 
 export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.decorateRequest('question', undefined)
+  app.decorateRequest('vectorKey', undefined)
   app.decorateRequest('bodyRoom', undefined)
   app.addContentTypeParser('application/json', wholeParser(readJson))
   app.addContentTypeParser(
@@ -52,8 +52,8 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
     const { schema, config } = request.routeOptions
     if (schema?.body === undefined || config.bodyOptional === true) return undefined
   }
-  const { question } = request
-  return question === undefined ? parseJsonBody(body) : parseQuestion(body, question)
+  const { vectorKey } = request
+  return vectorKey === undefined ? parseJsonBody(body) : parseQuery(body, vectorKey)
 }
 
 /** A parser that gets the whole body. */

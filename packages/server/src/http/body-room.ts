@@ -3,7 +3,7 @@
 import type { Budget } from './budget.ts'
 import { bodyBytesMax } from './limits.ts'
 
-/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out questions. */
+/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out reads. */
 export interface BodyBudgets {
   readonly small: Budget
   readonly large: Budget

@@ -18,7 +18,7 @@ export interface Share {
   release(): void
 }
 
-export function createBudget(max: number, what: 'request bodies' | 'large replies' | 'writes' | 'questions'): Budget {
+export function createBudget(max: number, what: 'request bodies' | 'large replies' | 'writes' | 'reads'): Budget {
   let taken = 0
   const open = (): Share => {
     let held = 0

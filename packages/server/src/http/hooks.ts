@@ -19,7 +19,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
   const rates = createRateLimit(config.rateLimit)
   const writes = createBudget(limits.writesInFlightMax, 'writes')
-  const questions = createBudget(limits.questionsInFlightMax, 'questions')
+  const reads = createBudget(limits.readsInFlightMax, 'reads')
   const checkHost = hostCheckFor(config)
   const named = new Set(config.corsOrigins)
   const cors = createCors(named)
@@ -52,7 +52,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       checkAccess(request.principal, access)
       if (needsLicense(access, request.method)) licensing?.require()
       if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
-      held.push((access === 'write' ? writes : questions).take(1))
+      held.push((access === 'write' ? writes : reads).take(1))
       refuseEncodings(request)
       if (hasBody(request)) {
         const room = createBodyRoom(bodies)
@@ -60,7 +60,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         room.growTo(announcedBytes(request, route))
         request.bodyRoom = room
       }
-      request.question = route.config.question
+      request.vectorKey = route.config.vectorKey
     })
     if (isWrongToken(error)) void guard.delay().then(() => done(error))
     else done(error)

@@ -51,7 +51,7 @@ export const connectionsMax = 4_096
 export const requestsInFlightMax = 1_024
 /** For each kind of request, so that writes that wait for a backup or a disk cannot block reads, nor reads writes. */
 export const writesInFlightMax = requestsInFlightMax / 2
-export const questionsInFlightMax = requestsInFlightMax / 2
+export const readsInFlightMax = requestsInFlightMax / 2
 export const requestsPerSocketMax = 1_000
 export const headerBytesMax = 16_384
 /** An id of 512 bytes has three characters per byte if it is encoded in a path. */

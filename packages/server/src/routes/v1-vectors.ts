@@ -71,7 +71,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   const search = {
     schema: { params, body: searchBody(config.topKMax) },
     bodyLimit: bodyBytesQueryMax,
-    config: { question: '"vector"', doc: docs.search },
+    config: { vectorKey: '"vector"', doc: docs.search },
   } as const
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request)

@@ -94,7 +94,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   const search = {
     schema: { params, body: searchCollectionBody(config.topKMax) },
     bodyLimit: bodyBytesQueryMax,
-    config: { question: '"query"', doc: docs.search },
+    config: { vectorKey: '"query"', doc: docs.search },
   } as const
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const search = readCollectionSearch(request.body, config.topKMax)

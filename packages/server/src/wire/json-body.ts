@@ -27,10 +27,10 @@ const mark = randomUUID()
 const markBytes = Buffer.from(JSON.stringify(mark))
 
 /** The key of the query vector, in the quotes of JSON. */
-export type QuestionKey = '"vector"' | '"query"'
+export type VectorKey = '"vector"' | '"query"'
 
 /** Parses a body. The numbers after the first key that holds a query vector are read directly from the bytes. */
-export function parseQuestion(bytes: Buffer, key: QuestionKey): unknown {
+export function parseQuery(bytes: Buffer, key: VectorKey): unknown {
   const scanned = scanNumbers(bytes, key)
   if (scanned !== undefined) {
     const rest = Buffer.concat([bytes.subarray(0, scanned.from), markBytes, bytes.subarray(scanned.end)])
