@@ -39,14 +39,14 @@ console.log(
 )
 console.log('| field | what | memory only | with originals | ratio |\n|---|---|---|---|---|')
 try {
-  for (const [at, one] of cases.entries()) await measure(one, at)
+  for (const [index, one] of cases.entries()) await measure(one, index)
 } finally {
   await engine.close()
   await rm(dataDir, { recursive: true, force: true })
 }
 console.log(`load ${loadavg()[0]?.toFixed(1)}`)
 
-async function measure({ name, precision, lengthMax }: Case, at: number): Promise<void> {
+async function measure({ name, precision, lengthMax }: Case, index: number): Promise<void> {
   const random = seededRandom(7)
   const vector = () => {
     const v = Array.from({ length: dimension }, () => random.next() - 0.5)
@@ -57,7 +57,7 @@ async function measure({ name, precision, lengthMax }: Case, at: number): Promis
   const make = (keepOriginals: boolean) => {
     const params = { dimension, spaceType: 'cosine', precision, keepOriginals } as const
     const fields = [{ name: 'v', type: 'vector', params }] as const
-    return engine.database().createCollection({ name: `c${at}_${keepOriginals}`, fields })
+    return engine.database().createCollection({ name: `c${index}_${keepOriginals}`, fields })
   }
   const pair = [await make(false), await make(true)] as const
   const inserts: Spent[][] = [[], []]
@@ -106,9 +106,9 @@ function watchTurns(): { end(): number } {
   }
   let [last, most, isOver] = [now(), 0, false]
   const look = () => {
-    const at = now()
-    most = Math.max(most, at - last)
-    last = at
+    const started = now()
+    most = Math.max(most, started - last)
+    last = started
     if (!isOver) setImmediate(look)
   }
   setImmediate(look)

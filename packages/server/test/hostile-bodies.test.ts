@@ -85,7 +85,7 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
   }
   const general = wantedShapes(frames.objects, hostileBytes)
   for (const [i, route] of otherRoutes().entries()) {
-    const shapes = isLong ? general : general.filter((_, at) => at % 6 === i % 6)
+    const shapes = isLong ? general : general.filter((_, index) => index % 6 === i % 6)
     for (const shape of shapes)
       for (const declares of isLong ? [true, false] : [i % 2 === 0]) await attack(route, shape, declares)
   }
@@ -220,13 +220,13 @@ function honestBodies(bytes: number): Honest[] {
       'sparse vectors',
       1_000,
       (i) =>
-        `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 4_000 }, (_, at) => at * 17 + (i % 16)).join(',')}],"values":[${'0.5,'.repeat(3_999)}1]}}}`,
+        `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 4_000 }, (_, index) => index * 17 + (i % 16)).join(',')}],"values":[${'0.5,'.repeat(3_999)}1]}}}`,
     ),
     objects(
       'sparse vectors without a term in common',
       500,
       (i) =>
-        `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 8_000 }, (_, at) => i * 8_000 + at).join(',')}],"values":[${'1,'.repeat(7_999)}1]}}}`,
+        `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 8_000 }, (_, index) => i * 8_000 + index).join(',')}],"values":[${'1,'.repeat(7_999)}1]}}}`,
     ),
     msgpackLarge('large vectors in MessagePack', path('large'), 1_000, floats(4_096)),
     msgpackLarge('large vectors of small integers', path('large'), 1_000, Buffer.alloc(4_096, 1)),

@@ -17,19 +17,19 @@ const NONE: u32 = 0xffffffff
 export const abi: i32 = 1
 
 /**
- * Answers the query of a ticket (layout.ts): writes at most k hits to its area of best hits, 16 bytes each, as | ordinal u32 | similarity
- * f32 | ..., best first, and the counts of hits, scored rows, and postings read to the ticket.
+ * Answers the query of a descriptor (layout.ts): writes at most k hits to its area of best hits, 16 bytes each, as | ordinal u32 | similarity
+ * f32 | ..., best first, and the counts of hits, scored rows, and postings read to the descriptor.
  */
-export function search(ticket: usize): void {
-  const lists = load<i32>(ticket, LISTS)
-  const k = load<u32>(ticket, K)
-  const version = load<u32>(ticket, VERSION)
-  const allowed: usize = load<u32>(ticket, ALLOWED)
-  const allowedBits = load<u32>(ticket, ALLOWED_BITS)
-  const scores: usize = load<u32>(ticket, SCORES)
-  const marks: usize = load<u32>(ticket, MARKS)
-  const order: usize = load<u32>(ticket, ORDER)
-  const best: usize = load<u32>(ticket, BEST)
+export function search(descriptor: usize): void {
+  const lists = load<i32>(descriptor, LISTS)
+  const k = load<u32>(descriptor, K)
+  const version = load<u32>(descriptor, VERSION)
+  const allowed: usize = load<u32>(descriptor, ALLOWED)
+  const allowedBits = load<u32>(descriptor, ALLOWED_BITS)
+  const scores: usize = load<u32>(descriptor, SCORES)
+  const marks: usize = load<u32>(descriptor, MARKS)
+  const order: usize = load<u32>(descriptor, ORDER)
+  const best: usize = load<u32>(descriptor, BEST)
   let found: u32 = 0
   let scored: u32 = 0
   let postings: u32 = 0
@@ -37,7 +37,7 @@ export function search(ticket: usize): void {
   memory.fill(marks, 0, <usize>WINDOW >> 3)
   let low: u32 = 0
   for (;;) {
-    low = nextOrdinal(ticket, lists, low)
+    low = nextOrdinal(descriptor, lists, low)
     if (low == NONE) break
     if (allowed != 0) {
       const nextOpen = nextAllowed(allowed, allowedBits, low)
@@ -49,7 +49,7 @@ export function search(ticket: usize): void {
     }
     const high = low + WINDOW
     const threshold: i64 = found == k ? load<i64>(best) : i64.MIN_VALUE
-    boundLists(ticket, lists, low, high)
+    boundLists(descriptor, lists, low, high)
     // Selects the lists that are only probed: together they cannot raise a row above the worst of the best k. They are in the order of
     // their bounds.
     let probedCount: i32 = 0
@@ -57,7 +57,7 @@ export function search(ticket: usize): void {
     let scanned: u32 = 0
     if (found == k) {
       for (let i: i32 = 0; i < lists; ++i) {
-        const list = listAt(ticket, i)
+        const list = listAt(descriptor, i)
         const bound = load<i64>(list, WINDOW_BOUND)
         if (probedBound + bound > threshold) continue
         probedBound += bound
@@ -69,7 +69,7 @@ export function search(ticket: usize): void {
     }
     if (probedCount < lists) {
       for (let i: i32 = 0; i < lists; ++i) {
-        const list = listAt(ticket, i)
+        const list = listAt(descriptor, i)
         if (load<u32>(list, PROBED_ONLY) == 0) scanned += scanList(list, low, high, scores, marks, false)
       }
     }
@@ -79,7 +79,7 @@ export function search(ticket: usize): void {
       for (let i = probedCount - 1; i >= 0; --i) {
         const left = pruneMarks(scores, marks, threshold, rest)
         if (left == 0) break
-        const list = listAt(ticket, load<i32>(order + (<usize>i << 2)))
+        const list = listAt(descriptor, load<i32>(order + (<usize>i << 2)))
         rest -= load<i64>(list, WINDOW_BOUND)
         // Probing a list for a row takes as long as scanning twelve postings.
         if (load<u32>(list, EXPECTED) < left * 12) postings += scanList(list, low, high, scores, marks, true)
@@ -106,23 +106,23 @@ export function search(ticket: usize): void {
     low = high
   }
   sortHits(best, found)
-  const unscale = load<f64>(ticket, UNSCALE)
+  const unscale = load<f64>(descriptor, UNSCALE)
   for (let i: u32 = 0; i < found; ++i) {
     const hit = best + (<usize>i << 4)
     const similarity = <f32>(<f64>load<i64>(hit) * unscale)
     store<u32>(hit, load<u32>(hit, 8))
     store<f32>(hit, similarity, 4)
   }
-  store<u32>(ticket, found, FOUND)
-  store<u32>(ticket, scored, SCORED)
-  store<u32>(ticket, postings, POSTINGS)
+  store<u32>(descriptor, found, FOUND)
+  store<u32>(descriptor, scored, SCORED)
+  store<u32>(descriptor, postings, POSTINGS)
 }
 
 /** Moves every list to the block that reaches `low`. Returns the lowest ordinal at or after `low` that any list contains. */
-function nextOrdinal(ticket: usize, lists: i32, low: u32): u32 {
+function nextOrdinal(descriptor: usize, lists: i32, low: u32): u32 {
   let next = NONE
   for (let i: i32 = 0; i < lists; ++i) {
-    const list = listAt(ticket, i)
+    const list = listAt(descriptor, i)
     const directory: usize = load<u32>(list, DIRECTORY)
     const blocks = load<u32>(list, BLOCKS)
     let current = load<u32>(list, CURRENT)
@@ -136,9 +136,9 @@ function nextOrdinal(ticket: usize, lists: i32, low: u32): u32 {
 }
 
 /** Computes the most that each list adds to a row of the window; 0 if it has no posting there. */
-function boundLists(ticket: usize, lists: i32, low: u32, high: u32): void {
+function boundLists(descriptor: usize, lists: i32, low: u32, high: u32): void {
   for (let i: i32 = 0; i < lists; ++i) {
-    const list = listAt(ticket, i)
+    const list = listAt(descriptor, i)
     store<i64>(list, boundOf(list, low, high), WINDOW_BOUND)
     store<u32>(list, 0, PROBED_ONLY)
   }

@@ -1,10 +1,10 @@
-// The layout of the memory of a sparse field. The host writes everything except the results. Addresses are passed in the ticket of a search, so
-// this module keeps no state between calls. docs/formats/sparse.md has the same description.
+// The layout of the memory of a sparse field. The host writes everything except the results. Addresses are passed in the descriptor of a
+// search, so this module keeps no state between calls. docs/formats/sparse.md has the same description.
 //
 //   versions   table of chunks of 2^14 ordinals; in a chunk for each ordinal | birth u32 | death u32 |
 //   directory  | blocks u32 | capacity u32 | largest magnitude f32 | - | address of a block u32 x capacity |
 //   block      | count u32 | capacity u32 | last ordinal u32 | largest weight f32 | ordinal u32 x capacity | weight f32 x capacity |
-//   ticket     the words below, then the lists, then scores, marks, order and best hits
+//   descriptor the words below, then the lists, then scores, marks, order and best hits
 
 /** Address of the table of version chunks. */
 export const VERSIONS: usize = 65536
@@ -14,7 +14,7 @@ export const CHUNK_MASK: u32 = (1 << 14) - 1
 /** Ordinals that are processed together. */
 export const WINDOW: u32 = 1024
 
-// Words of a ticket, u32 unless stated; src/vector/sparse/query.ts has the same numbers.
+// Words of a descriptor, u32 unless stated; src/vector/sparse/query.ts has the same numbers.
 /** Number of lists. */
 export const LISTS: usize = 0 << 2
 /** Maximum number of hits. */
@@ -66,10 +66,10 @@ export const PROBED_ONLY: usize = 40
 /** Estimated number of postings of the list inside the window. */
 export const EXPECTED: usize = 44
 
-/** Address of the i-th list of a ticket. */
+/** Address of the i-th list of a descriptor. */
 @inline
-export function listAt(ticket: usize, i: i32): usize {
-  return <usize>load<u32>(ticket, LIST_AREA) + ((<usize>i) << LIST_SHIFT)
+export function listAt(descriptor: usize, i: i32): usize {
+  return <usize>load<u32>(descriptor, LIST_AREA) + ((<usize>i) << LIST_SHIFT)
 }
 
 /** Address of the i-th block of a directory. */

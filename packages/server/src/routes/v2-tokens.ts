@@ -71,16 +71,16 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
 
 type TokenDocs = { readonly [K in 'create' | 'list' | 'remove']: RouteDoc }
 
-function docsFor(whose: string, look: RouteDoc['access'], change: RouteDoc['access']): TokenDocs {
+function docsFor(owner: string, look: RouteDoc['access'], change: RouteDoc['access']): TokenDocs {
   return {
     create: {
       access: change,
-      summary: `Creates a token ${whose}.`,
+      summary: `Creates a token ${owner}.`,
       reply: { description: 'db_token is in this reply only.', status: 201, json: 'TokenCreated' },
     },
     list: {
       access: look,
-      summary: `Lists the tokens ${whose}.`,
+      summary: `Lists the tokens ${owner}.`,
       reply: {
         description: 'tokens: the name, type, and creation time of each. The tokens themselves are not stored.',
         json: 'Tokens',
@@ -88,7 +88,7 @@ function docsFor(whose: string, look: RouteDoc['access'], change: RouteDoc['acce
     },
     remove: {
       access: change,
-      summary: `Deletes a token ${whose}. It is invalid from the next request on.`,
+      summary: `Deletes a token ${owner}. It is invalid from the next request on.`,
       reply: { description: 'It is deleted.', json: 'Acknowledged' },
     },
   }
