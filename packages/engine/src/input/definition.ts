@@ -21,7 +21,7 @@ import {
 } from '../limits.ts'
 import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import type { RebuildChanges } from '../model/collection.ts'
-import { parseName, printed } from '../model/ids.ts'
+import { checkObject, parseName, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import {
   type CollectionSchema,
@@ -95,6 +95,7 @@ function checkSame(actual: string | number, wanted: string | number, name: strin
  * invalid_argument or limit_exceeded.
  */
 export function rebuiltFields(definition: CollectionSchema, changes: RebuildChanges): readonly FieldSchema[] {
+  checkObject(changes, 'changes')
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
     if (field && field.kind !== 'sparse') continue

@@ -3,7 +3,7 @@ import { TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
 import type { Limits } from '../limits.ts'
-import { checkBatch, parseId } from '../model/ids.ts'
+import { checkBatch, checkObject, parseId } from '../model/ids.ts'
 import type { FilterUpdate } from '../model/object.ts'
 
 export type FilterUpdatesInput = readonly FilterUpdate[] | AsyncIterable<FilterUpdate>
@@ -19,9 +19,11 @@ export async function parseFilterUpdates(
   const texts = new Map<string, string>()
   const slice = new TimeSlice()
   let position = 0
-  const add = ({ id, filter }: FilterUpdate): void => {
-    const path = `updates[${position++}].id`
-    texts.set(parseId(id, path), filter === '' ? '' : parseNewFilterValues(filter).text)
+  const add = (update: FilterUpdate): void => {
+    const path = `updates[${position++}]`
+    checkObject(update, path)
+    const { id, filter } = update
+    texts.set(parseId(id, `${path}.id`), filter === '' ? '' : parseNewFilterValues(filter).text)
   }
   if (typeof updates === 'object' && updates !== null && Symbol.asyncIterator in updates) {
     for await (const update of updates) {

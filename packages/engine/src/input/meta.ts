@@ -36,7 +36,17 @@ function metaText(meta: unknown, path: string): Uint8Array {
       limit: jsonDepthMax,
     })
   }
-  return Object.keys(meta as object).length === 0 ? noMeta : new TextEncoder().encode(JSON.stringify(meta))
+  return Object.keys(meta as object).length === 0 ? noMeta : new TextEncoder().encode(jsonText(meta as object, path))
+}
+
+function jsonText(value: object, path: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch (cause) {
+    // A value that JSON does not have, or a toJSON that fails.
+    const message = `${path} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`
+    throw new EngineError('invalid_argument', message, { field: path }, { cause })
+  }
 }
 
 /** Depth of nesting, counted no further than `enough`, so a cycle ends there too. */

@@ -90,6 +90,13 @@ export function checkBatch(list: readonly unknown[], field: string, limit: numbe
   )
 }
 
+/** Refuses a value that has no named parts: anything but an object, and lists. */
+export function checkObject(value: unknown, field: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  const message = `${field} must be an object, got ${printed(value)}`
+  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+}
+
 /** Formats a value for an error message: short, on one line. */
 export function printed(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

@@ -163,8 +163,8 @@ export interface SearchResult<
 
 /** One of several searches; each of them can search other fields. */
 export interface BatchedRequest<F extends Fields = Fields> extends Omit<SearchRequest<F>, 'fields' | 'fusion'> {
-  /** At least one field. */
-  readonly fields: { readonly [Field in FieldName<F>]?: FieldQuery<F[Field]> }
+  /** At least one field. A field without a query is not searched. */
+  readonly fields: { readonly [Field in FieldName<F>]?: FieldQuery<F[Field]> | undefined }
   readonly fusion?: Fusion<FieldName<F>> | undefined
 }
 

@@ -4,7 +4,7 @@ import { facetValuesDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { facetValuesMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { FacetRequest, Facets } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -23,7 +23,9 @@ const sortedExtra = 1_000
 const turnValues = 4_096
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
-export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRequest): FacetInput {
+export function parseFacets(request: FacetRequest): FacetInput {
+  checkObject(request, 'request')
+  const { key, filter, limit = facetValuesDefault } = request
   if (typeof key !== 'string') {
     throw new EngineError('invalid_argument', `key must be a filter key, got ${printed(key)}`, {
       field: 'key',

@@ -4,7 +4,7 @@
 import { efDefault, recallSampleDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { efMax, type Limits, recallSampleMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
@@ -27,6 +27,7 @@ export interface RecallInput {
 
 /** Throws invalid_argument, limit_exceeded or field_not_found. */
 export function parseRecall(request: RecallRequest, definition: CollectionSchema, limits: Limits): RecallInput {
+  checkObject(request, 'request')
   const fieldIndex = definition.fields.findIndex(
     ({ kind, name }) => kind !== 'sparse' && (request.field === undefined || name === request.field),
   )

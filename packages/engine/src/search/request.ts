@@ -12,7 +12,7 @@ import {
   prefilterThresholdMin,
   queryMembersMax,
 } from '../limits.ts'
-import { parseId, printed } from '../model/ids.ts'
+import { checkObject, parseId, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/query.ts'
@@ -93,11 +93,14 @@ export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): bo
 
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
 export function parseSearch(request: SearchRequest, definition: CollectionSchema, limits: Limits): SearchPlanInput {
-  const names = Object.keys(request.fields ?? {})
+  checkObject(request, 'request')
+  const queries = request.fields ?? {}
+  // A field without a query is not searched.
+  const names = Object.keys(queries).filter((name) => queries[name] !== undefined)
   if (names.length === 0) {
     throw new EngineError('invalid_argument', 'fields must name at least one field to search', { field: 'fields' })
   }
-  const tasks = names.map((name) => parseTask(name, request.fields[name] as FieldQuery, definition, limits))
+  const tasks = names.map((name) => parseTask(name, queries[name] as FieldQuery, definition, limits))
   const filter = request.filter === undefined ? undefined : parseFilter(request.filter)
   return {
     tasks,
@@ -131,9 +134,10 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
       value: name,
     })
   }
+  const path = `query for ${name}`
+  checkObject(input, path)
   const k = wholeNumber(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
   const ef = Math.max(k, wholeNumber(input.ef ?? efDefault, 'ef', 1, efMax))
-  const path = `query for ${name}`
   const scoreThreshold =
     input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
   const common = { fieldIndex, k, ef, scoreThreshold }
@@ -185,7 +189,9 @@ function parseTerms(query: FieldQuery['query'], field: SparseFieldSchema, path: 
 }
 
 function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): FusionPlan {
+  checkObject(fusion, 'fusion')
   const { method, k = rankConstantDefault, weights = {}, limit } = fusion
+  checkObject(weights, 'fusion.weights')
   if (method !== 'rrf' && method !== 'relative_score') {
     throw new EngineError('invalid_argument', `fusion.method must be rrf or relative_score, got ${printed(method)}`, {
       field: 'fusion.method',

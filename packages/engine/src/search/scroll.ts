@@ -5,7 +5,7 @@ import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import type { Limits } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -24,10 +24,9 @@ export interface ScrollInput {
 const cursorForm = /^o[0-9a-z]{1,7}$/
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
-export function parseScroll(
-  { filter = [], limit = scrollDefault, cursor, includeVectors = true }: ScrollRequest,
-  limits: Limits,
-): ScrollInput {
+export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput {
+  checkObject(request, 'request')
+  const { filter = [], limit = scrollDefault, cursor, includeVectors = true } = request
   return {
     filter: parseFilter(filter),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),

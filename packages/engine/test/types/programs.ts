@@ -26,7 +26,7 @@ export const right: readonly string[] = [
    const page = await films.scroll({ includeVectors: false, cursor: undefined })
    console.log(values[0]?.count, page.cursor)`,
   `await films.search({ fields: { plot: { query: [1, 2, 3] } }, filter: [{ year: { $range: [1970, 1989] } }, { $or: [{ a: { $eq: 1 } }, { $not: { b: { $exists: true } } }] }] })`,
-  `const [first, second] = await films.searchBatch([{ fields: { plot: { query: [1, 2, 3] } } }, { fields: { words: { query: { id: 'a' } } } }])
+  `const [first, second] = await films.searchBatch([{ fields: { plot: { query: [1, 2, 3] } } }, { fields: { words: { query: { id: 'a' } }, frames: undefined } }])
    console.log(first?.results.plot?.[0]?.id, second?.results.words?.length)`,
   `await typed.upsert([{ id: 'a', meta: { title: 'Alien' }, fields: { plot: [1, 2, 3] } }])
    const { results } = await typed.search({ fields: { plot: { query: [1, 2, 3] } } })

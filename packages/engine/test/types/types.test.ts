@@ -53,7 +53,10 @@ for (const mode of ['sources', 'built'] satisfies Mode[]) {
           faults.map(({ at, from }) => ({ at, from })),
           marked,
           program,
-          { messages: faults.map(({ message }) => message) },
+          {
+            messages: faults.map(({ message }) => message),
+            ...(mode === 'built' && { declarations: 'those of the last npm run build' }),
+          },
         )
       }
       if (home.name === 'engine' || mode === 'sources') return
