@@ -153,7 +153,7 @@ test('a vacuum of a clone that is still loading waits for it', async (t) => {
   t.equal(database.collection('b').rebuildStatus().status, 'completed')
 })
 
-test('a clone under writers holds what was written up to one record, and every way to it gives the same', async (t) => {
+test('a clone under writers is as of one record, and every way to open it gives the same', async (t) => {
   const random = seededRandom(seed + 1)
   const dataDir = await temporaryDirectory(t)
   const engine = await openedEngine(t, { dataDir, keepLog: true })
@@ -200,7 +200,7 @@ test('a clone under writers holds what was written up to one record, and every w
   }
 })
 
-test('a clone is cloned, restored and backed up before a checkpoint holds it', async (t) => {
+test('a clone is cloned, restored, and backed up before a checkpoint contains it', async (t) => {
   const random = seededRandom(seed + 2)
   const { engine, database, source, disk, dataDir } = await world(t, random)
   disk.allow()
@@ -246,7 +246,7 @@ test('an engine that is closed while it loads a clone loads it at the next start
   }
 })
 
-test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
+test('a clone that is deleted while it loads leaves nothing behind', async (t) => {
   const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 4))
   await database.backups.clone('a', 'b')
   const pending = database.collection('b').search(query)
@@ -266,7 +266,7 @@ test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('a clone whose files cannot be read is alone out of service, and can be deleted', async (t) => {
+test('a clone whose files cannot be read is out of service, does not affect others, and can be deleted', async (t) => {
   const { engine, database, source, disk } = await world(t, seededRandom(seed + 5))
   await database.backups.clone('a', 'b')
   const pending = database.collection('b').search(query)
@@ -282,7 +282,7 @@ test('a clone whose files cannot be read is alone out of service, and can be del
   t.equal(engine.health().status, 'ok')
 })
 
-test('what is refused is refused before anything changes', async (t) => {
+test('a rejected clone changes nothing', async (t) => {
   const { database, disk, dataDir } = await world(t, seededRandom(seed + 6))
   disk.allow()
   await t.rejects(database.backups.clone('none', 'b'), { code: 'collection_not_found' })
@@ -301,7 +301,7 @@ test('what is refused is refused before anything changes', async (t) => {
   t.equal((await readdir(join(dataDir, 'imports'))).length, 1)
 })
 
-test('what a clone costs before it exists does not depend on the size of the source', async (t) => {
+test('the cost of creating a clone does not depend on the size of the source', async (t) => {
   const costs: number[] = []
   for (const objects of [300, 3_000]) {
     const { engine, database, source, disk } = await world(t, seededRandom(seed + 7))

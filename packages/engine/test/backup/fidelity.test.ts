@@ -27,7 +27,7 @@ function randomFields(index: number, random: Random): FieldDefinition[] {
   ]
 }
 
-test(`what was backed up comes back bit for bit (ANNAL_SEED=${seed})`, async (t) => {
+test(`a restored backup equals the source bit for bit (ANNAL_SEED=${seed})`, async (t) => {
   const random = seededRandom(seed)
   const dataDir = await temporaryDirectory(t)
   let engine = await openedEngine(t, { dataDir })
@@ -67,7 +67,7 @@ test(`what was backed up comes back bit for bit (ANNAL_SEED=${seed})`, async (t)
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('a restore that only the log knows of is replayed from the image', async (t) => {
+test('a restore that is only in the log is replayed from the image', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const crashed = join(await temporaryDirectory(t), 'data')
   const engine = await openedEngine(t, { dataDir })
@@ -126,7 +126,7 @@ test('a backup copied into another data directory is restored there', async (t) 
   t.equal(again.database().collection('a').stateDigest(), collection.stateDigest())
 })
 
-test('a collection that was idle while the log moved on is backed up and cloned after its next write', async (t) => {
+test('a collection that was idle while the log grew is backed up and cloned after its next write', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const random = seededRandom(seed + 3)
   const fields = [denseField()]

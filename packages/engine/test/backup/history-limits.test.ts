@@ -67,7 +67,7 @@ async function lifeOf(t: Test, more: number): Promise<Life> {
   return new Life(join(await temporaryDirectory(t), 'data'), seededRandom(seed + more))
 }
 
-test(`history says where it begins and why, seed ${seed}`, async (t) => {
+test(`history reports where it begins and why, seed ${seed}`, async (t) => {
   const life = await lifeOf(t, 0)
   const limits = { maxBytes: 1e12, maxAgeMs: 5 * hourMs }
   t.match(await life.live(limits, 3), { lsn: 0, timeMs: 0, begins: 'first-record', maxAgeMs: 5 * hourMs })
@@ -85,7 +85,7 @@ test(`history says where it begins and why, seed ${seed}`, async (t) => {
   t.ok(shared && shared.bytes <= all / 2, `${shared?.bytes} of ${all} bytes by the share of the free disk`)
 })
 
-test('history that is turned on begins then, and one that is turned off is removed', async (t) => {
+test('history that is enabled begins at that moment, and disabling it removes it', async (t) => {
   const life = await lifeOf(t, 1)
   await life.live(undefined, 6)
   t.equal(await life.archived(), 0)
@@ -109,7 +109,7 @@ test('history that is turned on begins then, and one that is turned off is remov
   t.equal(await life.archived(), 0)
 })
 
-test('what nobody writes to costs history nothing', async (t) => {
+test('a collection without writes adds nothing to the size of history', async (t) => {
   const life = await lifeOf(t, 2)
   const limits = { maxBytes: 1e12, maxAgeMs: 1e12 }
   const engine = await life.open(limits)

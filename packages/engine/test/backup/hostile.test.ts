@@ -122,7 +122,7 @@ const crafted: [string, (image: Loose) => void][] = [
   ['a seed that is none', set('hashSeed.low', -1)],
 ]
 
-test(`no stream is taken that is not a whole backup (ANNAL_SEED=${seed})`, async (t) => {
+test(`a stream that is not a complete backup is rejected (ANNAL_SEED=${seed})`, async (t) => {
   const { engine, database, collection, whole } = await world(t)
   const random = seededRandom(seed + 2)
   const digest = collection.stateDigest()
@@ -182,7 +182,7 @@ test(`no stream is taken that is not a whole backup (ANNAL_SEED=${seed})`, async
   t.equal(database.collection('again').stateDigest(), digest, 'a whole one is taken')
 })
 
-test('every damage to a backup is found, and no whole one is called damaged', async (t) => {
+test('every damage to a backup is detected, and no complete one is reported as damaged', async (t) => {
   const { engine, database } = await world(t)
   const random = seededRandom(seed + 3)
   const dir = join(engine.dataDir, 'backups')

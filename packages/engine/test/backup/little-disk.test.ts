@@ -49,7 +49,7 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
 
 const bases = (dataDir: string) => readdir(join(dataDir, 'archive', 'checkpoints'))
 
-test(`history gives way before writes are refused, and it is said, seed ${seed}`, async (t) => {
+test(`history is removed before writes are rejected, and this is reported, seed ${seed}`, async (t) => {
   const random = seededRandom(seed)
   const { engine, dataDir, notices, disk } = await world(t, nodeVfs(), { archive })
   await engine.database().createCollection({ name: 'a', fields: [denseField()] })
@@ -73,7 +73,7 @@ test(`history gives way before writes are refused, and it is said, seed ${seed}`
   t.ok((await bases(dataDir)).length > 0, 'history is kept again')
 })
 
-test('a write that falls short has history given up, and is not refused', async (t) => {
+test('a write without enough disk space causes the removal of history and is not rejected', async (t) => {
   const random = seededRandom(seed + 1)
   let isFull = false
   const { engine, dataDir, notices } = await world(
@@ -97,7 +97,7 @@ test('a write that falls short has history given up, and is not refused', async 
   isFull = false
 })
 
-test('a drop on a full disk gives back what checkpoints hold, and a start agrees', async (t) => {
+test('deleting a collection on a full disk frees its parts of checkpoints, and a start agrees', async (t) => {
   const random = seededRandom(seed + 2)
   const { engine, dataDir, disk } = await world(t, nodeVfs(), {})
   const database = engine.database()
@@ -132,7 +132,7 @@ test('a drop on a full disk gives back what checkpoints hold, and a start agrees
   t.same(again.health(), { status: 'ok', reasons: [] })
 })
 
-test('a kill while a drop gives its room back leaves a directory that opens', async (t) => {
+test('a kill while a deletion frees disk space leaves a directory that opens', async (t) => {
   const random = seededRandom(seed + 3)
   let look: (() => Promise<void>) | undefined
   let before: Promise<void> = Promise.resolve()

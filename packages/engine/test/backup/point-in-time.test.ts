@@ -88,7 +88,9 @@ function digestAt(timeline: Timeline, lsn: number): string | undefined {
   return timeline.findLast((one) => one.lsn <= lsn)?.digest
 }
 
-test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})`, { timeout: 600_000 }, async (t) => {
+test(`any moment of a collection can be restored under a new name (ANNAL_SEED=${seed})`, {
+  timeout: 600_000,
+}, async (t) => {
   const random = seededRandom(seed)
   const { dataDir, timeline, backupLsn, lsnCreated } = await makeHistory(t, random)
   t.ok((await readdir(join(dataDir, 'archive', 'wal'))).length > 0, 'segments were archived')
@@ -133,7 +135,7 @@ test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})
   t.ok(engine.stats().lsnApplied > lsnNow)
 })
 
-test('a whole directory comes back as of any moment, as another directory', { timeout: 600_000 }, async (t) => {
+test('a whole directory can be restored as of any moment, as another directory', { timeout: 600_000 }, async (t) => {
   const random = seededRandom(seed + 1)
   const { dataDir: from, timeline, lsnCreated } = await makeHistory(t, random)
   const place = await temporaryDirectory(t)
@@ -201,7 +203,7 @@ test('a whole directory comes back as of any moment, as another directory', { ti
   await refused({ from, to, lsn })
 })
 
-test('the archive keeps to its limits, and says how far back it reaches', async (t) => {
+test('the archive keeps to its limits, and reports how far back it reaches', async (t) => {
   const random = seededRandom(seed + 2)
   const dataDir = await temporaryDirectory(t)
   const clock = { nowMs: 1_700_000_000_000, now: () => clock.nowMs }

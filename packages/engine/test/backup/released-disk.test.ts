@@ -44,7 +44,7 @@ async function strangers(dataDir: string, living: readonly number[]): Promise<st
   })
 }
 
-test('clones and restores that are dropped leave nothing behind, however often', async (t) => {
+test('deleting clones and restores repeatedly leaves nothing behind', async (t) => {
   const engine = await openedEngine(t)
   const { dataDir } = engine
   const random = seededRandom(seed)
@@ -75,7 +75,7 @@ test('clones and restores that are dropped leave nothing behind, however often',
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('the image of a clone that lives goes when two checkpoints hold the clone', async (t) => {
+test('the image of a clone is removed when two checkpoints contain the clone', async (t) => {
   const engine = await openedEngine(t)
   const { dataDir } = engine
   const random = seededRandom(seed + 1)
@@ -139,7 +139,7 @@ async function livedUnderLooks(dataDir: string, look: () => Promise<void>, every
   return calls
 }
 
-test('a kill at any moment in which images and files are given up loses nothing', async (t) => {
+test('a kill at any moment of removing images and files loses nothing', async (t) => {
   const dataDir = join(await temporaryDirectory(t), 'data')
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
@@ -181,7 +181,7 @@ function digestsOf(engine: Engine): string[] {
   return database.collections().map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
 }
 
-test('with history every moment of a dropped clone stays reachable, and its image goes with that history', async (t) => {
+test('with history every moment of a deleted clone stays reachable, and its image is removed with that history', async (t) => {
   let nowMs = 1_700_000_000_000
   const clock = { now: () => nowMs }
   const archive = { maxBytes: 1e12, maxAgeMs: 3_600_000 }
@@ -225,7 +225,7 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('the image of a clone goes with the window in which it was deleted, even if nobody writes any more', async (t) => {
+test('the image of a clone is removed with the window in which it was deleted, even without further writes', async (t) => {
   let nowMs = 1_700_000_000_000
   const hourMs = 3_600_000
   const dataDir = join(await temporaryDirectory(t), 'data')
@@ -285,7 +285,7 @@ test('the image of a clone goes with the window in which it was deleted, even if
   engine = await openEngine(options)
 })
 
-test('an engine that keeps the whole log keeps what its replay needs', async (t) => {
+test('an engine that keeps the whole log keeps the files that its replay needs', async (t) => {
   const engine = await openedEngine(t, { keepLog: true })
   const random = seededRandom(seed + 4)
   const database = engine.database()

@@ -58,7 +58,9 @@ function load(collection: Collection, random: Random) {
   }
 }
 
-test(`a backup under load is one moment, and nobody fails (ANNAL_SEED=${seed})`, { timeout: 300_000 }, async (t) => {
+test(`a backup under load is as of one moment, and no call fails (ANNAL_SEED=${seed})`, {
+  timeout: 300_000,
+}, async (t) => {
   const random = seededRandom(seed)
   const engine = await openedEngine(t)
   const database = engine.database()
@@ -93,7 +95,7 @@ function reluctant(): { readonly vfs: Vfs; readonly requested: Promise<void>; re
   return { vfs, requested: requested.promise, allow: allowed.resolve }
 }
 
-test('writers and searchers go on while the disk keeps a backup waiting, and it holds nothing of theirs', async (t) => {
+test('while the disk delays a backup, writers and searchers continue, and the backup contains none of their writes', async (t) => {
   const random = seededRandom(seed + 4)
   const { vfs, requested, allow } = reluctant()
   const engine = await openEngine({ dataDir: await temporaryDirectory(t), threads: 1 }, { vfs })
@@ -115,7 +117,7 @@ test('writers and searchers go on while the disk keeps a backup waiting, and it 
   t.equal(engine.database().collection('b').stateDigest(), before)
 })
 
-test('a second backup of a collection nobody wrote to shares everything with the first', async (t) => {
+test('a second backup of an unchanged collection shares all files with the first', async (t) => {
   const engine = await openedEngine(t)
   const random = seededRandom(seed + 1)
   await fillCollection(engine, 'a', 1_000, random)
@@ -140,7 +142,7 @@ test('a second backup of a collection nobody wrote to shares everything with the
   t.equal(engine.database().backups.info('second').digest, engine.database().collection('a').stateDigest())
 })
 
-test('of many who ask at once one gets the backup', async (t) => {
+test('of many concurrent requests for one backup, one succeeds', async (t) => {
   const engine = await openedEngine(t)
   await fillCollection(engine, 'a', 50, seededRandom(seed))
   const { backups } = engine.database()
@@ -178,7 +180,7 @@ function refusing(refusal: () => Error | undefined): Vfs {
   }
 }
 
-test('however a backup ends, writers go on and nothing of it is left', async (t) => {
+test('writers continue however a backup ends, and a failed one leaves nothing behind', async (t) => {
   let refusal: Error | undefined
   const dataDir = await temporaryDirectory(t)
   const pool = await openWorkerPool({ threads: 1 })
@@ -245,7 +247,7 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
   t.ok(['idle'].includes(again.database().backups.status().status), 'nothing resumes')
 })
 
-test('a backup and a restore that take too long are given up', async (t) => {
+test('a backup and a restore that take too long are canceled', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const inner = nodeVfs()
   const vfs: Vfs = {
@@ -271,7 +273,7 @@ test('a backup and a restore that take too long are given up', async (t) => {
   await nothingLeft(t, dataDir, 1)
 })
 
-test('a restore that is cancelled leaves nothing, and a clone is not cancelled', async (t) => {
+test('a canceled restore leaves nothing behind, and a clone cannot be canceled', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const engine = await openEngine({ dataDir, threads: 1 })
   t.teardown(() => engine.close())
@@ -311,7 +313,9 @@ async function nothingLeft(t: Test, dataDir: string, backups: number): Promise<v
   )
 }
 
-test('a process killed while it makes backups leaves whole ones and nothing else', { timeout: 600_000 }, async (t) => {
+test('a process that is killed during backups leaves complete ones and nothing else', {
+  timeout: 600_000,
+}, async (t) => {
   const random = seededRandom(seed + 3)
   const dataDir = await mkdtemp(join(tmpdir(), 'annal-backup-kill-'))
   t.teardown(() => rm(dataDir, { recursive: true, force: true }))

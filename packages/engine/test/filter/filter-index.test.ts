@@ -240,7 +240,7 @@ test('the same calls give the same bytes, and a dump holds the content from its 
   t.end()
 })
 
-test('damage is refused or harmless: every word of a small dump, changed', async (t) => {
+test('damage is rejected or harmless: every word of a small dump, changed', async (t) => {
   const index = indexOf(Array.from({ length: 30 }, (_, i) => ({ s: `s${i % 7}`, n: i % 9, b: i % 2 === 0, u: i })))
   const bytes = sectionBytes(...index.dump('f'))
   let refused = 0

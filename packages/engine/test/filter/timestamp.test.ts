@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { isInexactTimestamp, parseTimestamp } from '../../src/filter/timestamp.ts'
 
-test('what RFC 3339 calls a date or a date and time is a point in time', (t) => {
+test('a date or a date and time of RFC 3339 is a point in time', (t) => {
   for (const text of [
     '1970-01-01T00:00:00Z',
     '2024-02-29T12:34:56Z',

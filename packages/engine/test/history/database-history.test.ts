@@ -120,7 +120,7 @@ test('a database sees only its own events, and no secret', async (t) => {
   t.notMatch(JSON.stringify(theirs), /secret|"other"|database-created/)
 })
 
-test('what is not a place in a log is refused by name', async (t) => {
+test('an invalid position in the log is rejected with a code', async (t) => {
   const { history } = (await openedEngine(t)).database()
   t.strictSame((await history.events()).events, [])
   t.strictSame((await history.activity()).buckets, [])
@@ -130,7 +130,7 @@ test('what is not a place in a log is refused by name', async (t) => {
   await t.rejects(history.activity({ buckets: 1_001 }), { code: 'limit_exceeded', details: { field: 'buckets' } })
 })
 
-test('a long log is read in steps, each of which adds to what is known', async (t) => {
+test('a long log is read in steps, each of which adds to the result', async (t) => {
   const engine = await withPast(t)
   const { dataDir } = engine
   const lsnDurable = engine.stats().lsnDurable

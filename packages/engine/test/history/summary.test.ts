@@ -7,7 +7,7 @@ function fact(lsn: number, timeMs: number): RecordFacts {
   return { lsn, kind: 'objects-upserted', timeMs, bytes: 10, objects: 2, ids: [] }
 }
 
-test('many seconds become fewer, longer stretches that hold the same', async (t) => {
+test('many seconds are combined into fewer, longer intervals with the same totals', async (t) => {
   const summary = new SegmentSummary()
   const records = 20_000
   for (let lsn = 1; lsn <= records; lsn++) summary.add(1 + (lsn % 3), fact(lsn, lsn * 1_700))

@@ -45,7 +45,7 @@ test('a bitmap agrees with a set, alone and combined', (t) => {
   t.end()
 })
 
-test('set and clear say whether they changed anything', (t) => {
+test('set and clear return whether they changed anything', (t) => {
   const bitmap = new Bitmap()
   t.same([bitmap.set(100), bitmap.set(100), bitmap.has(100), bitmap.count], [true, false, true, 1])
   t.same([bitmap.clear(100), bitmap.clear(100), bitmap.clear(1e6), bitmap.count], [true, false, false, 0])
@@ -72,7 +72,7 @@ test('a clone is independent', (t) => {
   t.end()
 })
 
-test('a bitmap comes back from its dump, and one that miscounts is damage', async (t) => {
+test('a bitmap loads from its dump, and a wrong count is damage', async (t) => {
   const bitmap = Bitmap.from([0, 5, 70_000])
   const bytes = sectionBytes(bitmap.dump('live'))
   bitmap.set(6)

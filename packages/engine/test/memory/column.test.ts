@@ -21,7 +21,7 @@ test('an empty column costs nothing and a small one little', (t) => {
   t.end()
 })
 
-test('columns of every kind come back from what was dumped', async (t) => {
+test('columns of every kind load from their dumps', async (t) => {
   for (const kind of ['u8', 'u32', 'f32', 'f64'] satisfies ColumnKind[]) {
     const column = new Column(kind)
     for (const index of [0, 1, 65_535, 65_536, 200_000]) column.set(index, (index % 199) + 1)

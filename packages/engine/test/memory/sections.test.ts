@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { SectionReader, sectionOf, sourceOf } from '../../src/memory/sections.ts'
 import { readerOf, sectionBytes } from './rig.ts'
 
-test('sections come back in order, whatever the pieces they are read in', async (t) => {
+test('sections are read in order, for any size of pieces', async (t) => {
   const bytes = sectionBytes(sectionOf('ids', Buffer.from('abc'), Buffer.from('defghi')), sectionOf('empty'))
   t.equal(bytes.length % 8, 0, 'sections are padded to 8 bytes')
   for (const pieceBytes of [1, 7, 1_000]) {

@@ -55,7 +55,7 @@ test('two checkpoints are kept, and the log from the older one on', async (t) =>
   t.strictSame(await kept(), [20, 30])
 })
 
-test('a damaged checkpoint is no way back', async (t) => {
+test('a damaged checkpoint is not a recovery path', async (t) => {
   const { take, taken, kept, damage } = await openWorld(t)
   await take(10)
   await take(20)
@@ -64,7 +64,7 @@ test('a damaged checkpoint is no way back', async (t) => {
   t.strictSame(await kept(), [10, 30], 'and the damaged one goes, since there are two whole ones')
 })
 
-test('damaged checkpoints stay while there is one whole one, unless the log is whole', async (t) => {
+test('damaged checkpoints stay while there is one intact checkpoint, unless the log is complete', async (t) => {
   for (const isLogWhole of [false, true]) {
     const { take, taken, kept, damage } = await openWorld(t)
     await take(10)
@@ -74,7 +74,7 @@ test('damaged checkpoints stay while there is one whole one, unless the log is w
   }
 })
 
-test('the log stays whole for a collection that the older checkpoint does not hold', async (t) => {
+test('the log stays complete for a collection that the older checkpoint does not contain', async (t) => {
   const { take } = await openWorld(t)
   // It is in the catalog and was not loaded when the checkpoints were taken.
   const entry = { id: 3, databaseId: 0, definition: { name: 'a', fields: [] }, createdAtMs: 0, lsnCreated: 1 }

@@ -162,7 +162,7 @@ async function writeGolden(format: string, dataDir: string): Promise<Golden> {
 }
 
 for (const format of formats) {
-  test(`a directory of ${format} opens and holds what it held`, async (t) => {
+  test(`a directory of ${format} opens with its content`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
     t.teardown(() => rm(dir, { recursive: true }))
     if (process.env.ANNAL_GOLDEN === 'write' && format === formats.at(-1))
@@ -187,7 +187,7 @@ for (const format of formats) {
 }
 
 for (const name of ['int8', 'binary'])
-  test(`${name}: rows by the first rules keep them until they are rebuilt, and are replayed by both`, async (t) => {
+  test(`${name}: rows of the first rules keep them until a rebuild, and both replay them`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
     t.teardown(() => rm(dir, { recursive: true }))
     const dataDir = join(dir, 'data')
@@ -213,7 +213,7 @@ for (const name of ['int8', 'binary'])
     }
   })
 
-test('signs of an old directory are rescored unless a search says otherwise, before and after a rebuild', async (t) => {
+test('binary fields of an old directory are rescored unless a search disables it, before and after a rebuild', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')
@@ -251,7 +251,7 @@ test('signs of an old directory are rescored unless a search says otherwise, bef
   await engine.close()
 })
 
-test('a cosine field of an earlier version gives what it kept, and keeps new vectors as they are given', async (t) => {
+test('a cosine field of an earlier version returns what it stored, and stores new vectors as given', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')

@@ -23,7 +23,7 @@ async function readAll(path: string, expected: Parameters<typeof readSnapshotFil
   return Buffer.concat(pieces)
 }
 
-test('pieces of any size come back as the same bytes', async (t) => {
+test('pieces of any size read back as the same bytes', async (t) => {
   await inDirectory(async (dir) => {
     for (const sizes of [[], [0, 1], [1 << 20], [(1 << 20) + 1, 7], [3_000_000, 5, 1_048_571]]) {
       const pieces = sizes.map((size, i) => new Uint8Array(size).map((_, index) => (index * 31 + i) & 255))
@@ -37,7 +37,7 @@ test('pieces of any size come back as the same bytes', async (t) => {
   })
 })
 
-test('every cut, every flipped bit and every foreign header is damage', async (t) => {
+test('every truncation, every flipped bit, and every foreign header is damage', async (t) => {
   await inDirectory(async (dir) => {
     const path = join(dir, 'part')
     const facts = await writeSnapshotFile(

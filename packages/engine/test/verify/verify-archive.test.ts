@@ -30,7 +30,7 @@ async function directoryWithArchive(t: Test): Promise<string> {
   return dataDir
 }
 
-test(`every damage to an archive is found, and a whole one is good (ANNAL_SEED=${seed})`, async (t) => {
+test(`every damage to an archive is detected, and an intact one is valid (ANNAL_SEED=${seed})`, async (t) => {
   t.equal(await verifyArchive({ dataDir: await temporaryDirectory(t) }), undefined, 'there is none')
   const dataDir = await directoryWithArchive(t)
   const report = await verifyArchive({ dataDir })

@@ -59,7 +59,7 @@ async function damage(path: string, offset: number): Promise<void> {
   await file.close()
 }
 
-test('a directory is looked over', async (t) => {
+test('verifying an intact directory reports its states and no damage, and writes nothing', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-verify-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const good = join(dir, 'good')
@@ -110,7 +110,7 @@ test('a directory is looked over', async (t) => {
   }
 })
 
-test('a directory in use, and one that is none, are refused', async (t) => {
+test('a directory in use, and a path that is not a data directory, are rejected', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-verify-'))
   t.teardown(() => rm(dir, { recursive: true }))
   await t.rejects(verifyDataDirectory({ dataDir: dir }), { code: 'invalid_argument' })
