@@ -8,7 +8,7 @@ import { backedUp, denseField, runRandomLife, temporaryDirectory } from './rig.t
 const seed = chosenSeed()
 const gone = { code: 'backup_not_found', details: { field: 'backup', value: 'b' } }
 
-test(`restoring or verifying a backup that is removed meanwhile succeeds or is rejected with a code, seed ${seed}`, async (t) => {
+test(`restoring or verifying a backup that is removed meanwhile is rejected with backup_not_found, seed ${seed}`, async (t) => {
   const dataDir = await temporaryDirectory(t)
   let onLink = async (): Promise<void> => undefined
   const vfs = watchedVfs(async ({ call, path }) => {
