@@ -120,6 +120,11 @@ function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
   if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(' or ')
   if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'anything'}${limits(schema)}`
+  if (schema.properties) {
+    return `object with ${Object.keys(schema.properties)
+      .map((name) => `\`${name}\``)
+      .join(', ')}`
+  }
   const values = schema.additionalProperties
   if (typeof values === 'object') return `object with a value for each key: ${typeOf(values)}`
   return `${[schema.type ?? 'anything'].flat().join(' or ')}${limits(schema)}`

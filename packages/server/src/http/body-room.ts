@@ -1,5 +1,5 @@
-// The room that one body has in the budgets of all bodies. Content-Length is taken before the first byte is read; a body without one
-// takes room for each part when it arrives, so that it never holds more than it sent.
+// The part of the budgets of all bodies that one body takes. A body with Content-Length takes that amount before its first byte is read. A
+// body without it takes the size of each part when the part arrives, so that it never takes more than the client sent.
 import type { Budget } from './budget.ts'
 import { bodyBytesMax } from './limits.ts'
 
@@ -12,7 +12,7 @@ export interface BodyBudgets {
 export interface BodyRoom {
   /** Called with the bytes of a body before they are kept. Throws ServerError overloaded. */
   growTo(bytes: number): void
-  /** Gives everything back; the room takes nothing afterwards. Idempotent. */
+  /** Releases everything; the room takes nothing afterwards. Idempotent. */
   release(): void
 }
 

@@ -5,14 +5,14 @@ import { ServerError } from './errors.ts'
 export interface Budget {
   /** Takes a part of the budget. Returns the function that releases it, which may be called more than once. */
   take(amount: number): () => void
-  /** A share that has nothing yet. */
+  /** Returns an empty share. */
   open(): Share
   readonly taken: number
 }
 
-/** What one request holds of a budget. */
+/** The part of a budget that one request has taken. */
 export interface Share {
-  /** Makes the share so large, if it is smaller. Throws ServerError overloaded, and leaves it as it is. */
+  /** Enlarges the share, if it is smaller. Throws ServerError overloaded, and leaves the share unchanged. */
   growTo(amount: number): void
   /** Idempotent. */
   release(): void

@@ -34,7 +34,7 @@ export function readWhole(
   }
   const end = (): void => {
     if (declared !== undefined && declared !== received) settle(wrongLength())
-    // A copy, since chunks are views into larger buffers of the socket.
+    // Copied, because chunks are views into larger buffers of the socket.
     else settle(null, Buffer.concat(chunks, received))
   }
   if (declared !== undefined && declared > bodyLimit) {
@@ -47,7 +47,7 @@ export function readWhole(
   payload.resume()
 }
 
-/** What Content-Length says. */
+/** Content-Length; undefined without this header. */
 export function declaredBytes({ headers }: FastifyRequest): number | undefined {
   const header = headers['content-length']
   return header === undefined ? undefined : Number(header)
