@@ -61,7 +61,14 @@ async function installNode(version: string): Promise<string> {
   const dir = path.join(folder, `node-${version}`)
   // Its install script puts the binary in place.
   await makeFolder(dir, { private: true, allowScripts: { node: true } })
-  await run('npm', ['install', ...quiet, `node@${version}`], { cwd: dir })
+  // That script calls npm once more, without these options.
+  const env = {
+    ...process.env,
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    npm_config_update_notifier: 'false',
+  }
+  await run('npm', ['install', ...quiet, `node@${version}`], { cwd: dir, env })
   return path.join(dir, 'node_modules', '.bin', 'node')
 }
 
