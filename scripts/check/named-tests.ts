@@ -16,7 +16,7 @@ export function namedTestFaults(): string[] {
   return pages.flatMap((page) => {
     const text = readFileSync(path.join(houseDir, page), 'utf8')
     return [...text.matchAll(mention)].flatMap(([, file = '', names = '']) => {
-      const source = path.join(houseDir, /^(docker|docs|benchmarks)\//.test(file) ? '' : 'packages', file)
+      const source = path.join(houseDir, /^(docker|docs|benchmarks|scripts)\//.test(file) ? '' : 'packages', file)
       if (!existsSync(source)) return [`${page}: there is no ${file}`]
       const tests = readFileSync(source, 'utf8')
       return sentences(names)

@@ -5,7 +5,7 @@
 //
 // targets.json lists the files and the tests of each target. Results go to scripts/mutation/results.json. A later run with the same
 // seed continues them: it repeats the survivors, and everything of a file that changed. --table prints the results and runs nothing.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -95,7 +95,9 @@ async function runFile(name: string, target: Target, file: string, runner: Runne
     const date = new Date().toISOString().slice(0, 10)
     const saved = load()
     saved[name] = { ...saved[name], [file]: { seed, all: all.length, source: hash, date, results: sorted } }
-    writeFileSync(resultsPath, `${JSON.stringify(saved, undefined, 1)}\n`)
+    // Whole, so that another run can read them.
+    writeFileSync(`${resultsPath}.${process.pid}`, `${JSON.stringify(saved, undefined, 1)}\n`)
+    renameSync(`${resultsPath}.${process.pid}`, resultsPath)
   }
   const work = async (): Promise<void> => {
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {

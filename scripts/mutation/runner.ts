@@ -13,6 +13,11 @@ const slower = 5
 const moreMs = 10_000
 const measureMsMax = 600_000
 
+const scratches = new Set<string>()
+process.on('exit', () => {
+  for (const scratch of scratches) rmSync(scratch, { recursive: true, force: true })
+})
+
 export type End = 'passed' | 'killed' | 'timeout'
 
 export class Runner {
@@ -24,7 +29,7 @@ export class Runner {
   /** Paths from the top of the repository. */
   constructor(tests: readonly string[]) {
     this.#tests = tests
-    process.on('exit', () => rmSync(this.#scratch, { recursive: true, force: true }))
+    scratches.add(this.#scratch)
   }
 
   /** Measures each test with the source unchanged. Throws when one fails. */

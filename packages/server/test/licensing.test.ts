@@ -63,14 +63,18 @@ class World {
   }
 }
 
+/** Whether the status is active and an operation that requires a license is allowed, which must agree. */
 function isActive(licensing: Licensing): boolean {
+  const isStated = licensing.status()?.status === 'active'
+  let isAllowed = true
   try {
     licensing.require()
-    return licensing.status()?.status === 'active'
   } catch (error) {
     if ((error as { code?: string }).code !== 'license_required') throw error
-    return false
+    isAllowed = false
   }
+  if (isAllowed !== isStated) throw new Error(`the license is ${isStated ? '' : 'not '}active, but require() differs`)
+  return isAllowed
 }
 
 async function turn(): Promise<void> {
@@ -359,10 +363,13 @@ test('the time is noted when the log is an hour behind, and only with a license'
 test('in an empty log there is no earlier time', async (t) => {
   const world = new World()
   world.nowMs = 0
-  world.file = text('lic-1', 0, hourMs - 1)
+  world.file = text('lic-1', 0, 2 * hourMs)
   const licensing = await world.open()
-  world.nowMs = hourMs - 2
+  world.nowMs = hourMs - 1
   t.ok(isActive(licensing))
   await licensing.noteTime()
-  t.strictSame(world.trace, [], 'not an hour after the beginning')
+  t.strictSame(world.trace, [], 'less than an hour after the beginning')
+  world.nowMs = hourMs
+  await licensing.noteTime()
+  t.strictSame(world.trace, [`put license-time-seen ${hourMs}`])
 })

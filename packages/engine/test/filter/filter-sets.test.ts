@@ -86,7 +86,7 @@ test('values of a key are listed with the number of their objects, also within s
 
 test('objects take the memory that was reserved for them, and no more', async (t) => {
   const objects = Array.from({ length: 2_000 }, (_, i) => ({
-    text: `value ${i}`,
+    text: `value ${i}`.padEnd(200),
     [`key ${i % 50}`]: i,
     flag: i % 2 === 0,
   }))
@@ -114,4 +114,23 @@ test('a collection has at most 16,384 keys', async (t) => {
   index.set(20_000, { k16383: 1 })
   t.doesNotThrow(() => index.reserve(batch(0, 100), 1), 'none that is new')
   t.throws(() => index.reserve(batch(16_300, 85), 1), { code: 'limit_exceeded' })
+})
+
+test('the first string is found, and both zeros are one number', async (t) => {
+  const index = new FilterIndex(hashSeed)
+  const stored = ['first', 'second', 0, -0, 1]
+  for (const [i, one] of stored.entries()) index.set(i, { k: one })
+  const found = (operand: string | number) => [
+    ...index.evaluate(parseFilter([{ k: { $eq: operand } }])).bitmap.toOrdinals(),
+  ]
+  t.strictSame([found('first'), found('second'), found('third')], [[0], [1], []])
+  t.strictSame([found(0), found(-0), found(1)], [[2, 3], [2, 3], [4]])
+})
+
+test('what a range over many values keeps for the next one is counted', async (t) => {
+  const index = new FilterIndex(hashSeed)
+  for (let i = 0; i < 4_000; i++) index.set(i, { n: i })
+  const before = index.bytes()
+  for (let i = 0; i < 2; i++) t.equal(index.evaluate(parseFilter([{ n: { $gte: 1 } }])).count, 3_999)
+  t.ok(index.bytes() > before)
 })
