@@ -12,8 +12,9 @@ import type { Originals } from '../replica/originals.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField, DenseHits } from '../vector/field.ts'
 import { planDense } from './plan.ts'
+import { rankOriginalsOfEach, vectorsOf } from './rank-originals.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
-import { isRescored, rankEachByOriginals, runRescored } from './rescore.ts'
+import { isRescored, runRescored } from './rescore.ts'
 import type { RunContext } from './run-field.ts'
 
 /** A checked request to measure recall. */
@@ -140,7 +141,12 @@ async function compareWithOriginals(
   for (let from = 0; from < sampled.length; from += queriesAtOnce) {
     const portion = sampled.slice(from, from + queriesAtOnce)
     const queries = await Promise.all(portion.map((ordinal) => originals.read(ordinal)))
-    const exact = await rankEachByOriginals(stored, originals, task, queries)
+    const exact = await rankOriginalsOfEach(
+      stored,
+      vectorsOf(originals, task.definition.params.dimension),
+      task,
+      queries,
+    )
     for (const [i, query] of queries.entries()) {
       const { found } = await runRescored({ ...task, source: { kind: 'vector', query } }, originals, context)
       recalls.push(recallOf(found, exact[i] as Ranked))

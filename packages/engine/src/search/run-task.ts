@@ -1,14 +1,12 @@
 // Runs one field of a search. Candidates of a multi-vector field are ordered by all their members, and those of a dense field by
 // the original vectors if the search requests it or the precision is binary. Both are read from disk.
-import { yieldToOthers } from '@annal/wal'
 import { pooled, unitRows } from '../input/pooling.ts'
 import { efMax } from '../limits.ts'
 import type { Pooling } from '../model/choices.ts'
 import { graphField } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
-import type { DenseHits } from '../vector/field.ts'
 import { memberBytes } from './answer-room.ts'
-import { maxSim } from './max-sim.ts'
+import { membersOf, rankOriginals } from './rank-originals.ts'
 import type { DenseTask, MultiTask, Task } from './request.ts'
 import { compareOriginals, isRescored, runRescored } from './rescore.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
@@ -18,9 +16,6 @@ import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runFi
  * (benchmarks/results/multi.md). The maximum represents the members less well than the mean.
  */
 const candidatesPerResult: Readonly<Record<Pooling, number>> = { mean: 3, max: 6 }
-
-/** Candidates read and compared in one turn of the event loop. */
-const turnCandidates = 16
 
 /** Searches one field of any kind, exactly or with rescoring if the request or the precision demands it. */
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
@@ -45,8 +40,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const members = source.kind === 'vector' ? source.query : await originals.read(own as number)
   const answer = all ?? (await runField(pooledTask(task, members), context))
   const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
-  const score = (vectors: Float32Array) => maxSim(query, vectors, dimension, spaceType)
-  const ranked = await rankByMembers(task, excludeOrdinal(answer, own), originals, score)
+  const ranked = await rankByMembers(task, excludeOrdinal(answer, own), originals, query)
   if (!input.includeVectors) return ranked
   context.room?.take(memberBytes(replica, ranked.found.ordinals, fieldIndex))
   return {
@@ -92,33 +86,16 @@ function excludeOrdinal(answer: FieldAnswer, own: number | undefined): FieldAnsw
   return { ...answer, found: { ...answer.found, ordinals } }
 }
 
-/** The best k candidates by their vectors on disk; ties are ordered by ordinal. */
 async function rankByMembers(
-  { k, scoreThreshold = Number.NEGATIVE_INFINITY }: DenseTask | MultiTask,
+  task: MultiTask,
   answer: FieldAnswer,
   originals: Originals,
-  score: (vectors: Float32Array) => number,
+  query: Float32Array,
 ): Promise<FieldAnswer> {
   const started = performance.now()
   const { ordinals } = answer.found
-  const scored: { readonly ordinal: number; readonly similarity: number }[] = []
-  for (let index = 0; index < ordinals.length; index += turnCandidates) {
-    if (index > 0) await yieldToOthers()
-    const turn = Array.from(ordinals.subarray(index, index + turnCandidates), async (ordinal) => ({
-      ordinal,
-      similarity: score(await originals.read(ordinal)),
-    }))
-    scored.push(...(await Promise.all(turn)))
-  }
-  const best = scored
-    .filter(({ similarity }) => similarity >= scoreThreshold)
-    .sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
-    .slice(0, k)
-  const found: DenseHits = {
-    ...answer.found,
-    ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
-    similarities: Float32Array.from(best, ({ similarity }) => similarity),
-  }
+  const best = await rankOriginals(ordinals, membersOf(originals), task, query)
   const ms = answer.explanation.ms + performance.now() - started
-  return { ...answer, found, explanation: { ...answer.explanation, rescored: ordinals.length, ms } }
+  const explanation = { ...answer.explanation, rescored: ordinals.length, ms }
+  return { ...answer, found: { ...answer.found, ...best }, explanation }
 }
