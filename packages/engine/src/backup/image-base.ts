@@ -25,7 +25,7 @@ export function saysLengths({ originals, originalBytes }: ManifestCollection): b
 
 export function baseOfCheckpoint(dir: string, collection: ManifestCollection): ImageBase {
   const { id, lsn, fields, files } = collection
-  return { dir, collectionId: id, lsn, fields, parts: files, originals: originalsOf(collection) }
+  return { dir, collectionId: id, lsn, fields, parts: files, originals: originalsOwner(collection) }
 }
 
 export function baseOfImage({ dir, image }: StoredImage): ImageBase {
@@ -39,7 +39,7 @@ export function baseOfImage({ dir, image }: StoredImage): ImageBase {
   }
 }
 
-function originalsOf(collection: ManifestCollection): ImageBase['originals'] {
+function originalsOwner(collection: ManifestCollection): ImageBase['originals'] {
   const files = listedOriginals(collection).map(({ bytes = 0, proof, ...file }) => ({
     ...file,
     bytes,

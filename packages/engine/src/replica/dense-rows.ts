@@ -5,7 +5,7 @@ import { pooled } from '../input/pooling.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import type { DenseRows } from '../vector/field.ts'
-import type { OriginalsOf } from './originals-of.ts'
+import type { OriginalsOwner } from './originals-owner.ts'
 
 /** Numbers normalized in one turn of the event loop. Does not affect the result. */
 const turnNumbers = 1_048_576
@@ -58,7 +58,7 @@ export async function addedVectors(
 /** The vectors that a field keeps on disk; undefined if there are none. */
 export function keptOriginals(
   added: AddedVectors | undefined,
-  { isPartial, dimension }: OriginalsOf,
+  { isPartial, dimension }: OriginalsOwner,
 ): AddedOriginals | undefined {
   if (added === undefined) return undefined
   const { originals } = added

@@ -13,7 +13,7 @@ export interface OriginalsPlace {
 }
 
 /** The owner of original vectors; determines the names of their files. */
-export interface OriginalsOf {
+export interface OriginalsOwner {
   readonly collectionId: number
   /** Number of rebuilds of the collection: each has its own files. */
   readonly generation: number
@@ -29,7 +29,7 @@ export interface OriginalsOf {
 }
 
 /** Which count of OriginalsRoom an owner uses. */
-export function keptOf({ several, isPartial }: OriginalsOf): keyof OriginalsRoom {
+export function keptOf({ several, isPartial }: OriginalsOwner): keyof OriginalsRoom {
   if (several) return 'members'
   return isPartial ? 'scaled' : 'objects'
 }
@@ -45,12 +45,12 @@ export interface OriginalsRoom {
 }
 
 /** The owner of the originals of a field; undefined if its rows in memory are the vectors themselves, or if none are kept. */
-export function originalsOf(
+export function originalsOwner(
   collectionId: number,
   { fields }: CollectionSchema,
   field: number,
   generation: number,
-): OriginalsOf | undefined {
+): OriginalsOwner | undefined {
   const definition = fields[field]
   if (definition === undefined || definition.kind === 'sparse') return undefined
   const { dimension, spaceType, precision, keepOriginals } = definition.params
@@ -69,7 +69,7 @@ export function dimensionOf(field: FieldSchema | undefined): number {
 }
 
 /** Prefix of the names of a collection's files. */
-export function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
+export function prefixOf({ collectionId, generation }: Pick<OriginalsOwner, 'collectionId' | 'generation'>): string {
   return `collection-${collectionId}-generation-${generation}-`
 }
 
@@ -88,7 +88,7 @@ export function parseOriginalsName(
 /** Removes the files of deleted collections, and those from before a rebuild. */
 export async function sweepOriginals(
   { vfs, dir }: Pick<OriginalsPlace, 'vfs' | 'dir'>,
-  kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
+  kept: readonly Pick<OriginalsOwner, 'collectionId' | 'generation'>[],
 ): Promise<void> {
   if (!(await vfs.exists(dir))) return
   const prefixes = new Set(kept.map(prefixOf))

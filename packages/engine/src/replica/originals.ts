@@ -25,7 +25,7 @@ import {
   sumAt,
   sumBytes,
 } from './originals-file.ts'
-import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.ts'
+import { type OriginalsOwner, type OriginalsPlace, prefixOf } from './originals-owner.ts'
 
 /** A file grows by at least this much, written as zeros, so that a row with reserved space finds its blocks allocated. */
 const growBytesMin = 64 * 1024
@@ -74,7 +74,7 @@ interface Chunk {
 
 export class Originals {
   readonly #place: OriginalsPlace
-  readonly owner: OriginalsOf
+  readonly owner: OriginalsOwner
   readonly #prefix: string
   readonly #dimension: number
   readonly #rowBytes: number
@@ -88,7 +88,11 @@ export class Originals {
   #end: number
   #preparing: Promise<void> = Promise.resolve()
 
-  constructor(place: OriginalsPlace, owner: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
+  constructor(
+    place: OriginalsPlace,
+    owner: OriginalsOwner,
+    state: OriginalsState = { end: 0, slots: new Column('u32') },
+  ) {
     // With many fields, more files are open than a process may have descriptors.
     this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
     this.owner = owner

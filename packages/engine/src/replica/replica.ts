@@ -21,7 +21,7 @@ import { EarlierFilters } from './earlier-filters.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
-import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOf } from './originals-of.ts'
+import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from './originals-owner.ts'
 import { Pins } from './pins.ts'
 import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
@@ -131,7 +131,7 @@ export class Replica {
       dense,
       sparse,
       originals: definition.fields.map((_, index) => {
-        const owner = originalsOf(id, definition, index, options.generation)
+        const owner = originalsOwner(id, definition, index, options.generation)
         return owner && new Originals(options.originals, owner)
       }),
       ordinals: new Ordinals(),

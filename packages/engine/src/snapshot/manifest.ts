@@ -6,7 +6,7 @@ import { EngineError } from '../errors.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
-import { parseOriginalsName } from '../replica/originals-of.ts'
+import { parseOriginalsName } from '../replica/originals-owner.ts'
 import { readSealed, writeSealed } from './sealed-json.ts'
 import type { SnapshotFileFacts } from './snapshot-format.ts'
 

@@ -9,7 +9,7 @@ import type { ListedOriginals } from '../replica/check-originals.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
 import { Originals, type OriginalsFile } from '../replica/originals.ts'
-import { type OriginalsPlace, originalsOf } from '../replica/originals-of.ts'
+import { type OriginalsPlace, originalsOwner } from '../replica/originals-owner.ts'
 import { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense/field.ts'
@@ -199,7 +199,7 @@ async function loadOriginals(
   loaded: (Originals | undefined)[],
 ): Promise<void> {
   for (const index of definition.fields.keys()) {
-    const owner = originalsOf(collectionId, definition, index, generation)
+    const owner = originalsOwner(collectionId, definition, index, generation)
     if (owner === undefined) {
       loaded.push(undefined)
       continue

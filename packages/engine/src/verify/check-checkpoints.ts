@@ -4,7 +4,7 @@
 import { join, relative } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import { type ListedOriginals, originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-of.ts'
+import { dimensionOf } from '../replica/originals-owner.ts'
 import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
 import { listedOriginals } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'

@@ -7,7 +7,7 @@ import { verifyImage } from '../backup/verify-image.ts'
 import { EngineError } from '../errors.ts'
 import { unreadableFile } from '../file-damage.ts'
 import { originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-of.ts'
+import { dimensionOf } from '../replica/originals-owner.ts'
 import type { CheckpointFault } from './check-checkpoints.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 

@@ -8,13 +8,13 @@ import { nodeVfs } from '@annal/wal'
 import tap, { type Test, test } from 'tap'
 import { Column } from '../../src/memory/column.ts'
 import { Originals, type OriginalsState } from '../../src/replica/originals.ts'
-import type { OriginalsOf } from '../../src/replica/originals-of.ts'
+import type { OriginalsOwner } from '../../src/replica/originals-owner.ts'
 
 tap.setTimeout(300_000)
 
 const directory = () => '01234567-89ab-4cde-8f01-23456789abcd'
 const dimension = 4_094
-const owner: OriginalsOf = { collectionId: 7, generation: 1, field: 0, dimension, several: false }
+const owner: OriginalsOwner = { collectionId: 7, generation: 1, field: 0, dimension, several: false }
 
 async function directoryFor(t: Test): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-originals-'))
@@ -65,7 +65,7 @@ test('an older copy, a shorter history, and a file of another writer are rejecte
   await appendRows(opened, 5, 1_120)
   t.strictSame(await opened.read(1_124), rows(1, 1_124))
   await opened.close()
-  const refused = async (what: string, who: OriginalsOf = owner) => {
+  const refused = async (what: string, who: OriginalsOwner = owner) => {
     const again = new Originals(place, who, stateOf(1_120))
     await t.rejects(again.open(listed), { code: 'snapshot_damaged' }, what)
     await again.close()

@@ -20,7 +20,7 @@ import { type DenseFieldSchema, type FieldSchema, graphField } from '../../src/m
 import { ObjectStore } from '../../src/replica/object-store.ts'
 import { Ordinals } from '../../src/replica/ordinals.ts'
 import { Originals } from '../../src/replica/originals.ts'
-import { originalsOf } from '../../src/replica/originals-of.ts'
+import { originalsOwner } from '../../src/replica/originals-owner.ts'
 import { Replica } from '../../src/replica/replica.ts'
 import { parseSearch } from '../../src/search/request.ts'
 import { search } from '../../src/search/search.ts'
@@ -109,7 +109,7 @@ for (const [label, field, segmentRows] of [
 async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | undefined): Promise<Replica> {
   const definition = { name: 'c', fields: [field] }
   const graph = graphField(field) as DenseFieldSchema
-  const owner = originalsOf(1, definition, 0, 0)
+  const owner = originalsOwner(1, definition, 0, 0)
   return new Replica({
     id: 1,
     definition,
