@@ -20,7 +20,15 @@ export type ReadMeta =
   | { readonly meta: JsonObject; readonly limit?: undefined }
   | { readonly meta?: undefined; readonly limit?: 'object' | 'reply' | undefined }
 
-/** Packs the text of a JSON object in UTF-8. Every published client can read the result. */
+/**
+ * Packs the text of a JSON object in UTF-8. Every published client can read the result.
+ *
+ * @example
+ * ```ts
+ * const meta = packMeta(new TextEncoder().encode('{"title":"Alien"}'))
+ * await films.upsert([{ id: 'alien', meta, fields: { plot: [0.9, 0.1, 0.2] } }])
+ * ```
+ */
 export function packMeta(json: Uint8Array): Uint8Array {
   return deflateSync(json, { level: 1 })
 }
