@@ -61,7 +61,9 @@ test(`every replay of a log gives the same digest, seed ${seed}`, { timeout }, a
     busy: i % 2 === 0,
     checkpoint,
   }))
-  for (const replay of [...fromStart, ...fromSnapshots]) {
+  // In the short form, half of them by the seed.
+  const replays = [...fromStart, ...fromSnapshots].filter((_, i) => long || (i + seed) % 2 === 0)
+  for (const replay of replays) {
     const found = await replayDigests(dir, replay)
     t.equal(found.digests, made.digests, `${JSON.stringify(replay)}, ${found.replayed} records`)
     t.ok(found.replayed > 0, 'there was something to replay')
