@@ -71,17 +71,18 @@ test('addresses, in a browser and with a server that their tests share', { skip,
 
   await t.test('back and forward walk through the pages that were visited', async (t) => {
     const seen = await openPage(browser, address)
-    const title = () => seen.page.title()
+    // The title follows the page in a turn of its own.
+    const titled = (title: string) => seen.page.waitForFunction((wanted) => document.title === wanted, {}, title)
     await seen.follow('Backups')
     await seen.sees('New backup')
     await seen.go('#/collections/shop')
     await seen.sees('Recall check')
     await seen.follow('Objects')
     await seen.sees('Delete matching…')
-    t.equal(await title(), 'collections · shop · objects — Annal')
+    await titled('collections · shop · objects — Annal')
     await seen.page.goBack()
     await seen.sees('Recall check')
-    t.equal(await title(), 'collections · shop — Annal')
+    await titled('collections · shop — Annal')
     await seen.page.goBack()
     await seen.sees('New backup')
     await seen.page.goForward()
