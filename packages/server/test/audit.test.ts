@@ -186,6 +186,25 @@ test('events wait until the log is open, up to a limit, and then the gap is reco
   t.strictSame(await verifyAudit(dir), { lines: 1_000, fault: undefined })
 })
 
+test('events that arrive during a write are bounded, and are written together in their order', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  const audit = new AuditLog(dir)
+  await audit.open()
+  // The first is being written, 1,000 wait, and no more.
+  for (let i = 0; i < 1_001; i++) audit.record(event(`${i}`))
+  t.equal(audit.fault, undefined)
+  audit.record(event('one too many'))
+  t.match(audit.fault, /faster/)
+  await audit.close()
+  t.strictSame(await verifyAudit(dir), { lines: 1_001, fault: undefined })
+  const lines = await linesIn(dir)
+  t.strictSame(
+    lines.map(({ action }) => action),
+    Array.from({ length: 1_001 }, (_, i) => `${i}`),
+  )
+  t.ok(new Set(lines.map(({ ts }) => ts)).size <= 2, 'two writes')
+})
+
 test('each action of the control plane, and each refusal, is one line that names the database', async (t) => {
   const dir = await temporaryDirectory(t)
   const rootToken = 'a-root-token-that-nobody-may-see'

@@ -1,5 +1,6 @@
 // The audit log: who changed data on the server, and which requests were rejected. It has one file for each day under the data directory.
-// Each line is appended and made durable. A failed write is reported by health and never fails a request.
+// Lines are appended and made durable, those of events that arrive during a write together. A failed write is reported by health and never
+// fails a request.
 import { mkdir, open, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type AuditEvent, chainStart, checkChain, lineOf, parseLine } from './audit-chain.ts'
@@ -46,6 +47,7 @@ export class AuditLog implements Audit {
   #end: ChainEnd | undefined
   #fault: string | undefined
   #isOpen = false
+  #isWriting = false
   #writing: Promise<void> = Promise.resolve()
 
   constructor(dir: string, now: () => number = Date.now) {
@@ -94,14 +96,22 @@ export class AuditLog implements Audit {
   }
 
   #flush(): void {
-    if (!this.#isOpen || this.#waiting.length === 0) return
-    const events = this.#waiting.splice(0)
-    this.#writing = this.#writing
-      .then(() => this.#append(events))
-      .catch((error: unknown) => {
+    if (!this.#isOpen || this.#isWriting || this.#waiting.length === 0) return
+    this.#isWriting = true
+    this.#writing = this.#writeWaiting()
+  }
+
+  /** Events that arrive during a write wait together, so that one sync covers all of them. */
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      try {
+        await this.#append(this.#waiting.splice(0))
+      } catch (error) {
         this.#fault = unwritable(error)
         this.#end = undefined
-      })
+      }
+    }
+    this.#isWriting = false
   }
 
   async #append(events: readonly AuditEvent[]): Promise<void> {
