@@ -1,0 +1,82 @@
+// The parts of a serving thread and what they expect of each other. A serving thread reads HTTP on the shared port. It answers the requests
+// that are frequent and only read (hot requests) by itself, and forwards every other request to the main thread, which answers it exactly as
+// if the client were connected to it. When a part cannot answer, it returns undefined, and the request is forwarded: so every error and
+// every rare form of a request has one implementation, that of the main thread.
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** The head of a request, before its body is read. */
+export interface RequestHead {
+  readonly method: string
+  /** Path and query string as sent. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Address of the peer of the connection. */
+  readonly address: string
+}
+
+/** The routes that a serving thread can answer. */
+export type HotRouteName = 'v1-search' | 'v2-search' | 'v1-get' | 'v2-get' | 'health'
+
+/** A hot route that a head selects, with the parts of its path. */
+export interface HotRoute {
+  readonly name: HotRouteName
+  /** The path of the route with its parameters, as in the metrics: `/api/v1/index/:name/search`. */
+  readonly pattern: string
+  /** Decoded name of the collection. Empty for health. */
+  readonly collection: string
+  /** Largest body in bytes; a larger one is forwarded. */
+  readonly bodyBytesMax: number
+}
+
+/** A request that the thread may answer, because its host, origin, token, license, rate, and the limits of the process admit it. */
+export interface Admission {
+  readonly route: HotRoute
+  /** Name of the database of the token. */
+  readonly database: string
+  /** False as soon as the token was revoked or the database deactivated: checked again right before the reply is written. */
+  isValid(): boolean
+  /** Releases what the request took of the limits of the process. Idempotent. */
+  release(): void
+}
+
+/** Decides by the head alone. The main thread and every serving thread decide with the same module and shared state. */
+export interface Gate {
+  /** Undefined: forward the request. What this call took of the limits was then given back. */
+  admit(head: RequestHead): Admission | undefined
+}
+
+/** A complete reply of a hot request. */
+export interface HotReply {
+  readonly status: number
+  readonly contentType: string
+  readonly body: Uint8Array
+}
+
+/** Answers admitted requests from the shared memory of the engine. */
+export interface HotRoutes {
+  /** The hot route of a head, by method and path alone. Undefined: forward. */
+  match(method: string, url: string): HotRoute | undefined
+  /** Undefined: forward. The result is a promise only if the matches of a filter have to be fetched first. */
+  answer(
+    admission: Admission,
+    headers: IncomingHttpHeaders,
+    body: Buffer,
+  ): HotReply | undefined | Promise<HotReply | undefined>
+}
+
+/** Counts and records the requests that a serving thread answers. Counts of all threads add up to what clients sent. */
+export interface ThreadObserver {
+  /** Called when the head of any request arrived. The returned function is called when its reply is complete or its connection closed. */
+  started(): () => void
+  /** Called for each request that this thread answered by itself. */
+  answered(
+    request: RequestHead,
+    facts: {
+      readonly route: HotRoute
+      readonly database: string
+      readonly requestId: string
+      readonly status: number
+      readonly seconds: number
+    },
+  ): void
+}
