@@ -1,5 +1,5 @@
 // The parts of a serving thread and what they expect of each other. A serving thread reads HTTP on the shared port. It answers the requests
-// that are frequent and only read (hot requests) by itself, and forwards every other request to the main thread, which answers it exactly as
+// that are frequent and only read (hot requests) without the main thread, and forwards every other request to the main thread, which answers it exactly as
 // if the client were connected to it. When a part cannot answer, it returns undefined, and the request is forwarded: so every error and
 // every rare form of a request has one implementation, that of the main thread.
 import type { IncomingHttpHeaders } from 'node:http'
@@ -68,7 +68,7 @@ export interface HotRoutes {
 export interface ThreadObserver {
   /** Called when the head of any request arrived. The returned function is called when its reply is complete or its connection closed. */
   started(): () => void
-  /** Called for each request that this thread answered by itself. */
+  /** Called for each request that this thread answered without the main thread. */
   answered(
     request: RequestHead,
     facts: {
