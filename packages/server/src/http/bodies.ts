@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseJsonBody, parseQuery, type VectorKey } from '../wire/json-body.ts'
 import { decodeMsgpack } from '../wire/msgpack-scan.ts'
+import { parseVectorBody, vectorBodyType } from '../wire/vector-body.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
 import type { BodyRoom } from './body-room.ts'
 import { readWhole } from './whole-body.ts'
@@ -54,6 +55,14 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
   }
   const { vectorKey } = request
   return vectorKey === undefined ? parseJsonBody(body) : parseQuery(body, vectorKey)
+}
+
+/** Routes of `app`, which search with one vector, also accept it as bytes. Their configuration has a `vectorKey`. */
+export function addVectorBodyParser(app: FastifyInstance): void {
+  app.addContentTypeParser(
+    vectorBodyType,
+    wholeParser((request, body) => parseVectorBody(body, request.vectorKey ?? '"vector"')),
+  )
 }
 
 /** A parser that gets the whole body. */

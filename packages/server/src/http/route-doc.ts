@@ -11,6 +11,8 @@ export interface RouteDoc {
   readonly body?: TSchema
   /** Form of a MessagePack body, if it is not an object of the same shape. */
   readonly bodyMsgpack?: string
+  /** Form of a body of type application/octet-stream, if the route also accepts one. */
+  readonly bodyBytes?: string
   /** Media types of a body that is neither JSON nor MessagePack. */
   readonly bodyMedia?: readonly string[]
   readonly reply: ReplyDoc

@@ -1,7 +1,7 @@
 // /api/v1/index/{name}: insert, search, get, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
 import type { ArrivingBody } from '../http/arriving-body.ts'
-import { addListParsers } from '../http/bodies.ts'
+import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
 import { answerRoom, sendEither, sendText } from '../http/replies.ts'
@@ -73,13 +73,17 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     bodyLimit: bodyBytesQueryMax,
     config: { vectorKey: '"vector"', doc: docs.search },
   } as const
-  app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
-    const { collection, shape } = open(request)
-    const search = readSearch(request.body, shape)
-    checkSearch(request.database, search)
-    const result = await collection.search(search, answerRoom(reply, 'request fewer results, or leave out the vectors'))
-    const hits = hitsOf(result, shape)
-    return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
+  app.register(async (searches) => {
+    addVectorBodyParser(searches)
+    searches.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
+      const { collection, shape } = open(request)
+      const search = readSearch(request.body, shape)
+      checkSearch(request.database, search)
+      const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
+      const result = await collection.search(search, room)
+      const hits = hitsOf(result, shape)
+      return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
+    })
   })
 
   const get = { schema: { params, body: getVectorBody }, config: { doc: docs.get } }
@@ -141,6 +145,7 @@ const docs = {
   search: {
     access: 'search',
     summary: 'Finds the nearest objects by the dense vector, the sparse vector, or both with fused ranks.',
+    bodyBytes: 'The length of the parameters as u32, the parameters as JSON, and the vector as 32-bit floats.',
     reply: {
       description: 'The hits, best first.',
       msgpack: '[[similarity, id, meta, filter, norm, vector], ...]',

@@ -1,7 +1,7 @@
 // /api/v2/collection/{name}: upsert, read, search, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
 import type { ArrivingBody } from '../http/arriving-body.ts'
-import { addListParsers } from '../http/bodies.ts'
+import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
 import { answerRoom, sendEither } from '../http/replies.ts'
@@ -96,15 +96,22 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     bodyLimit: bodyBytesQueryMax,
     config: { vectorKey: '"query"', doc: docs.search },
   } as const
-  app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
-    const search = readCollectionSearch(request.body, config.topKMax)
-    checkSearch(request.database, search)
-    const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
-    const result = await open(request).search(search, room)
-    return sendEither(reply, {
-      msgpack: () => collectionSearchMsgpack(result),
-      json: () => collectionSearchJson(result),
-    })
+  app.register(async (searches) => {
+    addVectorBodyParser(searches)
+    searches.post<Named & { Body: SearchCollectionBody }>(
+      '/collection/:name/search',
+      search,
+      async (request, reply) => {
+        const search = readCollectionSearch(request.body, config.topKMax)
+        checkSearch(request.database, search)
+        const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
+        const result = await open(request).search(search, room)
+        return sendEither(reply, {
+          msgpack: () => collectionSearchMsgpack(result),
+          json: () => collectionSearchJson(result),
+        })
+      },
+    )
   })
 }
 
@@ -143,6 +150,7 @@ const docs = {
   search: {
     access: 'search',
     summary: 'Finds the nearest objects by one or several fields, and optionally fuses the lists.',
+    bodyBytes: 'The length of the parameters as u32, the parameters as JSON, and the vector as 32-bit floats.',
     reply: {
       description: 'Hits per field, best first.',
       msgpack: '[{number: [id, meta, filter]}, {field: [[number, score], ...]}, [[number, score], ...]?]',

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { floatMax, floatRoom, notFinite } from './numbers.ts'
+import { floatsOfBytes } from './vector-bytes.ts'
 
 /** Reads values in the order in which the caller expects them. Throws invalid_msgpack. */
 export class MsgpackReader {
@@ -44,17 +45,7 @@ export class MsgpackReader {
 
   /** Binary data, or the bytes of a text. Nil is empty. The result is a copy. */
   binary(field: string): Uint8Array {
-    const head = this.#head(field)
-    if (head === 0xc0) return new Uint8Array(0)
-    const length =
-      head === 0xc4
-        ? this.#uint8(field)
-        : head === 0xc5
-          ? this.#uint16(field)
-          : head === 0xc6
-            ? this.#uint32(field)
-            : this.#textLength(head, field)
-    return new Uint8Array(this.#take(length, field))
+    return new Uint8Array(this.#binaryView(field))
   }
 
   /** Text or nil. */
@@ -122,6 +113,13 @@ export class MsgpackReader {
     return values
   }
 
+  /** A vector: an array of numbers, or binary data of 32-bit floats. */
+  vector(field: string): Float32Array {
+    const head = this.#bytes[this.#at]
+    const isBinary = head !== undefined && head >= 0xc4 && head <= 0xc6
+    return isBinary ? floatsOfBytes(this.#binaryView(field), field) : this.floats(field)
+  }
+
   /** An array of whole numbers from 0 to 2^32 - 1. Nil is empty. */
   indices(field: string): Uint32Array {
     const length = this.array(field)
@@ -137,6 +135,20 @@ export class MsgpackReader {
       values[i] = value
     }
     return values
+  }
+
+  #binaryView(field: string): Buffer {
+    const head = this.#head(field)
+    if (head === 0xc0) return this.#take(0, field)
+    const length =
+      head === 0xc4
+        ? this.#uint8(field)
+        : head === 0xc5
+          ? this.#uint16(field)
+          : head === 0xc6
+            ? this.#uint32(field)
+            : this.#textLength(head, field)
+    return this.#take(length, field)
   }
 
   #textLength(head: number, field: string): number {

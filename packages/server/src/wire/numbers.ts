@@ -35,7 +35,7 @@ export class ScannedNumbers extends Array<never> {
   }
 }
 
-/** Converts a JSON value to a vector. Rejects anything but finite numbers; texts are not converted. */
+/** Converts an array of a body to floats. Rejects anything but finite numbers; texts are not converted. */
 export function floatsFrom(value: unknown, field: string): Float32Array {
   if (value instanceof ScannedNumbers) {
     const { floats, infiniteAt } = value
@@ -56,13 +56,6 @@ export function floatsFrom(value: unknown, field: string): Float32Array {
 /** The error for a value that is not a finite 32-bit number. */
 export function notFinite(field: string, value: unknown): ServerError {
   return invalidArgument(`${field} must be a finite 32-bit number`, { field, value })
-}
-
-/** Converts several vectors. The engine checks their number and length. */
-export function vectorsFrom(value: unknown, field: string): Float32Array[] {
-  if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of vectors`, { field, value })
-  const items: readonly unknown[] = value
-  return items.map((item, i) => floatsFrom(item, `${field}[${i}]`))
 }
 
 /** Converts the positions of a sparse vector: whole numbers from 0 to 2^32 - 1. */

@@ -40,9 +40,9 @@ export function checkBatch(count: number, batchMax: number): void {
     throw tooMuch(`the batch has ${count} objects, more than ${batchMax}`, 'objects', count, batchMax)
 }
 
-/** Every object that JSON.parse returns is a JsonObject. */
+/** Every object that JSON.parse returns is a JsonObject. Binary data of MessagePack is none. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 }
 
 function tooMuch(message: string, field: string, value: number | undefined, limit: number): ServerError {

@@ -43,6 +43,22 @@ export function optionalNumbers(description: string) {
   )
 }
 
+/** Shown for the value of a vector; vector-bytes.ts checks it. */
+function vectorShown(description: string): object {
+  return { anyOf: [{ $ref: '#/components/schemas/VectorValue' }], description }
+}
+
+/** A vector that a body must have. */
+export function vectorValue(description: string) {
+  return describedAs(Type.Unknown(), vectorShown(description))
+}
+
+/** A vector that a body may have. Null counts as absent. */
+export function optionalVector(description: string) {
+  const { anyOf } = vectorShown(description) as { anyOf: object[] }
+  return Type.Optional(describedAs(Type.Unknown(), { anyOf: [...anyOf, { type: 'null' }], description }))
+}
+
 /** The conditions of a filter. The engine checks them. */
 export const filterConditions = describedAs(Type.Unsafe<readonly unknown[]>({ type: 'array' }), 'Filter')
 

@@ -20,10 +20,11 @@ import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { arrayPieces, memberPieces, numbersJson, withMembers } from './pieces.ts'
-import { describedAs, type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
+import { describedAs, type Infer, optionalInteger, optionalNumber, optionalNumbers, optionalVector } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'
 import { checkDimension, checkSparse } from './v1-upsert.ts'
+import { vectorFrom } from './vector-bytes.ts'
 
 const rrfConstantDefault = 60
 const rrfWeightDefault = 0.5
@@ -37,7 +38,7 @@ export function searchBody(topKMax: number) {
         { minimum: 1, maximum: efMax },
         'Number of candidates that the graph walk keeps; default 128.',
       ),
-      vector: optionalNumbers('Dense query vector; its length is the dimension of the index.'),
+      vector: optionalVector('Dense query vector; its length is the dimension of the index.'),
       sparse_indices: optionalNumbers('Indices of the sparse query.'),
       sparse_values: optionalNumbers('Weights of the sparse query, one for each index.'),
       filter: Type.Optional(
@@ -63,7 +64,7 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   const fields: { [field: string]: FieldQuery } = {}
   const limit = body.k ?? topKDefault
   const weight = body.dense_rrf_weight ?? rrfWeightDefault
-  const dense = body.vector == null ? undefined : floatsFrom(body.vector, 'vector')
+  const dense = body.vector == null ? undefined : vectorFrom(body.vector, 'vector')
   const sparse = readSparse(body, shape)
   if (dense !== undefined) checkDimension(dense, 'vector', shape.dense.dimension)
   if (dense !== undefined && !(sparse !== undefined && weight === 0)) {

@@ -7,12 +7,13 @@ import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
-import { describedAs } from './schema.ts'
+import { describedAs, vectorValue } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
+import { vectorFrom } from './vector-bytes.ts'
 
 const insertItem = Type.Object({
   id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the index, 1 to 512 bytes.' }),
-  vector: Type.Array(Type.Number(), { description: 'The vector; its length is the dimension of the index.' }),
+  vector: vectorValue('The vector; its length is the dimension of the index.'),
   norm: Type.Optional(
     Type.Number({
       description:
@@ -96,7 +97,7 @@ function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): Obj
   const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
   const filter = length > 2 ? reader.text(`${field}.filter`) : ''
   const norm = length > 3 ? reader.optionalNumber(`${field}.norm`) : undefined
-  const vector = length > 4 ? reader.floats(`${field}.vector`) : new Float32Array(0)
+  const vector = length > 4 ? reader.vector(`${field}.vector`) : new Float32Array(0)
   const indices = length > 5 ? reader.indices(`${field}.sparse_indices`) : new Uint32Array(0)
   const values = length > 6 ? reader.floats(`${field}.sparse_values`) : new Float32Array(0)
   return {
@@ -131,7 +132,7 @@ function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput 
   if (norm != null && (typeof norm !== 'number' || !Number.isFinite(norm))) {
     throw invalidArgument(`${field}.norm must be a finite number`, { field: `${field}.norm`, value: norm })
   }
-  const vector = floatsFrom(item.vector, `${field}.vector`)
+  const vector = vectorFrom(item.vector, `${field}.vector`)
   return {
     id: readId(item.id, `${field}.id`),
     ...readMeta(item.meta, `${field}.meta`),

@@ -8,11 +8,12 @@ import { bodyBytesUpsertMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
-import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
+import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 import { describedAs, type Infer } from './schema.ts'
 import { objectHeadJson, sparsePieces } from './v1-object.ts'
+import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
 const floatsBetweenRests = 262_144
@@ -90,7 +91,7 @@ function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void,
   const vectors = length > 3 ? reader.map(`${field}.vectors`) : 0
   for (let i = 0; i < vectors; i++) {
     const name = reader.string(`${field}.vectors`)
-    fields.push([name, reader.floats(`${field}.fields.${name}`)])
+    fields.push([name, reader.vector(`${field}.fields.${name}`)])
   }
   const sparses = length > 4 ? reader.map(`${field}.sparses`) : 0
   for (let i = 0; i < sparses; i++) {
@@ -122,7 +123,7 @@ function* readMembers(reader: MsgpackReader, field: string): Generator<void, Flo
   const members: Float32Array[] = []
   let unrested = 0
   for (let i = 0; i < count; i++) {
-    const member = reader.floats(`${field}[${i}]`)
+    const member = reader.vector(`${field}[${i}]`)
     members.push(member)
     unrested += member.length
     if (unrested < floatsBetweenRests) continue
@@ -162,13 +163,13 @@ function readObjectJson(item: unknown, field: string): ObjectInput {
   }
 }
 
-/** Accepts numbers, `{"vector":[...]}`, several such arrays, or the two arrays of a sparse vector. */
+/** Accepts a vector, `{"vector":...}`, several vectors, or the two arrays of a sparse vector. */
 function readFieldValue(value: unknown, field: string): FieldValue {
   if (!isObject(value)) {
-    return Array.isArray(value) && Array.isArray(value[0]) ? vectorsFrom(value, field) : floatsFrom(value, field)
+    return isVectorList(value) ? vectorsFrom(value, field) : vectorFrom(value, field)
   }
   if (value.vectors !== undefined) return vectorsFrom(value.vectors, `${field}.vectors`)
-  if (value.vector !== undefined) return floatsFrom(value.vector, `${field}.vector`)
+  if (value.vector !== undefined) return vectorFrom(value.vector, `${field}.vector`)
   return readSparseJson(value, field)
 }
 

@@ -15,7 +15,6 @@ import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { accountJson } from './explain.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
-import { floatsFrom, vectorsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { arrayPieces, objectPieces, withMembers } from './pieces.ts'
 import { describedAs, filterConditions, type Infer } from './schema.ts'
@@ -23,6 +22,7 @@ import { readTuning, tuningProperties } from './search-tuning.ts'
 import { withEntries } from './unknown-keys.ts'
 import { hitPieces, metaJson, readConditions } from './v1-search.ts'
 import { readSparseJson } from './v2-objects.ts'
+import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Keys of the query of one field, which readQuery checks. */
 const queryKeys = Type.Object({
@@ -107,8 +107,7 @@ function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
 function readVector(query: unknown, field: string): FieldQuery['query'] {
   if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
   if (isObject(query)) return readSparseJson(query, field)
-  if (Array.isArray(query) && Array.isArray(query[0])) return vectorsFrom(query, field)
-  return floatsFrom(query, field)
+  return isVectorList(query) ? vectorsFrom(query, field) : vectorFrom(query, field)
 }
 
 function readScore(value: unknown, field: string): number {

@@ -1,6 +1,7 @@
 // Vectors of /api/v1 as the published Python and JavaScript clients write, find, and delete them.
 import { deflateSync } from 'node:zlib'
 import { encode } from '@msgpack/msgpack'
+import { base64Of, bytesOf, vectorBody } from '../vector-bodies.ts'
 import { type Step, type Transcript, without } from './transcript.ts'
 import { pythonCreate } from './v1-indexes.ts'
 
@@ -187,6 +188,22 @@ function searches(): Step[] {
       status: 200,
       type: 'json',
       body: { results: [{ id: 'a', similarity: Number, distance: Number, meta: { title: 'first' }, norm: 2 }, {}] },
+    },
+    ...[{ json: { k: 1, vector: base64Of(query.vector) } }, { msgpack: { k: 1, vector: bytesOf(query.vector) } }].map(
+      (sent): Step => ({
+        rows: ['2.2 POST /index/{n}/search', '2.6 vector'],
+        send: ['POST', search, { ...sent, accept: axios }],
+        status: 200,
+        type: 'msgpack',
+        body: [[Number, 'a']],
+      }),
+    ),
+    {
+      rows: ['2.2 POST /index/{n}/search', '2.6 vector'],
+      send: ['POST', search, { body: vectorBody({ k: 1 }, bytesOf(query.vector)), type: 'application/octet-stream' }],
+      status: 200,
+      type: 'msgpack',
+      body: [[Number, 'a']],
     },
     {
       rows: ['2.2 POST /index/{n}/search'],

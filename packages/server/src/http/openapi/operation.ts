@@ -2,6 +2,7 @@
 // route says about itself.
 import type { TSchema } from '@sinclair/typebox'
 import { documentation } from '../../wire/schema.ts'
+import { vectorBodyType } from '../../wire/vector-body.ts'
 import type { ReplyDoc, RouteDoc } from '../route-doc.ts'
 import { type JsonSchema, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
@@ -62,7 +63,8 @@ function bodyContent(route: DescribedRoute, doc: RouteDoc): JsonSchema | undefin
   if (body === undefined) return undefined
   const schema = described(body)
   const msgpack = doc.bodyMsgpack === undefined ? schema : array(doc.bodyMsgpack)
-  return { 'application/json': { schema }, 'application/msgpack': { schema: msgpack } }
+  const bytes = doc.bodyBytes && { [vectorBodyType]: { schema: text(doc.bodyBytes) } }
+  return { 'application/json': { schema }, 'application/msgpack': { schema: msgpack }, ...bytes }
 }
 
 function reply({ description, text: printed, msgpack, json, media }: ReplyDoc): JsonSchema {

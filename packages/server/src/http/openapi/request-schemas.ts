@@ -72,6 +72,7 @@ const graphParams = {
 const dimension = { ...integer('Number of dimensions.'), minimum: dimensionMin, maximum: dimensionMax }
 const fieldName = text('A letter or digit, then letters, digits, underscores, and hyphens; at most 64 characters.')
 const numbers = list(number())
+const vector = ref('VectorValue')
 
 export const requestSchemas = {
   Filter: list(ref('Condition'), 'Conditions that must all be true.'),
@@ -90,6 +91,17 @@ export const requestSchemas = {
     'Values to filter by. A list matches if one of its values does.',
   ),
   Meta: { type: 'object', additionalProperties: true, description: 'Any JSON object, at most 64 KiB.' },
+  VectorValue: anyOf(
+    [
+      numbers,
+      {
+        type: 'string',
+        contentEncoding: 'base64',
+        description: 'The numbers as 32-bit floats in little-endian byte order.',
+      },
+    ],
+    'A vector: its numbers, or its bytes in base64. In MessagePack, the bytes are binary data.',
+  ),
   SparseVector: object({
     indices: list(integer(), 'Unique, each below the dimension of the field.'),
     values: list(number(), 'One for each index.'),
@@ -127,12 +139,12 @@ export const requestSchemas = {
   FieldDefinitions: { ...list(ref('FieldDefinition')), minItems: 1, maxItems: fieldsMax },
   FieldValue: anyOf(
     [
-      numbers,
-      object({ vector: numbers }, { norm: number('Stored and returned with the vector.') }),
+      vector,
+      object({ vector }, { norm: number('Stored and returned with the vector.') }),
       ref('SparseVector'),
       object({ sparse_indices: list(integer()), sparse_values: numbers }),
-      { ...list(numbers), maxItems: membersMax },
-      object({ vectors: { ...list(numbers), maxItems: membersMax } }),
+      { ...list(vector), maxItems: membersMax },
+      object({ vectors: { ...list(vector), maxItems: membersMax } }),
     ],
     'The vector of a dense field, a sparse vector, or the vectors of a multi-vector field.',
   ),
@@ -147,8 +159,8 @@ export const requestSchemas = {
     {
       query: anyOf(
         [
-          numbers,
-          { ...list(numbers), maxItems: queryMembersMax },
+          vector,
+          { ...list(vector), maxItems: queryMembersMax },
           ref('SparseVector'),
           object({ sparse_indices: list(integer()), sparse_values: numbers }),
           object({ id: text('Uses the vector of this object, and leaves the object out of the results.') }),
