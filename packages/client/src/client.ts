@@ -5,8 +5,10 @@ import { Backups } from './backups.ts'
 import { Collection } from './collection.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexSummary } from './definition.ts'
+import { History } from './history.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf, JsonObject } from './model.ts'
-import type { Health } from './operations.ts'
+import type { Health, SettingInfo } from './operations.ts'
+import { Schedules } from './schedules.ts'
 import type { CallOptions, Transport } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
@@ -18,6 +20,10 @@ export class Client {
   /** Tokens of the database of this client's token. */
   readonly tokens: Tokens
   readonly license: License
+  /** The events of the database of this client's token. */
+  readonly history: History
+  /** Its backup schedules. */
+  readonly schedules: Schedules
 
   constructor(transport: Transport) {
     this.#transport = transport
@@ -25,6 +31,8 @@ export class Client {
     this.databases = new Databases(transport)
     this.tokens = new Tokens(transport, undefined)
     this.license = new License(transport)
+    this.history = new History(transport)
+    this.schedules = new Schedules(transport)
   }
 
   /**
@@ -172,6 +180,30 @@ export class Client {
    */
   info(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('info', undefined, options)
+  }
+
+  /**
+   * The settings in use. A server with a root token requires it.
+   *
+   * @example
+   * ```ts
+   * for (const { name, value } of await client.configuration()) console.log(name, value)
+   * ```
+   */
+  configuration(options?: CallOptions): Promise<readonly SettingInfo[]> {
+    return this.#transport.call('configuration', undefined, options)
+  }
+
+  /**
+   * Metrics of the server in the text format of Prometheus. A server with a root token requires it.
+   *
+   * @example
+   * ```ts
+   * console.log(await client.metrics())
+   * ```
+   */
+  metrics(options?: CallOptions): Promise<string> {
+    return this.#transport.call('metrics', undefined, options)
   }
 
   /**

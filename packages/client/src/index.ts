@@ -36,6 +36,16 @@ export {
   or,
   range,
 } from './filter.ts'
+export { History } from './history.ts'
+export type {
+  Activity,
+  ActivityBucket,
+  ActivityRequest,
+  EventPage,
+  EventsRequest,
+  EventType,
+  PastEvent,
+} from './history-info.ts'
 export type { HttpOptions } from './http/peer.ts'
 export { httpTransport } from './http/transport.ts'
 export type {
@@ -88,9 +98,11 @@ export type {
   UnknownOption,
   VectorRow,
 } from './model.ts'
-export type { Health, OperationName, Operations } from './operations.ts'
+export type { Health, OperationName, Operations, SettingInfo } from './operations.ts'
 export type { RebuildStatus } from './rebuild-status.ts'
 export type { Hit, Json, Query, StoredVector, VectorRecord } from './record.ts'
+export type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'
+export { Schedules } from './schedules.ts'
 export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
 export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'
 export type { CallOptions, Transport } from './transport.ts'

@@ -3,6 +3,7 @@ import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
+import type { Activity, ActivityRequest, EventPage, EventsRequest } from './history-info.ts'
 import type {
   Acknowledgement,
   BatchedRequest,
@@ -20,8 +21,18 @@ import type {
 } from './model.ts'
 import type { RebuildStatus } from './rebuild-status.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
+import type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
 import type { ObjectInput, StoredObject } from './stored-object.ts'
+
+/** A setting of a server. */
+export interface SettingInfo {
+  readonly name: string
+  /** The value in use; for secrets and paths on disk, only whether it is set. */
+  readonly value: string
+  readonly fallback: string
+  readonly meaning: string
+}
 
 export interface Health {
   /** `ok` when the server is fully available; `starting` while it loads stored data. */
@@ -47,6 +58,8 @@ export interface SystemOperations {
   health: Operation<undefined, Health>
   stats: Operation<undefined, JsonObject>
   info: Operation<undefined, JsonObject>
+  configuration: Operation<undefined, readonly SettingInfo[]>
+  metrics: Operation<undefined, string>
   logs: Operation<{ readonly limit: number | undefined }, readonly string[]>
   generateLicense: Operation<{ readonly email: string | undefined }, string>
   validateLicense: Operation<{ readonly contents: string }, string>
@@ -132,11 +145,24 @@ export interface AdminOperations {
   deleteToken: Operation<OfDatabase & { readonly name: string }, undefined>
 }
 
+export interface HistoryOperations {
+  events: Operation<EventsRequest, EventPage>
+  activity: Operation<ActivityRequest, Activity>
+}
+
+export interface ScheduleOperations {
+  listSchedules: Operation<undefined, ScheduleList>
+  putSchedule: Operation<InCollection & { readonly schedule: ScheduleOptions }, Schedule>
+  deleteSchedule: Operation<InCollection, boolean>
+}
+
 export interface Operations
   extends SystemOperations,
     IndexOperations,
     CollectionOperations,
     BackupOperations,
-    AdminOperations {}
+    AdminOperations,
+    HistoryOperations,
+    ScheduleOperations {}
 
 export type OperationName = keyof Operations

@@ -5,14 +5,38 @@ import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
 import { embeddedClient, openEmbedded } from '../src/embedded/index.ts'
-import { AnnalError, connect } from '../src/index.ts'
+import { AnnalError, connect, denseField } from '../src/index.ts'
 import { realServer } from './real-server.ts'
-import { collectionSuite, indexSuite } from './suite.ts'
+import { collectionSuite, historySuite, indexSuite } from './suite.ts'
 
 test('over HTTP, against a real server', async (t) => {
   const client = connect({ url: await realServer(t) })
   await indexSuite(t, client)
   await collectionSuite(t, client)
+  await historySuite(t, client)
+})
+
+test('a server has settings, metrics, and backup schedules', async (t) => {
+  const client = connect({ url: await realServer(t) })
+  const settings = await client.configuration()
+  t.match(
+    settings.find(({ name }) => name === 'NDD_LOG_LEVEL'),
+    { value: /./, fallback: /./, meaning: /./ },
+  )
+  t.match(await client.metrics(), /^# HELP annal_/m)
+  await client.createCollection({ name: 'films', fields: [denseField('plot', { dimension: 2 })] })
+  t.same(await client.schedules.list(), { schedules: [] })
+  const schedule = await client.schedules.put('films', { everyHours: 24, keep: 30 })
+  t.match(schedule, { collection: 'films', everyHours: 24, keep: 30, check: true })
+  t.same(await client.schedules.list(), { schedules: [schedule] })
+  const failed = await client.schedules.put('films', { everyHours: 0 }).catch((error: unknown) => error)
+  t.match(failed, { code: 'limit_exceeded', status: 400, field: 'every_hours' })
+  t.equal(await client.schedules.delete('films'), true)
+  t.equal(await client.schedules.delete('films'), false)
+  t.equal(
+    (await client.schedules.delete('none').catch((error: AnnalError) => error.code)) as string,
+    'collection_not_found',
+  )
 })
 
 test('over an engine in this process', async (t) => {
@@ -22,7 +46,8 @@ test('over an engine in this process', async (t) => {
   t.match(await client.health(), { status: 'ok' })
   await indexSuite(t, client)
   await collectionSuite(t, client)
-  const refused = await client.logs().catch((error: unknown) => error)
+  await historySuite(t, client)
+  const refused = await client.schedules.list().catch((error: unknown) => error)
   t.ok(refused instanceof AnnalError && refused.code === 'not_supported')
   const second = await openEmbedded({ dataDir }).catch((error: unknown) => error)
   t.ok(second instanceof AnnalError && second.code === 'directory_locked')

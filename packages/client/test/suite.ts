@@ -517,3 +517,44 @@ async function momentAfterNow(): Promise<Date> {
   while (Date.now() <= moment + 1) await new Promise((resolve) => setTimeout(resolve, 1))
   return new Date(moment)
 }
+
+/** The history names what the other suites did, in any order of them. */
+export async function historySuite(t: Test, client: Client): Promise<void> {
+  const before = new Date()
+  const diary = await client.createCollection({ name: 'diary', fields: [denseField('day', { dimension: 2 })] })
+  for (const id of ['a', 'b', 'c']) await diary.upsert([{ id, fields: { day: [1, 0] } }])
+  await diary.delete('a')
+
+  await t.test('events are paged forward and backward', async (t) => {
+    const all = await client.history.events({ collection: 'diary' })
+    t.same(
+      all.events.map(({ type }) => type),
+      ['collection-created', 'objects-upserted', 'objects-upserted', 'objects-upserted', 'objects-deleted'],
+    )
+    t.match(all.events[0], { collection: 'diary', fields: ['day'] })
+    t.match(all.events[1], { objects: 1, ids: ['a'] })
+    t.ok(all.events.every(({ lsn, bytes, time }) => lsn > 0 && bytes > 0 && time instanceof Date))
+    t.equal(all.previous, undefined)
+    const newest = await client.history.events({ collection: 'diary', limit: 2 })
+    t.same(newest.events, all.events.slice(-2))
+    const older = await client.history.events({ collection: 'diary', limit: 3, before: newest.previous })
+    t.same(older.events, all.events.slice(0, 3))
+    const first = await client.history.events({ collection: 'diary', from: all.events[0]?.lsn, limit: 1 })
+    t.same(first.events, all.events.slice(0, 1))
+    t.equal(first.next, all.events[1]?.lsn)
+    t.same((await client.history.events({ collection: 'diary', since: before })).events, all.events)
+    t.equal(await code(client.history.events({ from: 1, before: 2 })), 'invalid_argument')
+  })
+
+  await t.test('activity counts objects by time', async (t) => {
+    const { buckets, bucketSeconds } = await client.history.activity({ collection: 'diary', buckets: 10 })
+    t.ok(bucketSeconds > 0)
+    const sum = (part: 'written' | 'deleted' | 'records' | 'changes') =>
+      buckets.reduce((total, bucket) => total + bucket[part], 0)
+    t.same([sum('written'), sum('deleted'), sum('records'), sum('changes')], [3, 1, 5, 1])
+    t.ok(buckets.every(({ time, lsnFirst, lsnLast }) => time instanceof Date && lsnFirst <= lsnLast))
+    const none = await client.history.activity({ collection: 'diary', to: new Date(0) })
+    t.same(none.buckets, [])
+  })
+  await client.deleteCollection('diary')
+}

@@ -8,6 +8,7 @@ import { backupCalls } from './backup-calls.ts'
 import type { Calls, Host } from './calls.ts'
 import { collectionCalls } from './collection-calls.ts'
 import { notSupported, translated } from './failure.ts'
+import { historyCalls } from './history-calls.ts'
 import { indexCalls } from './index-calls.ts'
 
 export interface EmbeddedTransportOptions {
@@ -29,7 +30,7 @@ const systemCalls: Calls<'health' | 'stats' | 'info'> = {
   info: ({ database }) => ({ embedded: true, database: database.name, license: null }),
 }
 
-const calls = { ...systemCalls, ...indexCalls, ...collectionCalls, ...backupCalls }
+const calls = { ...systemCalls, ...indexCalls, ...collectionCalls, ...backupCalls, ...historyCalls }
 
 export function embeddedTransport({ engine, database, ownsEngine }: EmbeddedTransportOptions): Transport {
   return {

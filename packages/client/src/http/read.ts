@@ -44,6 +44,11 @@ export function moment(value: unknown, what: string): Date {
   return date
 }
 
+export function flag(value: unknown, what: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw unexpected(what, value)
+}
+
 export function bytes(value: unknown, what: string): Uint8Array {
   if (value instanceof Uint8Array) return value
   throw unexpected(what, value)

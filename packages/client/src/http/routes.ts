@@ -3,6 +3,7 @@ import type { OperationName } from '../operations.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { backupRoutes } from './backup-routes.ts'
 import { collectionRoutes } from './collection-routes.ts'
+import { historyRoutes, scheduleRoutes } from './history-routes.ts'
 import { indexRoutes } from './index-routes.ts'
 import type { Routes } from './route.ts'
 import { systemRoutes } from './system-routes.ts'
@@ -13,4 +14,6 @@ export const routes: Routes<OperationName> = {
   ...collectionRoutes,
   ...backupRoutes,
   ...adminRoutes,
+  ...historyRoutes,
+  ...scheduleRoutes,
 }

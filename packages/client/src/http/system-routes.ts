@@ -1,5 +1,5 @@
 // The operations on the server itself, and its license.
-import type { SystemOperations } from '../operations.ts'
+import type { SettingInfo, SystemOperations } from '../operations.ts'
 import { list, object, parseJson, parseObject, text } from './read.ts'
 import { get, post, type Routes, sentence } from './route.ts'
 
@@ -23,6 +23,16 @@ export const systemRoutes: Routes<keyof SystemOperations> = {
     request: () => get('/api/v2/info'),
     reply: ({ text }) => parseObject(parseJson(text)),
   },
+  configuration: {
+    retry: 'always',
+    request: () => get('/api/v2/configuration'),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').settings, 'settings').map(setting),
+  },
+  metrics: {
+    retry: 'always',
+    request: () => ({ method: 'GET', path: '/metrics', accept: 'text/plain' }),
+    reply: ({ text }) => text,
+  },
   logs: {
     retry: 'always',
     request: ({ limit }) => get(`/api/v2/logs${limit === undefined ? '' : `?limit=${limit}`}`),
@@ -44,4 +54,14 @@ export const systemRoutes: Routes<keyof SystemOperations> = {
     }),
     reply: (reply) => text(object(parseJson(reply.text), 'reply').message, 'message'),
   },
+}
+
+function setting(value: unknown): SettingInfo {
+  const { name, value: inUse, fallback, meaning } = object(value, 'setting')
+  return {
+    name: text(name, 'name'),
+    value: text(inUse, 'value'),
+    fallback: text(fallback, 'fallback'),
+    meaning: text(meaning, 'meaning'),
+  }
 }

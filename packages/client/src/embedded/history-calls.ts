@@ -1,0 +1,37 @@
+// The operations on the history of a database, on an engine.
+import type { PastEvent as EngineEvent } from '@annal/engine'
+import type { PastEvent } from '../history-info.ts'
+import type { HistoryOperations } from '../operations.ts'
+import type { Calls } from './calls.ts'
+import { defined } from './defined.ts'
+
+export const historyCalls: Calls<keyof HistoryOperations> = {
+  async events({ database }, { since, ...request }) {
+    const { events, next, previous, complete } = await database.history.events({
+      ...defined(request),
+      ...(since !== undefined && { sinceMs: since.getTime() }),
+    })
+    return {
+      events: events.map(eventOf),
+      ...(next !== undefined && { next }),
+      ...(previous !== undefined && { previous }),
+      complete,
+    }
+  },
+  async activity({ database }, { from, to, ...request }) {
+    const { bucketMs, buckets, complete } = await database.history.activity({
+      ...defined(request),
+      ...(from !== undefined && { fromMs: from.getTime() }),
+      ...(to !== undefined && { toMs: to.getTime() }),
+    })
+    return {
+      bucketSeconds: bucketMs / 1_000,
+      buckets: buckets.map(({ startMs, ...bucket }) => ({ time: new Date(startMs), ...bucket })),
+      complete,
+    }
+  },
+}
+
+function eventOf({ timeMs, kind, ...facts }: EngineEvent): PastEvent {
+  return { ...facts, time: new Date(timeMs), type: kind }
+}

@@ -1,0 +1,126 @@
+// The operations on the history of a database, and on its backup schedules.
+import type { Activity, ActivityBucket, EventPage, EventType, PastEvent } from '../history-info.ts'
+import type { HistoryOperations, ScheduleOperations } from '../operations.ts'
+import type { Schedule, ScheduleList } from '../schedule-info.ts'
+import { flag, list, moment, number, object, parseJson, text } from './read.ts'
+import { get, post, type Routes, remove, segment } from './route.ts'
+
+export const historyRoutes: Routes<keyof HistoryOperations> = {
+  events: {
+    retry: 'always',
+    request: ({ from, before, since, limit, collection }) =>
+      get(`/api/v2/log/events${queryString({ from, before, since, limit, collection })}`),
+    reply: ({ text }) => eventPage(object(parseJson(text), 'reply')),
+  },
+  activity: {
+    retry: 'always',
+    request: ({ from, to, buckets, collection }) =>
+      get(`/api/v2/log/activity${queryString({ from, to, buckets, collection })}`),
+    reply: ({ text }) => activity(object(parseJson(text), 'reply')),
+  },
+}
+
+export const scheduleRoutes: Routes<keyof ScheduleOperations> = {
+  listSchedules: {
+    retry: 'always',
+    request: () => get('/api/v2/schedules'),
+    reply: ({ text }) => scheduleList(object(parseJson(text), 'reply')),
+  },
+  putSchedule: {
+    retry: 'always',
+    request: ({ collection, schedule: { everyHours, keep, check } }) => ({
+      ...post(schedulePath(collection), { every_hours: everyHours, keep, check }),
+      method: 'PUT',
+    }),
+    reply: ({ text }) => schedule(parseJson(text)),
+  },
+  deleteSchedule: {
+    retry: 'when-refused',
+    request: ({ collection }) => remove(schedulePath(collection)),
+    reply: ({ text }) => flag(object(parseJson(text), 'reply').deleted, 'deleted'),
+  },
+}
+
+function schedulePath(collection: string): string {
+  return `/api/v2/collection/${segment(collection)}/schedule`
+}
+
+function queryString(parameters: { readonly [name: string]: string | number | Date | undefined }): string {
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${segment(value instanceof Date ? value.toISOString() : String(value))}`],
+  )
+  return given.length === 0 ? '' : `?${given.join('&')}`
+}
+
+function eventPage({ events, next, previous, complete }: Record<string, unknown>): EventPage {
+  return {
+    events: list(events, 'events').map(pastEvent),
+    ...(next != null && { next: number(next, 'next') }),
+    ...(previous != null && { previous: number(previous, 'previous') }),
+    complete: flag(complete, 'complete'),
+  }
+}
+
+function pastEvent(value: unknown): PastEvent {
+  const { lsn, time, type, bytes, collection, objects, ids, fields, token, active } = object(value, 'event')
+  return {
+    lsn: number(lsn, 'lsn'),
+    time: moment(time, 'time'),
+    // A newer server may have more types.
+    type: text(type, 'type') as EventType,
+    bytes: number(bytes, 'bytes'),
+    ...(collection !== undefined && { collection: text(collection, 'collection') }),
+    ...(objects !== undefined && { objects: number(objects, 'objects') }),
+    ...(ids !== undefined && { ids: list(ids, 'ids').map((id) => text(id, 'id')) }),
+    ...(fields !== undefined && { fields: list(fields, 'fields').map((name) => text(name, 'field')) }),
+    ...(token !== undefined && { token: text(token, 'token') }),
+    ...(active !== undefined && { active: flag(active, 'active') }),
+  }
+}
+
+function activity({ bucket_seconds, buckets, restorable_from, complete }: Record<string, unknown>): Activity {
+  const reach = restorable_from == null ? undefined : object(restorable_from, 'restorable_from')
+  return {
+    bucketSeconds: number(bucket_seconds, 'bucket_seconds'),
+    buckets: list(buckets, 'buckets').map(bucket),
+    ...(reach && { restorableFrom: { lsn: number(reach.lsn, 'lsn'), time: moment(reach.time, 'time') } }),
+    complete: flag(complete, 'complete'),
+  }
+}
+
+function bucket(value: unknown): ActivityBucket {
+  const { time, lsn_first, lsn_last, ...tally } = object(value, 'bucket')
+  const count = (name: string) => number(tally[name], name)
+  return {
+    time: moment(time, 'time'),
+    lsnFirst: number(lsn_first, 'lsn_first'),
+    lsnLast: number(lsn_last, 'lsn_last'),
+    records: count('records'),
+    bytes: count('bytes'),
+    written: count('written'),
+    deleted: count('deleted'),
+    refiltered: count('refiltered'),
+    changes: count('changes'),
+  }
+}
+
+function scheduleList({ schedules, server }: Record<string, unknown>): ScheduleList {
+  return {
+    schedules: list(schedules, 'schedules').map(schedule),
+    ...(server != null && { server: terms(object(server, 'server')) }),
+  }
+}
+
+function schedule(value: unknown): Schedule {
+  const { collection, last_at, next_at, ...rest } = object(value, 'schedule')
+  return {
+    collection: text(collection, 'collection'),
+    ...terms(rest),
+    ...(last_at != null && { lastAt: moment(last_at, 'last_at') }),
+    ...(next_at != null && { nextAt: moment(next_at, 'next_at') }),
+  }
+}
+
+function terms({ every_hours, keep, check }: Record<string, unknown>) {
+  return { everyHours: number(every_hours, 'every_hours'), keep: number(keep, 'keep'), check: flag(check, 'check') }
+}
