@@ -3,6 +3,7 @@
 // if the client were connected to it. When a part cannot answer, it returns undefined, and the request is forwarded: so every error and
 // every rare form of a request has one implementation, that of the main thread.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { DatabaseType, ReceivedSearch } from '@annal/engine'
 
 /** The head of a request, before its body is read. */
 export interface RequestHead {
@@ -31,18 +32,31 @@ export interface HotRoute {
 /** A request that the thread may answer, because its host, origin, token, license, rate, and the limits of the process admit it. */
 export interface Admission {
   readonly route: HotRoute
-  /** Name of the database of the token. */
+  /** Name of the database of the token. Empty for health. */
   readonly database: string
-  /** False as soon as the token was revoked or the database deactivated: checked again right before the reply is written. */
+  /** Type of this database, whose limits apply to its searches (license/tiers.ts). */
+  readonly databaseType: DatabaseType
+  /** Headers that every reply to this request has, for example Vary; mostly none. */
+  readonly replyHeaders: readonly (readonly [name: string, value: string])[]
+  /** False as soon as the token was revoked or the database deactivated. For work that can be saved; `reply` checks again. */
   isValid(): boolean
-  /** Releases what the request took of the limits of the process. Idempotent. */
+  /**
+   * Calls `send`, which hands the reply to the socket in this turn, and returns true. Returns false without calling it if the admission
+   * is no longer valid; then forward the request. A revocation is acknowledged only when no such call from before it is running.
+   */
+  reply(send: () => void): boolean
+  /** Releases what the request took of the limits of the process, when its reply is complete or its connection closed. Idempotent. */
   release(): void
+  /** Instead of `release`, for a request that is forwarded after all: also gives back its part of the rate. Idempotent. */
+  withdraw(): void
 }
 
 /** Decides by the head alone. The main thread and every serving thread decide with the same module and shared state. */
 export interface Gate {
   /** Undefined: forward the request. What this call took of the limits was then given back. */
-  admit(head: RequestHead): Admission | undefined
+  admit(head: RequestHead, route: HotRoute): Admission | undefined
+  /** Takes one of the connections of the process. Returns the function that gives it back; undefined: close the connection. */
+  connected(): (() => void) | undefined
 }
 
 /** A complete reply of a hot request. */
@@ -64,10 +78,13 @@ export interface HotRoutes {
   ): HotReply | undefined | Promise<HotReply | undefined>
 }
 
+/** How the part of a serving thread in a request ended. The main thread counts the requests that are forwarded to it. */
+export type RequestEnd = 'answered' | 'closed' | 'forwarded'
+
 /** Counts and records the requests that a serving thread answers. Counts of all threads add up to what clients sent. */
 export interface ThreadObserver {
-  /** Called when the head of any request arrived. The returned function is called when its reply is complete or its connection closed. */
-  started(): () => void
+  /** Call it when a request is admitted, and the returned function once, when its reply is complete or its connection closed, or when it is forwarded after all. */
+  started(): (end: RequestEnd) => void
   /** Called for each request that this thread answered without the main thread. */
   answered(
     request: RequestHead,
@@ -79,4 +96,6 @@ export interface ThreadObserver {
       readonly seconds: number
     },
   ): void
+  /** Called for each search that this thread ran. Calls `facts` for those that the sample of searches records. */
+  searched(facts: () => ReceivedSearch): void
 }
