@@ -2,6 +2,7 @@
 import { restoreDirectory } from './backup/restore-directory.ts'
 import { openEngine } from './engine.ts'
 import { EngineError } from './errors.ts'
+import type { Progress } from './model/api.ts'
 
 /** Options of restoreDataDirectory. */
 export interface RestoreDataDirectory {
@@ -11,6 +12,8 @@ export interface RestoreDataDirectory {
   readonly to: string
   readonly lsn?: number | undefined
   readonly timeMs?: number | undefined
+  /** Called about ten times a second while the result is opened as a test. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /**
@@ -23,15 +26,15 @@ export interface RestoreDataDirectory {
  * ```
  */
 export function restoreDataDirectory(options: RestoreDataDirectory): Promise<{ readonly lsn: number }> {
-  const { from, to, lsn, timeMs } = options
+  const { from, to, lsn, timeMs, onProgress } = options
   if (lsn !== undefined && timeMs !== undefined)
     throw new EngineError('invalid_argument', 'give only one of lsn and timeMs', { field: 'timeMs' })
   const moment = lsn !== undefined ? { lsn } : timeMs !== undefined ? { timeMs } : undefined
-  return restoreDirectory({ from, to, moment, prove })
+  return restoreDirectory({ from, to, moment, prove: (dataDir) => prove(dataDir, onProgress) })
 }
 
-async function prove(dataDir: string): Promise<void> {
-  const engine = await openEngine({ dataDir })
+async function prove(dataDir: string, onProgress: RestoreDataDirectory['onProgress']): Promise<void> {
+  const engine = await openEngine({ dataDir, ...(onProgress && { onProgress }) })
   try {
     const { reasons } = engine.health()
     if (reasons.length > 0)

@@ -20,7 +20,13 @@ export async function restoreWhole(
   const timeMs = options.toTime === undefined ? undefined : Date.parse(options.toTime)
   if (Number.isNaN(timeMs)) throw usageError(`--to-time ${options.toTime} is not a valid time`)
   if (!options.json) terminal.say(`restoring ${from}; the result is opened once as a test`)
-  const { lsn } = await restoreDataDirectory({ from, to, lsn: options.toLsn, timeMs }).catch((error: unknown) => {
+  const { lsn } = await restoreDataDirectory({
+    from,
+    to,
+    lsn: options.toLsn,
+    timeMs,
+    onProgress: ({ job, done, total }) => terminal.bar.show(`opening the result: ${job}`, done, total),
+  }).catch((error: unknown) => {
     throw error instanceof EngineError ? refusal(error) : error
   })
   const made = path.resolve(to)

@@ -159,7 +159,9 @@ test('a whole directory can be restored as of any moment, as another directory',
     if (i > 1) await rm(to, { recursive: true })
   }
   const { timeMs } = timeline[Math.floor(timeline.length / 2)] as Timeline[number]
-  await restoreDataDirectory({ from, to: join(place, 'by-time'), timeMs })
+  const jobs = new Set<string>()
+  await restoreDataDirectory({ from, to: join(place, 'by-time'), timeMs, onProgress: ({ job }) => jobs.add(job) })
+  t.ok(jobs.has('replay'), `a restore reports its progress: ${[...jobs]}`)
   const engine = await openedEngine(t, { dataDir: join(place, 'by-time') })
   const expected = timeline.findLast((one) => one.timeMs <= timeMs)?.digest
   t.equal(engine.database().collection('a').stateDigest(), expected, 'by time')
