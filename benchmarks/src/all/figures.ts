@@ -46,7 +46,7 @@ export const benchmarks: readonly Benchmark[] = [
   {
     name: 'http',
     file: 'http/main.ts',
-    options: { small: ['--searches', '400', '--rounds', '3'], full: ['--searches', '4000', '--rounds', '10'] },
+    options: { small: ['--quick'], full: [] },
     data: true,
     figures: namedFigures,
   },

@@ -1,142 +1,226 @@
-// The cost of serving over HTTP: CPU time of the server for loading Fashion-MNIST and for each search at recall@10 of 0.99, as
-// published clients send it over 8 keep-alive connections; the share of the kernel; latencies at 70 % load. Linux only.
+// The cost of serving over HTTP: throughput, CPU time of the server for each request, latencies, and recall, as clients of two processes see
+// them, for loads from one connection to a thousand. Servers that are compared run by turns, and start in another order in each session.
+// Linux only.
 //
-//   npm run bench:http -- --data DIR [--dir DIR, kept and used again] [--profile DIR] [--searches 8000] [--rounds 5]
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+//   npm run bench:http -- [--data DIR] [--dir DIR, kept and used again] [--quick] [--rows NAME,NAME | --grid] [--rounds 20] [--sessions 2]
+//     [--seconds 1] [--threads 1,2,4] [--against CHECKOUT] [--url http://HOST:PORT [--token TOKEN]] [--profile DIR] [--json FILE]
+//
+// --data names the folder with fashion-mnist; without it the vectors are generated. --against names another checkout, which must be built, and
+// --url a server that runs already and speaks the protocol of the published clients.
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { decode } from '@msgpack/msgpack'
-import { recallAtTen } from '../ann/contender.ts'
-import { readDataset } from '../ann/dataset.ts'
-import { type LoadOptions, load } from './connections.ts'
-import { kernelMs } from './kernel-share.ts'
-import { createRequest, infoRequest, insertRequest, pythonSearchRequest, searchRequest } from './requests.ts'
-import { type BenchedServer, startServer } from './server-process.ts'
+import { startClients } from './clients.ts'
+import { type Contender, type ContenderPlan, directoryOf, fill, startContender } from './contender.ts'
+import { type Corpus, type CorpusName, readCorpus } from './corpus.ts'
+import { efFor, isAccepted, type Measurement, measure, requestsOf } from './measure.ts'
+import { type RowResult, ratioText, resultOf, tableHead, tableLine } from './results.ts'
+import { gridRows, type Row, rows } from './rows.ts'
 
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     dir: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    grid: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    rounds: { type: 'string' },
+    sessions: { type: 'string' },
+    seconds: { type: 'string' },
+    threads: { type: 'string', default: '' },
+    against: { type: 'string', multiple: true, default: [] },
+    url: { type: 'string', multiple: true, default: [] },
+    token: { type: 'string' },
     profile: { type: 'string' },
-    kernel: { type: 'boolean', default: false },
-    searches: { type: 'string', default: '8000' },
-    rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
   },
 })
-if (values.data === undefined) throw new Error('--data DIR must name the folder that contains fashion-mnist')
-const connections = 8
-const searches = Number(values.searches)
-const rounds = Number(values.rounds)
-const batch = 1_000
-const latenciesMin = 10_000
-const recallWanted = 0.99
-const efs = [24, 32, 40, 48, 64, 96, 128]
+const rounds = Number(values.rounds ?? (values.quick ? 3 : 20))
+const sessions = Number(values.sessions ?? (values.quick ? 1 : 2))
+const seconds = Number(values.seconds ?? (values.quick ? 0.4 : 1))
+const warmSearches = values.quick ? 4_000 : 12_000
+const warmOfRow = values.quick ? 500 : 2_000
 
-const set = await readDataset(values.data, 'fashion-mnist')
-const { dimension, base, truth } = set
-const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
-console.log(`Fashion-MNIST, 60,000 x ${dimension}, l2, int8, k 10; ${connections} connections`)
-console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}`)
+const plans = planContenders()
+const selected = selectRows()
 const dir = values.dir ?? (await mkdtemp(path.join(tmpdir(), 'annal-http-')))
-const figures: { name: string; value: number; unit: string; more: 'worse' }[] = []
-const server = await startServer(dir, values.profile)
+const corpora = new Map<CorpusName, Corpus>()
+for (const name of new Set(selected.map(({ corpus }) => corpus))) corpora.set(name, await readCorpus(name, values.data))
+const clients = startClients(2)
+const writer = startClients(1)
+const measurements = new Map<string, Measurement[]>()
+const efOf = new Map<string, number>()
+const results: RowResult[] = []
+console.log([...corpora.values()].map(({ title }) => title).join('; '))
+console.log(
+  `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}, load ${load().toFixed(2)}; ${rounds} rounds of ${seconds} s in ${sessions} sessions`,
+)
 try {
-  if (await isEmpty(server)) await fill(server)
-  const ef = await efForRecall(server)
-  await measure(server, 'a route that does nothing', () => infoRequest)
-  const requests = queries.map((query) => searchRequest(query, ef))
-  const ms = await measure(server, 'search as JavaScript sends it', (i) => requests[i % requests.length]!)
-  const python = queries.map((query) => pythonSearchRequest(query, ef))
-  await measure(server, 'search as Python sends it', (i) => python[i % python.length]!)
-  await latencies(server, (i) => requests[i % requests.length]!)
-  if (values.kernel) {
-    const kernel = await kernelMs({ ...set, queries: set.queries.subarray(0, 1_000 * dimension) }, ef, rounds)
-    console.log(`the same searches by the kernel alone: ${us(kernel)}; outside the kernel ${us(ms - kernel)}`)
+  for (let session = 0; session < sessions; session++) {
+    // Writers leave other data behind, so they work on copies.
+    await runSession(session, { isWriting: false })
+    await runSession(session, { isWriting: true })
   }
 } finally {
-  await server.stop()
+  clients.stop()
+  writer.stop()
   if (values.dir === undefined) await rm(dir, { recursive: true, force: true })
 }
-if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ figures })}\n`)
+printTable()
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report(), undefined, 1)}\n`)
 
-async function isEmpty({ url }: BenchedServer): Promise<boolean> {
-  return (await fetch(`${url}/api/v1/index/a/info`)).status === 404
+/** The server of this checkout comes first; the others are compared with the first. */
+function planContenders(): ContenderPlan[] {
+  const threads = values.threads.split(',').filter(Boolean).map(Number)
+  const each = (name: string, options: Partial<ContenderPlan>): ContenderPlan[] =>
+    threads.length === 0
+      ? [{ name, ...options }]
+      : threads.map((count) => ({ name: `${name}, ${count} threads`, threads: count, ...options }))
+  const profile = values.profile === undefined ? {} : { profileDir: values.profile }
+  const token = values.token === undefined ? {} : { token: values.token }
+  return [
+    ...values.against.flatMap((checkout) =>
+      each(`against ${path.basename(path.resolve(checkout))}`, { checkout: path.resolve(checkout) }),
+    ),
+    ...each('this', profile),
+    ...values.url.map((url): ContenderPlan => ({ name: url, url: new URL(url), ...token })),
+  ]
 }
 
-async function fill(server: BenchedServer): Promise<void> {
-  await load({ port: server.port, count: 1, connections: 1, request: () => createRequest(dimension) })
-  const requests = Array.from({ length: base.length / dimension / batch }, (_, i) =>
-    insertRequest(base.subarray(i * batch * dimension, (i + 1) * batch * dimension), dimension, i * batch),
-  )
-  const before = await server.cpu()
-  const begun = performance.now()
-  await load({ port: server.port, count: requests.length, connections: 1, request: (i) => requests[i]! })
-  const cpuTimes = await server.cpu()
-  figures.push({ name: 'load', value: (cpuTimes.all - before.all) / 1_000, unit: 's of server CPU', more: 'worse' })
-  const seconds = [cpuTimes.all - before.all, cpuTimes.main - before.main, performance.now() - begun].map((ms) =>
-    (ms / 1_000).toFixed(2),
-  )
-  console.log(`load: ${seconds[0]} s of CPU, of which the main thread ${seconds[1]} s; ${seconds[2]} s by the clock`)
+function selectRows(): readonly Row[] {
+  const known = values.grid ? gridRows() : rows
+  if (values.rows === undefined) return known
+  const names = values.rows.split(',').map((name) => name.trim())
+  const missing = names.filter((name) => !known.some((row) => row.name === name))
+  if (missing.length > 0)
+    throw new Error(`no such rows: ${missing.join(', ')}; there are ${known.map(({ name }) => name).join(', ')}`)
+  return known.filter((row) => names.includes(row.name))
 }
 
-/** The smallest ef that reaches the recall, over all queries, as a client sees it. */
-async function efForRecall({ port }: BenchedServer): Promise<number> {
-  for (const ef of efs) {
-    const answers = new Uint32Array(queries.length * 10)
-    const onReply: LoadOptions['onReply'] = (i, body) => {
-      for (const [j, hit] of (decode(body) as [number, string][]).entries()) answers[i * 10 + j] = Number(hit[1])
+async function runSession(session: number, { isWriting }: { readonly isWriting: boolean }): Promise<void> {
+  const own = selected.filter(({ hasWriter = false }) => hasWriter === isWriting)
+  if (own.length === 0) return
+  const contenders = new Map<ContenderPlan, Contender>()
+  const used = isWriting ? await copyDirectories(dir) : dir
+  try {
+    for (const plan of rotated(plans, session)) {
+      const contender = await startContender(plan, used)
+      contenders.set(plan, contender)
+      await prepare(contender)
     }
-    const request = (i: number) => searchRequest(queries[i]!, ef)
-    await load({ port, count: queries.length, connections, request, onReply })
-    const recall = recallAtTen(answers, truth, queries.length)
-    if (recall < recallWanted) continue
-    console.log(`recall@10 ${recall.toFixed(4)} at ef ${ef}`)
-    return ef
+    for (const row of own) await runRow(row, session, contenders)
+  } finally {
+    for (const contender of contenders.values()) await contender.stop()
+    if (isWriting) await rm(used, { recursive: true, force: true })
   }
-  throw new Error(`none of ef ${efs.join(', ')} reaches recall@10 of ${recallWanted}`)
 }
 
-/** Milliseconds of CPU time for each request, median over rounds. */
-async function measure(server: BenchedServer, name: string, request: (i: number) => Buffer): Promise<number> {
-  const { port } = server
-  const times: { all: number; main: number }[] = []
-  await load({ port, count: 2_000, connections, request })
-  for (let round = 0; round < rounds; round++) {
-    const before = await server.cpu()
-    await load({ port, count: searches, connections, request })
-    const after = await server.cpu()
-    times.push({ all: (after.all - before.all) / searches, main: (after.main - before.main) / searches })
+async function copyDirectories(from: string): Promise<string> {
+  const copy = await mkdtemp(path.join(tmpdir(), 'annal-http-written-'))
+  for (const plan of plans.filter(({ url }) => url === undefined)) {
+    const source = directoryOf(plan, from)
+    await cp(source, directoryOf(plan, copy), { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+      // Without other rows, the copy is filled instead.
+      if (error.code !== 'ENOENT') throw error
+    })
   }
-  times.sort((a, b) => a.all - b.all)
-  const [least, quarter, half] = [0, 0.25, 0.5].map((share) => times[Math.floor(times.length * share)]!)
-  const { all } = half!
-  figures.push({ name, value: all * 1_000, unit: 'us of server CPU', more: 'worse' })
-  console.log(
-    `${name} (${request(0).length} bytes): ${us(all)} of CPU, main thread ${us(half!.main)}; a quarter of the rounds below ${us(quarter!.all)}, least ${us(least!.all)}`,
-  )
-  return all
+  return copy
 }
 
-/** Latencies at 70 % of the maximum rate of the server. */
-async function latencies({ port }: BenchedServer, request: (i: number) => Buffer): Promise<void> {
-  const begun = performance.now()
-  await load({ port, count: searches, connections, request })
-  const perSecond = (0.7 * searches * 1_000) / (performance.now() - begun)
-  const pauses = monitorEventLoopDelay({ resolution: 1 })
-  pauses.enable()
-  // Enough requests that one pause does not affect the 99th percentile.
-  const count = Math.max(searches, latenciesMin)
-  const sorted = await load({ port, count, connections: 4 * connections, request, perSecond })
-  pauses.disable()
-  const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)])
-  console.log(
-    `at ${perSecond.toFixed(0)} a second, 70 % of the most: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${(p99 / p50).toFixed(1)} times p50; ${count} of them; the longest pause of the client itself ${(pauses.max / 1e6).toFixed(1)} ms`,
-  )
+async function prepare(contender: Contender): Promise<void> {
+  for (const corpus of corpora.values()) {
+    const filled = await fill(contender, corpus)
+    if (filled === undefined) continue
+    const cpu = contender.server === undefined ? '' : `${filled.cpuSeconds.toFixed(2)} s of CPU, `
+    console.log(`${contender.name}: loaded ${corpus.name} in ${cpu}${filled.seconds.toFixed(2)} s by the clock`)
+  }
+  const row: Row = { name: 'warm', corpus: selected[0]!.corpus, connections: 16, form: 'json', recall: 0 }
+  await warm(contender, requestsOf(row, contender, corpora.get(row.corpus)!, 64), warmSearches)
 }
 
-function us(ms: number): string {
-  return `${(ms * 1_000).toFixed(0)} us`
+async function warm({ target }: Contender, requests: readonly Buffer[], count: number): Promise<void> {
+  await clients.open({ target, connections: 16, requests })
+  await clients.run({ seconds: 60, requests: count, sampleEvery: count })
+}
+
+async function runRow(row: Row, session: number, contenders: ReadonlyMap<ContenderPlan, Contender>): Promise<void> {
+  const corpus = corpora.get(row.corpus)!
+  const prepared = new Map<ContenderPlan, { readonly requests: readonly Buffer[]; readonly perSecond?: number }>()
+  for (const [plan, contender] of contenders) {
+    const ef = row.form === 'health' ? undefined : await knownEf(row, contender, corpus)
+    const requests = requestsOf(row, contender, corpus, ef ?? 0)
+    if (!(await isAccepted(requests, contender, clients))) {
+      if (session === 0) console.log(`${row.name}: ${contender.name} does not accept such requests`)
+      continue
+    }
+    await warm(contender, requests, warmOfRow)
+    const { openShare } = row
+    const options = { row: { ...row, hasWriter: false }, corpus, requests, clients, writer, seconds, seed: 0 }
+    const { round } = openShare ? await measure(contender, options) : {}
+    prepared.set(plan, { requests, ...(openShare && round && { perSecond: openShare * round.perSecond }) })
+  }
+  const runnable = plans.filter((plan) => prepared.has(plan))
+  for (let round = 0; round < rounds / sessions; round++) {
+    for (const plan of rotated(runnable, session + round)) {
+      const options = { row, corpus, clients, writer, seconds, seed: 1 + round, ...prepared.get(plan)! }
+      measurementsOf(row, plan).push(await measure(contenders.get(plan)!, options))
+    }
+  }
+  if (session === sessions - 1) finishRow(row, runnable)
+}
+
+function finishRow(row: Row, finished: readonly ContenderPlan[]): void {
+  for (const [i, plan] of finished.entries()) {
+    const facts = { row: row.name, contender: plan.name, ef: efOf.get(efKey(row, plan.name)), load: load() }
+    const result = resultOf(facts, measurementsOf(row, plan))
+    results.push(result)
+    console.log(tableLine(result))
+    if (i === 0) continue
+    console.log(
+      `  ${plan.name} to ${finished[0]!.name}: ${ratioText(measurementsOf(row, finished[0]!), measurementsOf(row, plan))}`,
+    )
+  }
+}
+
+async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {
+  const key = efKey(row, contender.name)
+  const ef = efOf.get(key) ?? (await efFor(row, contender, corpus, clients))
+  efOf.set(key, ef)
+  return ef
+}
+
+function efKey({ corpus, recall, filter }: Row, contender: string): string {
+  return [contender, corpus, recall, filter].join()
+}
+
+function measurementsOf(row: Row, plan: ContenderPlan): Measurement[] {
+  const key = `${row.name} ${plan.name}`
+  const known = measurements.get(key) ?? []
+  measurements.set(key, known)
+  return known
+}
+
+function rotated<T>(list: readonly T[], by: number): T[] {
+  const start = by % Math.max(1, list.length)
+  return [...list.slice(start), ...list.slice(0, start)]
+}
+
+function printTable(): void {
+  console.log('')
+  for (const line of [...tableHead, ...results.map(tableLine)]) console.log(line)
+}
+
+function report() {
+  const figures = results
+    .filter(({ contender, cpuUs }) => contender.startsWith('this') && cpuUs !== undefined)
+    .map(({ row, contender, cpuUs }) => {
+      const name = contender === 'this' ? row : `${row}, ${contender}`
+      return { name, value: cpuUs!, unit: 'us of server CPU', more: 'worse' as const }
+    })
+  return { figures, results }
+}
+
+function load(): number {
+  return loadavg()[0] ?? 0
 }

@@ -1,57 +1,130 @@
-// Requests in the form of the published clients.
+// Requests in the form of the published clients, as bytes.
 import { encode } from '@msgpack/msgpack'
 
 const meta = new Uint8Array(0)
 
-export function createRequest(dimension: number): Buffer {
+/** The forms of a search. Servers reply 415 or 400 to forms that they do not know. */
+export const bodyForms = ['json', 'python', 'digits', 'msgpack', 'bin', 'base64', 'octets'] as const
+export type BodyForm = (typeof bodyForms)[number]
+
+export interface Search {
+  readonly ef: number
+  readonly form: BodyForm
+  readonly filter?: readonly object[]
+}
+
+/** Objects have one key of 100 values in their filter, so that one value selects 1 % and ten select 10 %. */
+export function filterValueOf(row: number): number {
+  return (Math.imul(row, 2_654_435_761) >>> 0) % 100
+}
+
+export const filters = {
+  '1 %': { conditions: [{ n: { $eq: 7 } }], matches: (row: number) => filterValueOf(row) === 7 },
+  '10 %': {
+    conditions: [{ n: { $range: [20, 29] } }],
+    matches: (row: number) => filterValueOf(row) >= 20 && filterValueOf(row) <= 29,
+  },
+} as const
+export type FilterName = keyof typeof filters
+
+export interface Sender {
+  /** `Host: ...`, and the token if the server needs one. */
+  readonly headers: readonly string[]
+}
+
+export function createRequest(sender: Sender, name: string, dimension: number, space: string): Buffer {
   const body = {
-    index_name: 'a',
+    index_name: name,
     dim: dimension,
-    space_type: 'l2',
+    space_type: space,
     M: 16,
     ef_con: 128,
     precision: 'int8',
     checksum: -1,
   }
-  return post('/api/v1/index/create', 'application/json', Buffer.from(JSON.stringify(body)))
+  return post(sender, '/api/v1/index/create', 'application/json', Buffer.from(JSON.stringify(body)))
 }
 
 /** An insert of the Python client: a MessagePack array of tuples, with 32-bit floats. */
-export function insertRequest(rows: Float32Array, dimension: number, first: number): Buffer {
+export function insertRequest(sender: Sender, name: string, objects: InsertedRows): Buffer {
+  const { rows, dimension, first, prefix = '' } = objects
   const tuples = Array.from({ length: rows.length / dimension }, (_, i) => [
-    `${first + i}`,
+    `${prefix}${first + i}`,
     meta,
-    '{}',
+    `{"n":${filterValueOf(first + i)}}`,
     1,
     Array.from(rows.subarray(i * dimension, (i + 1) * dimension)),
   ])
   const body = encode(tuples, { forceFloat32: true })
-  return post('/api/v1/index/a/vector/insert', 'application/msgpack', Buffer.from(body))
+  return post(sender, `/api/v1/index/${name}/vector/insert`, 'application/msgpack', Buffer.from(body))
 }
 
-/** A search of the JavaScript client. */
-export function searchRequest(query: Float32Array, ef: number): Buffer {
-  return search(JSON.stringify({ k: 10, ef, include_vectors: false, vector: Array.from(query) }))
+export interface InsertedRows {
+  readonly rows: Float32Array
+  readonly dimension: number
+  /** Number of the first row; the ids are `prefix` and the number. */
+  readonly first: number
+  readonly prefix?: string
 }
 
-/** A search of the Python client: every number has a decimal point, and every parameter is present. */
-export function pythonSearchRequest(query: Float32Array, ef: number): Buffer {
-  const numbers = Array.from(query, (x) => (Number.isInteger(x) ? `${x}.0` : `${x}`)).join(', ')
-  return search(
-    `{"k": 10, "ef": ${ef}, "include_vectors": false, "dense_rrf_weight": 0.5, "rrf_rank_constant": 60, "vector": [${numbers}]}`,
-  )
+export function searchRequest(sender: Sender, name: string, query: Float32Array, search: Search): Buffer {
+  const { type, body } = bodyOf(query, search)
+  return post(sender, `/api/v1/index/${name}/search`, type, body)
 }
 
-export const infoRequest = Buffer.from('GET /api/v2/info HTTP/1.1\r\nHost: localhost\r\n\r\n')
-
-function search(body: string): Buffer {
-  return post('/api/v1/index/a/search', 'application/json', Buffer.from(body))
+function bodyOf(query: Float32Array, { ef, form, filter }: Search): { readonly type: string; readonly body: Buffer } {
+  const options = { k: 10, ef, include_vectors: false, ...(filter && { filter: JSON.stringify(filter) }) }
+  const json = (text: string) => ({ type: 'application/json', body: Buffer.from(text) })
+  const msgpack = (value: unknown) => ({
+    type: 'application/msgpack',
+    body: Buffer.from(encode(value, { forceFloat32: true })),
+  })
+  const bytes = Buffer.from(query.buffer, query.byteOffset, query.byteLength)
+  const members = JSON.stringify(options).slice(0, -1)
+  switch (form) {
+    case 'json':
+      return json(`${members},"vector":[${Array.from(query, shortText).join()}]}`)
+    case 'digits':
+      return json(`${members},"vector":[${Array.from(query, longText).join()}]}`)
+    // The Python client: every number has a decimal point, and every parameter is present.
+    case 'python': {
+      const numbers = Array.from(query, (x) => (Number.isInteger(x) ? `${x}.0` : `${x}`)).join(', ')
+      return json(`${members},"dense_rrf_weight":0.5,"rrf_rank_constant":60,"vector":[${numbers}]}`)
+    }
+    case 'msgpack':
+      return msgpack({ ...options, vector: Array.from(query) })
+    case 'bin':
+      return msgpack({ ...options, vector: new Uint8Array(bytes) })
+    case 'base64':
+      return json(`${members},"vector":"${bytes.toString('base64')}"}`)
+    // The length of the parameters, the parameters, and the vector.
+    case 'octets': {
+      const parameters = Buffer.from(JSON.stringify(options))
+      const length = Buffer.alloc(4)
+      length.writeUInt32LE(parameters.length)
+      return { type: 'application/octet-stream', body: Buffer.concat([length, parameters, bytes]) }
+    }
+  }
 }
 
-function post(path: string, type: string, body: Buffer): Buffer {
+/** At most four digits, as in vectors that were rounded before they were sent. */
+function shortText(x: number): string {
+  return Number.isInteger(x) ? `${x}` : `${Number(x.toFixed(4))}`
+}
+
+/** 17 significant digits, as a double that was computed prints. */
+function longText(x: number): string {
+  return (x + x * 1e-12 * Math.SQRT2).toPrecision(17)
+}
+
+export function healthRequest({ headers }: Sender): Buffer {
+  return Buffer.from(`GET /api/v1/health HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
+}
+
+function post({ headers }: Sender, path: string, type: string, body: Buffer): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
-    'Host: localhost',
+    ...headers,
     'Accept: application/json, text/plain, */*',
     `Content-Type: ${type}`,
     `Content-Length: ${body.length}`,

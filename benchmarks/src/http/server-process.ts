@@ -1,40 +1,52 @@
-// Runs the server as a separate process and reads the CPU time of the process and of each thread from /proc. Linux only.
-import { spawn } from 'node:child_process'
+// Runs a server as a separate process and reads the CPU time of each of its threads from /proc. Linux only.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface BenchedServer {
-  readonly url: string
   readonly port: number
-  cpu(): Promise<CpuTime>
+  cpu(): Promise<CpuTimes>
+  residentBytes(): Promise<number>
   stop(): Promise<void>
 }
 
-/** Milliseconds since the start of the process. */
-export interface CpuTime {
-  readonly all: number
-  /** CPU time of the thread that reads requests and writes replies. */
-  readonly main: number
+/** Milliseconds of CPU time of each thread since it started, by its number; threads that exited are missing. */
+export type CpuTimes = ReadonlyMap<string, number>
+
+export interface ServerOptions {
+  readonly dataDir: string
+  /** The folder of another checkout. Default: this one. */
+  readonly checkout?: string
+  /** Serving threads. Default: that of the server. */
+  readonly threads?: number
+  /** Every thread writes a CPU profile into this folder when it exits. */
+  readonly profileDir?: string
 }
 
-/** With `profileDir`, every thread writes a CPU profile when it exits. */
-export async function startServer(dataDir: string, profileDir?: string): Promise<BenchedServer> {
-  const main = fileURLToPath(import.meta.resolve('@annal/server/main'))
-  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
+export async function startServer(options: ServerOptions): Promise<BenchedServer> {
+  const { dataDir, checkout, threads, profileDir } = options
   // Runs against the sources or the built packages, like this process.
   const conditions = process.execArgv.filter((argument) => argument.startsWith('--conditions'))
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
+  const main = checkout === undefined ? fileURLToPath(import.meta.resolve('@annal/server/main')) : mainOf(checkout)
   const child = spawn(process.execPath, [...conditions, ...profiling, main], {
-    env: { ...process.env, NDD_SERVER_PORT: '0', NDD_DATA_DIR: dataDir },
+    env: {
+      ...process.env,
+      NDD_SERVER_PORT: '0',
+      NDD_DATA_DIR: dataDir,
+      ...(threads === undefined ? {} : { NDD_NUM_SERVER_THREADS: `${threads}` }),
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const url = /http:\/\/\S+/.exec(line.toString())?.[0]
-  if (url === undefined) throw new Error(`the server did not start: ${line.toString()}`)
+  const url = await addressOf(child)
+  const pid = child.pid ?? 0
   return {
-    url,
     port: Number(new URL(url).port),
-    cpu: () => cpuOf(child.pid ?? 0),
+    cpu: () => cpuOf(pid),
+    residentBytes: () => residentBytesOf(pid),
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'close')
@@ -42,14 +54,43 @@ export async function startServer(dataDir: string, profileDir?: string): Promise
   }
 }
 
-async function cpuOf(pid: number): Promise<CpuTime> {
+function mainOf(checkout: string): string {
+  const server = path.join(checkout, 'packages', 'server')
+  const isSource = process.execArgv.some((argument) => argument.endsWith('annal-source'))
+  const main = path.join(server, isSource ? 'src/main.ts' : 'dist/main.js')
+  if (!existsSync(main)) throw new Error(`${main} does not exist: build that checkout first`)
+  return main
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = ''
+    child.stdout?.on('data', (bytes: Buffer) => {
+      printed += bytes.toString()
+      const url = /http:\/\/\S+/.exec(printed)?.[0]
+      if (url !== undefined) resolve(url)
+    })
+    child.on('close', () => reject(new Error(`the server did not start: ${printed}`)))
+  })
+}
+
+async function cpuOf(pid: number): Promise<CpuTimes> {
   const tasks = await readdir(`/proc/${pid}/task`)
-  const times = await Promise.all(tasks.map((task) => nanosecondsOf(`/proc/${pid}/task/${task}/schedstat`)))
-  const all = times.reduce((sum, time) => sum + time, 0)
-  return { all: all / 1e6, main: (await nanosecondsOf(`/proc/${pid}/task/${pid}/schedstat`)) / 1e6 }
+  return new Map(await Promise.all(tasks.map(async (task) => [task, await millisecondsOf(pid, task)] as const)))
 }
 
 /** Returns 0 for a thread that has exited. */
-async function nanosecondsOf(path: string): Promise<number> {
-  return Number((await readFile(path, 'utf8').catch(() => '0')).split(' ')[0])
+async function millisecondsOf(pid: number, task: string): Promise<number> {
+  const text = await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8').catch(() => '0')
+  return Number(text.split(' ')[0]) / 1e6
+}
+
+async function residentBytesOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1_024
+}
+
+/** Milliseconds of each thread between two readings, the largest first. */
+export function cpuBetween(before: CpuTimes, after: CpuTimes): number[] {
+  return [...after].map(([task, ms]) => Math.max(0, ms - (before.get(task) ?? 0))).sort((a, b) => b - a)
 }

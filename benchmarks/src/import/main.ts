@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { connect, denseField } from '@annal/client'
 import { readDataset } from '../ann/dataset.ts'
-import { load } from '../http/connections.ts'
+import { sendInTurn } from '../http/connection.ts'
 import { createRequest, insertRequest } from '../http/requests.ts'
 import { type BenchedServer, startServer } from '../http/server-process.ts'
 
@@ -22,9 +22,14 @@ const batch = 1_000
 const field = 'dense'
 
 const { base, dimension } = await readDataset(values.data, 'fashion-mnist')
+const sender = { headers: ['Host: localhost'] }
 const rows = base.length / dimension
 const requests = Array.from({ length: rows / batch }, (_, i) =>
-  insertRequest(base.subarray(i * batch * dimension, (i + 1) * batch * dimension), dimension, i * batch),
+  insertRequest(sender, 'a', {
+    rows: base.subarray(i * batch * dimension, (i + 1) * batch * dimension),
+    dimension,
+    first: i * batch,
+  }),
 )
 const folder = await mkdtemp(path.join(tmpdir(), 'annal-import-'))
 const file = path.join(folder, 'base.npy')
@@ -51,7 +56,7 @@ try {
 /** Runs `work`, which returns its seconds, with a server on an empty directory. */
 async function withServer(work: (server: BenchedServer) => Promise<number>): Promise<number> {
   const dir = path.join(folder, 'data')
-  const server = await startServer(dir)
+  const server = await startServer({ dataDir: dir })
   try {
     return await work(server)
   } finally {
@@ -61,13 +66,15 @@ async function withServer(work: (server: BenchedServer) => Promise<number>): Pro
 }
 
 async function loadOverHttp({ port }: BenchedServer): Promise<number> {
-  await load({ port, count: 1, connections: 1, request: () => createRequest(dimension) })
+  const target = { host: '127.0.0.1', port }
+  await sendInTurn(target, [createRequest(sender, 'a', dimension, 'l2')])
   const begun = performance.now()
-  await load({ port, count: requests.length, connections: 1, request: (i) => requests[i] as Buffer })
+  await sendInTurn(target, requests)
   return (performance.now() - begun) / 1_000
 }
 
-async function runImport({ url }: BenchedServer): Promise<number> {
+async function runImport({ port }: BenchedServer): Promise<number> {
+  const url = `http://127.0.0.1:${port}`
   await using client = connect({ url })
   const a = await client.createCollection({ name: 'a', fields: [denseField(field, { dimension, spaceType: 'l2' })] })
   const annal = fileURLToPath(new URL('../../../packages/cli/src/annal.ts', import.meta.url))

@@ -1,0 +1,62 @@
+// The vectors that the measured servers hold, with the exact answers to every search that is measured.
+import { type Dataset, makeClustered, readDataset } from '../ann/dataset.ts'
+import { exactAnswers } from '../ann/exact.ts'
+import { type FilterName, filters } from './requests.ts'
+import { truthAmong } from './truth.ts'
+
+/** `images` is Fashion-MNIST or, without data sets, generated; `texts` is generated and has 768 dimensions. */
+export type CorpusName = 'images' | 'texts'
+
+export interface Corpus {
+  /** Name of the index in the servers. */
+  readonly name: CorpusName
+  readonly title: string
+  readonly dimension: number
+  readonly space: 'l2' | 'cosine'
+  readonly base: Float32Array
+  readonly queries: readonly Float32Array[]
+  /** Rows that a writer adds. */
+  readonly added: Float32Array
+  truth(filter: FilterName | undefined): readonly Set<number>[]
+}
+
+const queriesMax = 1_000
+const addedMax = 4_000
+
+export async function readCorpus(name: CorpusName, dataDir: string | undefined): Promise<Corpus> {
+  if (name === 'texts') return corpusOf(name, await generate(5_000, 768))
+  return corpusOf(
+    name,
+    dataDir === undefined ? await generate(20_000, 256) : await readDataset(dataDir, 'fashion-mnist'),
+  )
+}
+
+async function generate(rows: number, dimension: number): Promise<Dataset> {
+  return exactAnswers(makeClustered(rows, dimension, 22))
+}
+
+function corpusOf(name: CorpusName, set: Dataset): Corpus {
+  const { dimension, metric, base } = set
+  const count = Math.min(queriesMax, set.queries.length / dimension)
+  const truths = new Map<FilterName | undefined, readonly Set<number>[]>([
+    [undefined, Array.from({ length: count }, (_, q) => new Set(set.truth.subarray(q * 100, q * 100 + 10)))],
+  ])
+  const rest = set.queries.subarray(count * dimension, (count + addedMax) * dimension)
+  return {
+    name,
+    title: `${set.name}, ${base.length / dimension} x ${dimension}, ${metric}, int8`,
+    dimension,
+    space: metric,
+    base,
+    queries: Array.from({ length: count }, (_, q) => set.queries.subarray(q * dimension, (q + 1) * dimension)),
+    added: rest.length > 0 ? rest : base.subarray(0, addedMax * dimension),
+    truth(filter) {
+      let truth = truths.get(filter)
+      if (truth === undefined) {
+        truth = filter === undefined ? [] : truthAmong(set, count, filters[filter].matches)
+        truths.set(filter, truth)
+      }
+      return truth
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// The loads that are measured, each with its name in the results.
+import type { CorpusName } from './corpus.ts'
+import type { BodyForm, FilterName } from './requests.ts'
+
+export interface Row {
+  readonly name: string
+  readonly corpus: CorpusName
+  readonly connections: number
+  readonly form: BodyForm | 'health'
+  /** The smallest ef that reaches it is used. */
+  readonly recall: number
+  readonly filter?: FilterName
+  /** An open loop at this share of the throughput of the closed loop. */
+  readonly openShare?: number
+  /** Next to one client that upserts 100 objects again and again. */
+  readonly hasWriter?: boolean
+}
+
+const base = { corpus: 'images', form: 'json', recall: 0.99 } as const
+
+export const rows: readonly Row[] = [
+  { ...base, name: 'health', connections: 8, form: 'health' },
+  { ...base, name: '32 connections', connections: 32, recall: 0.985 },
+  { ...base, name: '8 connections', connections: 8 },
+  { ...base, name: '1 connection', connections: 1 },
+  { ...base, name: '100 connections', connections: 100 },
+  { ...base, name: '1,000 connections', connections: 1_000 },
+  { ...base, name: 'open loop at 70 %', connections: 32, openShare: 0.7 },
+  { ...base, name: '1 % filter', connections: 8, filter: '1 %' },
+  { ...base, name: '10 % filter', connections: 8, filter: '10 %' },
+  { ...base, name: 'as Python sends it', connections: 8, form: 'python' },
+  { ...base, name: 'MessagePack', connections: 8, form: 'msgpack' },
+  { ...base, name: 'MessagePack, 32 connections', connections: 32, form: 'msgpack', recall: 0.985 },
+  { ...base, name: 'bin', connections: 8, form: 'bin' },
+  { ...base, name: 'bin, 32 connections', connections: 32, form: 'bin', recall: 0.985 },
+  { ...base, name: 'only bytes', connections: 8, form: 'octets' },
+  { ...base, name: 'base64', connections: 8, form: 'base64' },
+  { ...base, name: '768 short numbers', corpus: 'texts', connections: 8 },
+  { ...base, name: '768 numbers of 17 digits', corpus: 'texts', connections: 8, form: 'digits' },
+  { ...base, name: 'next to a writer', connections: 8, hasWriter: true },
+]
+
+/** Every combination; hours. */
+export function gridRows(): Row[] {
+  return [1, 8, 32, 100, 1_000].flatMap((connections) =>
+    (['json', 'msgpack', 'bin'] as const).flatMap((form) =>
+      ([undefined, '1 %', '10 %'] as const).flatMap((filter) =>
+        [undefined, 0.7].flatMap((openShare) =>
+          [false, true].map((hasWriter): Row => {
+            const parts = [`${connections} connections`, form, filter && `${filter} filter`, openShare && 'open loop']
+            return {
+              ...base,
+              name: [...parts, hasWriter && 'next to a writer'].filter(Boolean).join(', '),
+              connections,
+              form,
+              ...(filter && { filter }),
+              ...(openShare && { openShare }),
+              hasWriter,
+            }
+          }),
+        ),
+      ),
+    ),
+  )
+}
