@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { AnswerRoom } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { ServerError } from './errors.ts'
@@ -32,9 +33,7 @@ export function addReplyBudget(app: FastifyInstance): void {
 }
 
 export function wantsJson(request: FastifyRequest): boolean {
-  const accept = request.headers.accept
-  if (accept === undefined || accept.includes(',')) return false
-  return accept.split(';', 1)[0]!.trim().toLowerCase() === 'application/json'
+  return acceptsOnlyJson(request.headers.accept)
 }
 
 /** Rejects a result that is too large for one reply, or for all of them together. The error ends with the advice. */

@@ -39,7 +39,16 @@ export interface Scanned {
 /** The array after the first key of this name. Returns undefined if there is none or if only JSON.parse can read it. */
 export function scanNumbers(body: Buffer, key: string): Scanned | undefined {
   const from = arrayAfter(body, key)
-  if (from === undefined || body.length - from > textBytesMax || scanner === undefined) return undefined
+  const scanned = from === undefined ? undefined : scanArray(body, from)
+  return scanned && { numbers: new ScannedNumbers(scanned.floats), from: from!, end: scanned.end }
+}
+
+/** The array whose opening bracket is at `from`, and where it ends. Returns undefined if only JSON.parse can read it. */
+export function scanArray(
+  body: Buffer,
+  from: number,
+): { readonly floats: Float32Array; readonly end: number } | undefined {
+  if (body.length - from > textBytesMax || scanner === undefined) return undefined
   scanner.bytes.set(body.subarray(from + 1), textAt)
   // A byte that ends every number and every run of blanks.
   scanner.bytes[textAt + body.length - from - 1] = 0
@@ -48,7 +57,7 @@ export function scanNumbers(body: Buffer, key: string): Scanned | undefined {
   const count = scanner.count()
   const floats = floatRoom(count)
   floats.set(scanner.floats.subarray(0, count))
-  return { numbers: new ScannedNumbers(floats), from, end: from + 1 + end - textAt }
+  return { floats, end: from + 1 + end - textAt }
 }
 
 const colon = 0x3a

@@ -7,16 +7,14 @@
 import { invalidArgument } from '../http/errors.ts'
 import { parseJsonBody, type VectorKey } from './json-body.ts'
 import { isObject } from './object-parts.ts'
+import { parametersAt, vectorOffset } from './vector-bytes.ts'
 
 /** Media type of these bodies. */
 export const vectorBodyType = 'application/octet-stream'
 
-/** Size of the length before the parameters. */
-export const parametersAt = 4
-
 /** The value that the same search has as JSON, with the vector as bytes. Throws invalid_argument, invalid_json, limit_exceeded. */
 export function parseVectorBody(body: Buffer, key: VectorKey): unknown {
-  const vectorAt = body.length < parametersAt ? undefined : parametersAt + body.readUInt32LE(0)
+  const vectorAt = vectorOffset(body)
   if (vectorAt === undefined || vectorAt > body.length) {
     const message = 'the body must begin with the length of its parameters as 32 bits, and have that many bytes'
     throw invalidArgument(message, { field: 'body', value: body.length, limit: vectorAt ?? parametersAt })

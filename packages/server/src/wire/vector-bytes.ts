@@ -65,3 +65,11 @@ export function vectorsFrom(value: unknown, field: string): Float32Array[] {
   const items: readonly unknown[] = value
   return items.map((item, i) => vectorFrom(item, `${field}[${i}]`))
 }
+
+/** Size of the length with which a body of bytes begins; see vector-body.ts. */
+export const parametersAt = 4
+
+/** Where the vector begins in a body of bytes, which may be behind its end. Undefined if the length is not complete. */
+export function vectorOffset(body: Buffer): number | undefined {
+  return body.length < parametersAt ? undefined : parametersAt + body.readUInt32LE(0)
+}

@@ -1,0 +1,149 @@
+// Answers hot searches from the shared memory of the engine: the body is read from the received bytes, and the reply is written from the bytes of
+// the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
+// request is left to the main thread (see serving/contract.ts).
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ReaderCollection, ReaderSearch, SearchRequest } from '@annal/engine'
+import { acceptsOnlyJson } from '../http/accept.ts'
+import { bodyBytesQueryMax } from '../http/limits.ts'
+import type { HotRoutes, ThreadObserver } from '../serving/contract.ts'
+import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
+import { JsonCursor } from './json-cursor.ts'
+import { MsgpackCursor } from './msgpack-cursor.ts'
+import { readCollectionSearch, readIndexSearch, type SearchContext } from './read-search.ts'
+import { collectionJson, collectionMsgpack, indexJson, indexMsgpack, type WriteReply } from './reply-bytes.ts'
+
+/** A collection that this thread can search. */
+export interface HotCollection {
+  readonly reader: ReaderCollection
+  /** For the sample of searches. */
+  readonly collectionId: number
+  /** Limits of the database, at most those of the server. */
+  readonly topKMax: number
+  readonly filterBoostMax: number
+}
+
+/** Undefined for a collection that does not exist or that this thread does not know. */
+export type FindCollection = (database: string, name: string) => HotCollection | undefined
+
+interface SearchRoute {
+  readonly name: 'v1-search' | 'v2-search'
+  readonly prefix: string
+  readonly pattern: string
+  readonly read: typeof readIndexSearch
+  readonly msgpack: WriteReply
+  readonly json: WriteReply
+}
+
+const routes: readonly SearchRoute[] = [
+  {
+    name: 'v1-search',
+    prefix: '/api/v1/index/',
+    pattern: '/api/v1/index/:name/search',
+    read: readIndexSearch,
+    msgpack: indexMsgpack,
+    json: indexJson,
+  },
+  {
+    name: 'v2-search',
+    prefix: '/api/v2/collection/',
+    pattern: '/api/v2/collection/:name/search',
+    read: readCollectionSearch,
+    msgpack: collectionMsgpack,
+    json: collectionJson,
+  },
+]
+const ending = '/search'
+const jsonType = 'application/json; charset=utf-8'
+const msgpackType = 'application/msgpack'
+/** Other names are decoded by the main thread. */
+const plainName = /^[A-Za-z0-9_.~-]+$/
+
+/** What hot routes need of their thread. */
+export interface HotContext {
+  readonly find: FindCollection
+  readonly observer?: Pick<ThreadObserver, 'searched'>
+}
+
+/** The hot routes of a thread. */
+export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
+  return {
+    match(method, url) {
+      if (method !== 'POST' || !url.endsWith(ending)) return undefined
+      for (const { name, prefix, pattern } of routes) {
+        if (!url.startsWith(prefix)) continue
+        const collection = url.slice(prefix.length, -ending.length)
+        return plainName.test(collection) ? { name, pattern, collection, bodyBytesMax: bodyBytesQueryMax } : undefined
+      }
+      return undefined
+    },
+    answer({ route, database }, headers, body) {
+      const place = routes.find(({ name }) => name === route.name)
+      const found = place && find(database, route.collection)
+      if (place === undefined || found === undefined) return undefined
+      const { reader, collectionId, topKMax, filterBoostMax } = found
+      const search = readBody(place, { definition: reader.definition, topKMax, filterBoostMax }, headers, body)
+      if (search === undefined) return undefined
+      const isJson = acceptsOnlyJson(headers.accept)
+      const write = isJson ? place.json : place.msgpack
+      let searchedLsn = 0
+      const written = reader.searchHere(search, (hits) => {
+        searchedLsn = hits.lsn
+        return write(hits, search.field)
+      })
+      const finish = (bytes: Buffer | undefined) => {
+        if (bytes === undefined) return undefined
+        observer?.searched(() => ({ collectionId, lsn: searchedLsn, request: requestOf(search) }))
+        return { status: 200, contentType: isJson ? jsonType : msgpackType, body: bytes }
+      }
+      return written instanceof Promise ? written.then(finish) : finish(written)
+    },
+  }
+}
+
+/** The search as the engine records it. */
+function requestOf(search: ReaderSearch): SearchRequest {
+  const { field, query, limit, ef, filter, scoreThreshold, prefilterThreshold, boostPercentage, exact = false } = search
+  return {
+    fields: { [field]: { query, limit, ef, ...(scoreThreshold !== undefined && { scoreThreshold }) } },
+    ...(filter && { filter }),
+    ...(prefilterThreshold !== undefined && { prefilterCardinalityThreshold: prefilterThreshold }),
+    ...(boostPercentage !== undefined && { filterBoostPercentage: boostPercentage }),
+    exact,
+  }
+}
+
+function readBody(
+  { read }: SearchRoute,
+  context: SearchContext,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+): ReaderSearch | undefined {
+  if (headers['content-encoding'] !== undefined) return undefined
+  switch (headers['content-type']) {
+    case 'application/json':
+    case 'application/json; charset=utf-8':
+    case 'application/json;charset=utf-8':
+    case 'application/json; charset=UTF-8':
+      return read(new JsonCursor(body, 0, body.length), context)
+    case 'application/msgpack':
+    case 'application/x-msgpack':
+    case 'application/vnd.msgpack':
+      return read(new MsgpackCursor(body), context)
+    case 'application/octet-stream':
+      return readVectorBody(read, context, body)
+    default:
+      return undefined
+  }
+}
+
+/** See wire/vector-body.ts. */
+function readVectorBody(read: typeof readIndexSearch, context: SearchContext, body: Buffer): ReaderSearch | undefined {
+  const vectorAt = vectorOffset(body)
+  if (vectorAt === undefined || vectorAt === parametersAt || vectorAt > body.length) return undefined
+  const outside = (dimension: number) => {
+    if (body.length - vectorAt !== 4 * dimension) return undefined
+    const floats = copyFloats(body.subarray(vectorAt))
+    return firstNotFinite(floats) < 0 ? floats : undefined
+  }
+  return read(new JsonCursor(body, parametersAt, vectorAt), { ...context, outside })
+}

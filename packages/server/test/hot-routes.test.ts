@@ -1,0 +1,243 @@
+// A hot route answers with the same bytes as the main path, or not at all.
+import { deflateSync } from 'node:zlib'
+import type { ReceivedSearch } from '@annal/engine'
+import { chosenSeed, seededRandom } from '@annal/wal/testing'
+import { type Test, test } from 'tap'
+import { createHotRoutes } from '../src/hot/hot-routes.ts'
+import type { Admission, HotReply, HotRoutes } from '../src/serving/contract.ts'
+import { collectionReader } from './collection-reader.ts'
+import { type RandomSearch, randomSearch, type SearchPlace } from './random-searches.ts'
+import { type RunningApp, runningApp } from './running-app.ts'
+import { bytesOf, vectorBody } from './vector-bodies.ts'
+
+const seed = chosenSeed()
+const rounds = process.env.ANNAL_LONG === '1' ? 100_000 : 3_000
+
+const dimension = 6
+const metas = [
+  Buffer.alloc(0),
+  Buffer.from('{"title": "plain", "n": 1.50}'),
+  deflateSync('{"title":"packed","list":[1,2,{"a":null}]}'),
+  deflateSync('not JSON'),
+  Buffer.from([0, 1, 255, 254]),
+  Buffer.from('{"broken":'),
+  deflateSync(Buffer.alloc(3_000_000, 0x20)),
+  deflateSync(`{"text":"${'x'.repeat(100_000)}"}`),
+]
+const ids = ['plain', 'with "quotes"', 'back\\slash', 'grün', '\ufeffmark', 'line\nbreak', '🎬', ' ', '\u2028', '\x7f']
+const filterTexts = [
+  '',
+  '{"color":"red","size":3}',
+  '{ "size" : 2.50, "color" : "grün" }',
+  '{"color":["red","blue"],"2":1,"1":2}',
+]
+
+const places: { readonly [name: string]: SearchPlace } = {
+  docs: { version: 'v1', fields: ['dense'], dimension },
+  hybrid: { version: 'v1', fields: ['dense', 'sparse'], dimension },
+  films: { version: 'v2', fields: ['title', 'plot', 'parts'], dimension },
+  small: { version: 'v2', fields: ['title'], dimension },
+  none: { version: 'v1', fields: ['dense'], dimension },
+}
+
+async function filled(t: Test): Promise<RunningApp> {
+  const running = await runningApp(t)
+  const random = seededRandom(7)
+  const create = async (path: string, json: object) => {
+    const answer = await running.send('POST', path, { json })
+    t.equal(answer.status, 200, answer.text)
+  }
+  const index = { dim: dimension, precision: 'float32' }
+  await create('/api/v1/index/create', { ...index, index_name: 'docs', space_type: 'cosine' })
+  await create('/api/v1/index/create', { ...index, index_name: 'hybrid', space_type: 'l2', sparse_model: 'default' })
+  const params = { dimension, space_type: 'ip', precision: 'int8' }
+  const fields = [
+    { name: 'title', type: 'vector', params },
+    { name: 'plot', type: 'vector', params: { ...params, space_type: 'l2' } },
+    { name: 'parts', type: 'multi_vector', params },
+  ]
+  await create('/api/v2/collection', { name: 'films', fields })
+  await create('/api/v2/collection', { name: 'small', fields: fields.slice(0, 1) })
+  const vector = () => Array.from({ length: dimension }, () => random.next() * 2 - 1)
+  const rows = Array.from({ length: 60 }, (_, i) => {
+    const id = `${ids[i % ids.length]}${i < ids.length ? '' : i}`
+    return { id, meta: metas[i % metas.length]!, filter: filterTexts[i % filterTexts.length]! }
+  })
+  const v1 = rows.map(({ id, meta, filter }) => [id, meta, filter, null, vector()])
+  const v2 = rows.map(({ id, meta, filter }) => [id, meta, filter, { title: vector(), plot: vector() }])
+  const few = rows.slice(0, 3).map(({ id, meta, filter }) => [id, meta, filter, { title: vector() }])
+  for (const [path, msgpack] of [
+    ['/api/v1/index/docs/vector/insert', v1],
+    ['/api/v1/index/hybrid/vector/insert', v1],
+    ['/api/v2/collection/films/objects', [v2]],
+    ['/api/v2/collection/small/objects', [few]],
+  ] as const) {
+    const answer = await running.send('POST', path, { msgpack })
+    t.equal(answer.status, 200, answer.text)
+  }
+  return running
+}
+
+function hotRoutes(running: RunningApp, searches: ReceivedSearch[] = []): HotRoutes {
+  const database = running.engine.database('default')
+  return createHotRoutes({
+    find(_database, name) {
+      if (name === 'none') return undefined
+      const reader = collectionReader(database.collection(name))
+      return { reader, collectionId: 1, topKMax: running.config.topKMax, filterBoostMax: 400 }
+    },
+    observer: { searched: (facts) => void searches.push(facts()) },
+  })
+}
+
+function pathOf(name: string, { version }: SearchPlace): string {
+  return version === 'v1' ? `/api/v1/index/${name}/search` : `/api/v2/collection/${name}/search`
+}
+
+function headersOf({ type, accept }: RandomSearch) {
+  return { 'content-type': type, ...(accept === undefined ? {} : { accept }) }
+}
+
+async function answerHot(routes: HotRoutes, path: string, search: RandomSearch): Promise<HotReply | undefined> {
+  const route = routes.match('POST', path)
+  if (route === undefined) return undefined
+  const admission = { route, database: 'default' } as Admission
+  try {
+    return await routes.answer(admission, headersOf(search), search.body)
+  } catch (error) {
+    // The reader of these tests throws where one in a thread returns undefined.
+    if (error instanceof Error && 'code' in error) return undefined
+    throw error
+  }
+}
+
+test(`random bodies have the same reply or none, seed ${seed}`, async (t) => {
+  const running = await filled(t)
+  const routes = hotRoutes(running)
+  const random = seededRandom(seed)
+  const names = Object.keys(places)
+  const counts = { answered: 0, left: 0, refused: 0 }
+  for (let round = 0; round < rounds; round++) {
+    const name = names[random.below(names.length)]!
+    const place = places[name]!
+    const search = randomSearch(random, place)
+    const path = pathOf(name, place)
+    const hot = await answerHot(routes, path, search)
+    const wanted = await running.app.inject({
+      method: 'POST',
+      url: path,
+      headers: headersOf(search),
+      payload: search.body,
+    })
+    if (hot === undefined) {
+      if (wanted.statusCode === 200) counts.left += 1
+      else counts.refused += 1
+      continue
+    }
+    counts.answered += 1
+    const same =
+      wanted.statusCode === hot.status &&
+      wanted.headers['content-type'] === hot.contentType &&
+      wanted.headers['x-annal-warnings'] === undefined &&
+      wanted.rawPayload.equals(hot.body)
+    if (!same) {
+      const body = Buffer.from(hot.body).toString()
+      t.same(
+        { ...hot, body },
+        { status: wanted.statusCode, body: wanted.payload },
+        `${path} ${search.type} ${search.body}`,
+      )
+    }
+  }
+  t.comment(JSON.stringify(counts))
+  t.ok(counts.answered > rounds / 3, `${counts.answered} answered`)
+  t.ok(counts.refused > rounds / 50, `${counts.refused} refused`)
+})
+
+test('usual bodies are answered', async (t) => {
+  const running = await filled(t)
+  const searches: ReceivedSearch[] = []
+  const routes = hotRoutes(running, searches)
+  const vector = [0.1, -0.25, 3e-7, 1, 0.30000000000000004, 0]
+  const json = (value: unknown): RandomSearch => ({
+    type: 'application/json',
+    accept: 'application/json',
+    body: Buffer.from(JSON.stringify(value)),
+  })
+  const filter = [{ color: { $eq: 'red' } }]
+  const index = { k: 5, ef: 50, include_vectors: false, filter: JSON.stringify(filter) }
+  const fields = { title: { query: vector, limit: 3, ef_search: 40, score_threshold: -100 } }
+  const type = 'application/octet-stream'
+  const usual: readonly [string, RandomSearch][] = [
+    ['/api/v1/index/docs/search', json({ vector })],
+    [
+      '/api/v1/index/docs/search',
+      json({ ...index, vector, filter_params: { prefilter_threshold: 2_000, boost_percentage: 5 } }),
+    ],
+    ['/api/v1/index/hybrid/search', json({ ...index, filter, vector, exact: true })],
+    ['/api/v1/index/docs/search', { type, accept: undefined, body: vectorBody(index, bytesOf(vector)) }],
+    ['/api/v2/collection/films/search', json({ fields, filter })],
+    ['/api/v2/collection/films/search', json({ fields: [{ plot: { query: vector } }] })],
+    [
+      '/api/v2/collection/films/search',
+      { type, accept: undefined, body: vectorBody({ fields: { plot: {} } }, bytesOf(vector)) },
+    ],
+  ]
+  for (const [path, search] of usual) t.ok(await answerHot(routes, path, search), `${path} ${search.body}`)
+  t.equal(searches.length, usual.length, 'each search was noted')
+  t.match(searches[1], {
+    collectionId: 1,
+    lsn: Number,
+    request: {
+      fields: { dense: { limit: 5, ef: 50 } },
+      filter,
+      prefilterCardinalityThreshold: 2_000,
+      filterBoostPercentage: 5,
+    },
+  })
+})
+
+test('large replies are left to the main thread', async (t) => {
+  const running = await filled(t)
+  const routes = hotRoutes(running)
+  const meta = Buffer.alloc(20_000, 1)
+  const objects = Array.from({ length: 10 }, (_, i) => [`o${i}`, meta, '', { title: [i, 1, 1, 1, 1, 1] }])
+  await running.send('POST', '/api/v2/collection/small/objects', { msgpack: [objects] })
+  const search = (limit: number, accept?: string): RandomSearch => ({
+    type: 'application/json',
+    accept,
+    body: Buffer.from(JSON.stringify({ fields: { title: { query: [1, 0, 0, 0, 0, 0], limit } } })),
+  })
+  for (const accept of [undefined, 'application/json']) {
+    t.ok(await answerHot(routes, '/api/v2/collection/small/search', search(2, accept)))
+    t.notOk(await answerHot(routes, '/api/v2/collection/small/search', search(8, accept)))
+  }
+})
+
+test('paths', (t) => {
+  const routes = createHotRoutes({ find: () => undefined })
+  t.match(routes.match('POST', '/api/v1/index/docs/search'), {
+    name: 'v1-search',
+    pattern: '/api/v1/index/:name/search',
+    collection: 'docs',
+  })
+  t.match(routes.match('POST', '/api/v2/collection/a-b_c.1/search'), {
+    name: 'v2-search',
+    pattern: '/api/v2/collection/:name/search',
+    collection: 'a-b_c.1',
+  })
+  const others = [
+    ['GET', '/api/v1/index/docs/search'],
+    ['POST', '/api/v1/index/docs/search?x=1'],
+    ['POST', '/api/v1/index/docs/search/'],
+    ['POST', '/api/v1/index/a/b/search'],
+    ['POST', '/api/v1/index/a%20b/search'],
+    ['POST', '/api/v1/index//search'],
+    ['POST', '/api/v1/index/search'],
+    ['POST', '/api/v1/index/docs/SEARCH'],
+    ['POST', '//api/v1/index/docs/search'],
+    ['POST', '/api/v2/collection/docs/search/batch'],
+  ] as const
+  for (const [method, url] of others) t.equal(routes.match(method, url), undefined, `${method} ${url}`)
+  t.end()
+})

@@ -1,0 +1,180 @@
+// Random bodies of searches as text, bytes, and MessagePack: usual ones, rare ones, and wrong ones.
+import type { Random } from '@annal/wal/testing'
+import { encode } from '@msgpack/msgpack'
+import { base64Of, bytesOf, vectorBody } from './vector-bodies.ts'
+
+/** A search route, and the fields of its collection. */
+export interface SearchPlace {
+  readonly version: 'v1' | 'v2'
+  readonly fields: readonly string[]
+  readonly dimension: number
+}
+
+export interface RandomSearch {
+  readonly type: string
+  readonly accept: string | undefined
+  readonly body: Buffer
+}
+
+const filters = [
+  '[]',
+  '[{"color":{"$eq":"red"}}]',
+  '[{"color":{"$eq":"gr\u00fcn"}}]',
+  '[{"size":{"$range":[1,5]}},{"color":{"$ne":"red"}}]',
+  '[{"$or":[{"size":{"$gt":3}},{"color":{"$in":["red","blue"]}}]}]',
+  '[{"size":{"$lt":1e1}}]',
+  '[{"color":{"$EQ":"red"}}]',
+  '[{"__proto__":{"$eq":1}}]',
+  '[{"color":{"$eq":"\\u0041\\"]"}}]',
+  '[5]',
+  '{}',
+  'null',
+  '[{"color":',
+]
+
+/** Texts of values; the last ones are rare or wrong. */
+const numbers = {
+  count: ['1', '2', '3', '10', '7', '100', '0', '512', '513', '1.0', '1e1', '-1', '"5"', 'null', '007', '99999999999'],
+  ef: ['16', '64', '128', '1024', '1025', '0', '1.5', 'null', '[]'],
+  threshold: ['1000', '5000', '1000000', '999', '0', 'null', '1000000001'],
+  boost: ['0', '10', '100', '400', '401', '-1', 'null'],
+  score: ['-1', '0.5', '-1e3', '0', 'null', '"0"', '-0', '1e400', '.5', '01'],
+  flag: ['false', 'true', 'null', '0', 'falsey'],
+}
+
+export function randomSearch(random: Random, place: SearchPlace): RandomSearch {
+  const accept = pick(random, [
+    undefined,
+    'application/json',
+    'application/json',
+    '*/*',
+    'application/json, text/plain',
+  ])
+  const form = random.below(4)
+  if (form === 0) {
+    const parameters = bodyText(random, place, undefined)
+    const vector = bytesOf(randomVector(random, place.dimension))
+    return { type: 'application/octet-stream', accept, body: mutated(random, vectorBody(parameters, vector)) }
+  }
+  const vector = vectorText(random, place.dimension)
+  if (form === 1) {
+    const type = pick(random, ['application/msgpack', 'application/x-msgpack'])
+    return { type, accept, body: mutated(random, packedBody(random, place, vector)) }
+  }
+  const type = pick(random, [
+    'application/json',
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/JSON',
+  ])
+  return { type, accept, body: mutated(random, Buffer.from(bodyText(random, place, vector))) }
+}
+
+function pick<T>(random: Random, items: readonly T[]): T {
+  return items[random.below(items.length)]!
+}
+
+/** Mostly one of the first values, which are usual. */
+function usually(random: Random, items: readonly string[], usual: number): string {
+  return random.chance(0.93) ? items[random.below(usual)]! : pick(random, items)
+}
+
+function randomVector(random: Random, dimension: number): number[] {
+  return Array.from({ length: dimension }, () => random.next() * 2 - 1)
+}
+
+function vectorText(random: Random, dimension: number): string {
+  const length = random.chance(0.03) ? pick(random, [0, 1, dimension + 1]) : dimension
+  const vector = randomVector(random, length)
+  if (random.chance(0.25)) return JSON.stringify(base64Of(vector))
+  const digits = random.below(20)
+  const texts = vector.map((x) => (random.chance(0.5) ? String(x) : x.toFixed(digits)))
+  if (random.chance(0.03)) texts.push(pick(random, ['null', '"1"', '1e39', '[1]', '01', '']))
+  return `[${texts.join(pick(random, [',', ', ', ' ,\n']))}]`
+}
+
+function bodyText(random: Random, { version, fields }: SearchPlace, vector: string | undefined): string {
+  const members: string[] = []
+  const add = (probability: number, key: string, value: () => string) => {
+    if (random.chance(probability)) members.push(`"${key}":${value()}`)
+  }
+  const tuning = () => {
+    add(0.35, 'filter', () => filterText(random, version === 'v1'))
+    add(0.1, 'filter_params', () => parameters(random))
+    add(0.08, 'prefilter_cardinality_threshold', () => usually(random, numbers.threshold, 3))
+    add(0.08, 'filter_boost_percentage', () => usually(random, numbers.boost, 3))
+    add(0.2, 'include_vectors', () => usually(random, numbers.flag, 1))
+    add(0.1, 'explain', () => usually(random, numbers.flag, 1))
+    add(0.1, 'exact', () => usually(random, numbers.flag, 2))
+    add(0.02, 'rescore', () => usually(random, numbers.flag, 2))
+    add(0.02, pick(random, ['top_k', 'K', 'fusion', 'sparse_indices', '', 'k\\u0065']), () => '5')
+  }
+  if (version === 'v1') {
+    add(0.85, 'k', () => usually(random, numbers.count, 5))
+    add(0.7, 'ef', () => usually(random, numbers.ef, 4))
+    if (vector !== undefined) add(0.98, 'vector', () => vector)
+    tuning()
+  } else {
+    const one = () => {
+      const inner: string[] = []
+      if (vector !== undefined) inner.push(`"query":${vector}`)
+      if (random.chance(0.8)) inner.push(`"limit":${usually(random, numbers.count, 5)}`)
+      if (random.chance(0.5)) inner.push(`"ef_search":${usually(random, numbers.ef, 4)}`)
+      if (random.chance(0.1)) inner.push(`"ef":${usually(random, numbers.ef, 4)}`)
+      if (random.chance(0.2)) inner.push(`"score_threshold":${usually(random, numbers.score, 4)}`)
+      return `"${random.chance(0.95) ? fields[0] : pick(random, [...fields, 'none'])}":{${shuffled(random, inner).join(',')}}`
+    }
+    const list = random.chance(0.97) ? one() : `${one()},${one()}`
+    add(0.98, 'fields', () => (random.chance(0.1) ? `[{${list}}]` : `{${list}}`))
+    tuning()
+  }
+  if (random.chance(0.02)) members.push(...members.slice(0, 1))
+  const body = `{${shuffled(random, members).join(pick(random, [',', ', ', ' , ']))}}`
+  return random.chance(0.03) ? `${body}${pick(random, [' ', '\n', 'x', '{}', '\0'])}` : body
+}
+
+function shuffled(random: Random, items: readonly string[]): string[] {
+  return items
+    .map((item) => ({ item, order: random.next() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ item }) => item)
+}
+
+function filterText(random: Random, mayBeText: boolean): string {
+  const filter = usually(random, filters, 6)
+  const asText = mayBeText ? random.chance(0.5) : random.chance(0.02)
+  return asText ? JSON.stringify(random.chance(0.05) ? ' ' : filter) : filter
+}
+
+function parameters(random: Random): string {
+  const inner: string[] = []
+  if (random.chance(0.7)) inner.push(`"prefilter_threshold":${usually(random, numbers.threshold, 3)}`)
+  if (random.chance(0.7)) inner.push(`"boost_percentage":${usually(random, numbers.boost, 3)}`)
+  if (random.chance(0.03)) inner.push('"other":1')
+  return `{${inner.join(',')}}`
+}
+
+/** The same members as MessagePack, if the text is JSON. Some vectors are bytes. */
+function packedBody(random: Random, place: SearchPlace, vector: string): Buffer {
+  const text = bodyText(random, place, vector)
+  const asBytes = random.chance(0.5)
+  try {
+    const revive = (key: string, value: unknown) =>
+      asBytes && (key === 'vector' || key === 'query') && Array.isArray(value) ? bytesOf(value as number[]) : value
+    const packed = Buffer.from(encode(JSON.parse(text, revive), { forceFloat32: random.chance(0.5) }))
+    return random.chance(0.1) ? Buffer.concat([packed, Buffer.alloc(8)]) : packed
+  } catch {
+    return Buffer.from(text)
+  }
+}
+
+/** A tenth of the bodies with some other bytes. */
+function mutated(random: Random, body: Buffer): Buffer {
+  if (!random.chance(0.1)) return body
+  const changed = Buffer.from(body)
+  for (let i = random.below(3); i >= 0 && changed.length > 0; i--) {
+    const at = random.below(random.chance(0.5) ? Math.min(40, changed.length) : changed.length)
+    changed[at] = random.chance(0.5) ? random.below(256) : pick(random, [...Buffer.from(' ,:[]{}"0\\')])
+  }
+  return random.chance(0.2) ? changed.subarray(0, random.below(changed.length)) : changed
+}
