@@ -67,9 +67,9 @@ const seams: readonly {
     why: 'the disk is reached through the Vfs seam',
   },
   {
-    module: /^piscina$/,
-    among: /^packages\//,
-    only: /^packages\/engine\/src\/(vector\/threads\/|worker\.ts)/,
+    module: /^node:worker_threads$/,
+    among: /^packages\/engine\/src\//,
+    only: /^packages\/engine\/src\/(vector\/threads\/|worker\.ts|.*reader)/,
     why: 'worker threads belong to vector/threads/',
   },
   { module: /^fastify/, among: /^packages\//, only: /^packages\/server\//, why: 'only the server knows HTTP' },

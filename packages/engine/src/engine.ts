@@ -36,7 +36,7 @@ import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { Checkpointer } from './snapshot/checkpointer.ts'
 import { memoriesMax } from './vector/address-space.ts'
-import { startWorkerPool } from './vector/open-pool.ts'
+import { createWorkerPool } from './vector/open-pool.ts'
 import type { WorkerPool } from './vector/pool.ts'
 
 /**
@@ -164,10 +164,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         ...(this.#options.archive?.maxAgeMs && { archiveDir: archivedLogDir(this.#options.dataDir) }),
         findStart: async (known) => {
           this.#identity = known
-          const pool = this.#parts.pool ?? (await startWorkerPool({ threads: this.#threads }))
+          const pool = this.#parts.pool ?? (await createWorkerPool({ threads: this.#threads }))
           this.#pool = pool
           loaded = await this.#checkpointer.load(pool)
-          await pool.started()
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },

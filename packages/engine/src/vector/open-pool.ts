@@ -12,15 +12,15 @@ export interface WorkerPoolOptions {
   readonly readers?: number
 }
 
-/** Resolves when every worker runs. */
+/** Starts the workers, and resolves when every one runs. */
 export async function openWorkerPool(options: WorkerPoolOptions = {}): Promise<ThreadPool> {
-  const pool = await startWorkerPool(options)
+  const pool = await createWorkerPool(options)
   await pool.started()
   return pool
 }
 
-/** Resolves while the threads still start, so that fields can be loaded in the meantime. */
-export async function startWorkerPool(options: WorkerPoolOptions = {}): Promise<ThreadPool> {
+/** The workers start with the first work for them. */
+export async function createWorkerPool(options: WorkerPoolOptions = {}): Promise<ThreadPool> {
   const threads = options.threads ?? Math.min(workersMax, availableParallelism())
   if (!Number.isInteger(threads) || threads < 1 || threads > workersMax)
     throw new EngineError('invalid_argument', `threads must be 1 to ${workersMax}`, {

@@ -119,6 +119,8 @@ export interface Staging {
 
 export interface WorkerPoolStats {
   readonly threads: number
+  /** Whether the workers were started: they start with the first work for them. */
+  readonly started: boolean
   /** Queries that no thread has begun. */
   readonly waiting: number
   readonly completed: number
@@ -153,7 +155,7 @@ export interface WorkerPool {
    * complete. Rejects with `worker_lost` if a worker exits during the job: the memory is then in an unknown state.
    */
   runJob(memory: FieldMemory, open: (staging: Staging) => void): Promise<void>
-  /** Resolves when every worker runs. */
+  /** Starts the workers if no work has started them, and resolves when every one runs. */
   started(): Promise<void>
   /** Workers finish the queries that they have begun. Rejects the queries that wait. */
   close(): Promise<void>

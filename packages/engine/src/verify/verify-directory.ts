@@ -10,7 +10,7 @@ import { LocalCollection } from '../collection/collection.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { openWorkerPool } from '../vector/open-pool.ts'
+import { createWorkerPool } from '../vector/open-pool.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { checkCheckpoints } from './check-checkpoints.ts'
 import { checkImages } from './check-images.ts'
@@ -145,7 +145,7 @@ async function buildStates(
   const ways =
     from.checkpoints.length + (from.lsnFirst === 1 && (await hasImages(vfs, dataDir, from.checkpoints[0])) ? 1 : 0)
   const states: DirectoryState[] = []
-  const pool = await openWorkerPool(threads === undefined ? {} : { threads })
+  const pool = await createWorkerPool(threads === undefined ? {} : { threads })
   try {
     for (let hidden = 0; hidden < ways; hidden++) {
       const scratch = join(scratchDir, `annal-verify-${randomBytes(6).toString('hex')}`)

@@ -145,6 +145,7 @@ function opened(threads = 2): { ring: Ring; dispatcher: QueryDispatcher } {
   const dispatcher = new QueryDispatcher(ring, threads, {
     attachAgain: (memory) => memory === known,
     answerHere: () => ({ ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 3, distances: 0 }),
+    workersRun: () => true,
     onSubmit: () => undefined,
     onSettle: () => undefined,
   })

@@ -55,6 +55,8 @@ export interface DispatchHost {
   attachAgain(memory: number): boolean
   /** Answers in this thread. Undefined: the memory was released. */
   answerHere(query: GraphQuery): Found | undefined
+  /** Whether the workers take queries. If they were not started, this starts them. */
+  workersRun(): boolean
   /** Called once for each query when it is submitted and when it is settled. */
   onSubmit(): void
   onSettle(): void
@@ -142,6 +144,7 @@ export class QueryDispatcher {
 
   /** The caller wakes the workers. */
   #giveToWorkers(open: Open): void {
+    this.#host.workersRun()
     const index = this.#free.pop()
     if (index === undefined) this.#queue.push(open)
     else this.#fill(index, open)
@@ -191,9 +194,12 @@ export class QueryDispatcher {
     this.#scheduleHelp()
   }
 
-  /** Not while a long query is open: no small one may wait behind it. Not with one worker: the owner and the worker are faster together. */
+  /**
+   * Not while a long query is open: no small one may wait behind it. Not with one worker: the owner and the worker are faster together. Not
+   * before the workers run.
+   */
   #isCrowd(small: number): boolean {
-    return small + this.#inSlots >= crowdMin && this.#long === 0 && this.#threads > 1
+    return small + this.#inSlots >= crowdMin && this.#long === 0 && this.#threads > 1 && this.#host.workersRun()
   }
 
   /** Each share of work beyond the owner's wakes one worker, a crowd wakes all of them. */

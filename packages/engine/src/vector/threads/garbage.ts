@@ -15,19 +15,21 @@ export const releasedBytesMin = 64 * 2 ** 20
 const repeatsMax = 3
 const repeatAfterMs = 100
 
+let exposed = false
 let collect: (() => void) | undefined
 
 /** Must be called in the thread that creates other threads, before it creates them: it changes a flag that threads read when they start. */
 export function exposeCollector(): void {
-  if (collect !== undefined) return
+  if (exposed) return
   setFlagsFromString('--expose-gc')
-  collect = globalThis.gc ?? (runInNewContext('gc') as () => void)
+  exposed = true
 }
 
 /** Collects all garbage of this thread. Has no effect in a thread that was created before `exposeCollector` was called. */
 export function collectGarbage(): void {
-  const run = collect ?? globalThis.gc
-  run?.()
+  // A thread that is older than the flag has the function only in contexts that it makes later.
+  collect ??= globalThis.gc ?? (exposed ? (runInNewContext('gc') as () => void) : undefined)
+  collect?.()
 }
 
 export class Garbage {

@@ -42,8 +42,8 @@ export const workerWord = {
   slot: 0,
   /** The memory whose job it works on, or 0. */
   job: 1,
-  /** The id of its thread in Node.js. */
-  thread: 2,
+  /** 1 from the time when it listens. */
+  listens: 2,
   /** How many queries and pieces it has begun. */
   begun: 3,
   /** The id of its thread in the operating system, or 0. */

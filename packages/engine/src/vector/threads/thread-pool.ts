@@ -1,8 +1,8 @@
-// The pool of worker threads. Piscina owns the threads; each runs one task that lasts as long as the pool. If a worker exits, the
-// query that it served is rejected, the memory whose job it worked on is unusable, and another worker takes its place.
-import { once } from 'node:events'
-import type { Worker } from 'node:worker_threads'
-import { Piscina } from 'piscina'
+// The pool of worker threads. The threads start with the first work for them, because each takes more than 10 MB and the owner answers
+// small queries itself, and live as long as the pool. If a worker exits, the query that it served is rejected, the memory whose job it
+// worked on is unusable, and another worker takes its place.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { EngineError } from '../../errors.ts'
 import { ownFile } from '../own-files.ts'
 import {
@@ -19,10 +19,13 @@ import { Announcer } from './announcer.ts'
 import { memoryReleased, QueryDispatcher } from './dispatch.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
 import { Jobs } from './jobs.ts'
-import type { ServeTask, WorkerData } from './messages.ts'
+import type { WorkerData } from './messages.ts'
 import { createRing, type Ring, wakeWorkers, words, workerAt, workerWord } from './ring.ts'
 import { threadState } from './thread-state.ts'
 import { type Picture, patienceWithoutPulseMs, patienceWithPulseMs, Watchdog } from './watchdog.ts'
+
+/** Time before a worker is started again that exited before it listened: what prevents its start may last. */
+const retryMs = 1_000
 
 let lastPool = 0
 
@@ -31,17 +34,21 @@ export class ThreadPool implements WorkerPool {
   readonly attachments: number
   readonly module: WebAssembly.Module
   readonly #ring: Ring
-  readonly #piscina: Piscina<ServeTask, void>
+  readonly #channel: string
+  /** The program of the workers. */
+  readonly #program = ownFile('@annal/engine/worker', 'annal-worker.mjs')
   readonly #announcer: Announcer
   readonly #dispatcher: QueryDispatcher
   readonly #jobs: Jobs
   readonly #garbage: Garbage
-  readonly #serving: Promise<void>[] = []
-  readonly #aborts: AbortController[] = []
-  readonly #threadsByNumber: (Worker | undefined)[] = []
+  readonly #workers: Worker[] = []
+  /** Why this pool terminated a worker. */
+  readonly #reasons: (Error | undefined)[] = []
+  /** For each worker its end, and the start of the worker that takes its place. */
+  readonly #ends: Promise<void>[] = []
   /** A wait on shared memory does not keep a process alive. This timer does, while a caller waits for an answer. */
   readonly #alive = setInterval(() => undefined, 2 ** 30).unref()
-  readonly #watchdog: Watchdog
+  #watchdog: Watchdog | undefined
   /** Callers that wait. */
   #waiting = 0
   #resolveStarted: (() => void) | undefined
@@ -56,38 +63,42 @@ export class ThreadPool implements WorkerPool {
     this.threads = threads
     this.attachments = threads + readers
     this.#ring = createRing()
-    const channel = `annal-arenas-${process.pid}-${++lastPool}`
-    this.#announcer = new Announcer(this.#ring, threads, channel)
+    this.#channel = `annal-arenas-${process.pid}-${++lastPool}`
+    this.#announcer = new Announcer(this.#ring, threads, this.#channel)
     this.#dispatcher = new QueryDispatcher(this.#ring, threads, {
       attachAgain: (id) => this.#announcer.attachAgain(id),
       answerHere: (query) => this.#answerHere(query),
+      workersRun: () => this.#running(),
       onSubmit: () => this.#keepAlive(),
       onSettle: () => this.#allowExit(),
     })
     this.#jobs = new Jobs(this.#ring, threads)
     this.#garbage = new Garbage(() => this.#announcer.collect())
     exposeCollector()
-    const workerData: WorkerData = { module, channel, ring: this.#ring, threads }
-    this.#piscina = new Piscina({
-      filename: ownFile('@annal/engine/worker', 'annal-worker.mjs'),
-      name: 'serve',
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: 1,
-      workerData,
-    })
-    for (let number = 0; number < threads; number++) this.#startWorker(number)
-    this.#watchdog = new Watchdog(threads, {
-      pictureOf: (number) => this.#pictureOf(number),
-      stateOf: (number) => threadState(this.#load(number, workerWord.systemThread)),
-      stuck: (number, why) => this.#aborts[number]?.abort(new Error(why)),
-    })
     this.#watchDone()
   }
 
-  /** Resolves when every worker listens: only those receive announcements. */
+  /** Starts the workers unless they were started. Work that they are given meanwhile waits for them. */
+  #start(): void {
+    if (this.#watchdog !== undefined || this.#closed !== undefined) return
+    this.#watchdog = new Watchdog(this.threads, {
+      pictureOf: (number) => this.#pictureOf(number),
+      stateOf: (number) => threadState(this.#load(number, workerWord.systemThread)),
+      stuck: (number, why) => this.#terminate(number, why),
+    })
+    for (let number = 0; number < this.threads; number++) this.#startWorker(number)
+  }
+
+  /** Whether every worker listens. If they were not started, this starts them. */
+  #running(): boolean {
+    this.#start()
+    return Atomics.load(this.#ring.words, words.ready) >= this.threads
+  }
+
+  /** Starts the workers if they were not started, and resolves when every worker listens: only those receive announcements. */
   async started(): Promise<void> {
-    if (Atomics.load(this.#ring.words, words.ready) >= this.threads) return
+    this.#throwIfClosed()
+    if (this.#running()) return
     await this.#keepAliveFor(
       new Promise<void>((resolve) => {
         this.#resolveStarted = resolve
@@ -96,42 +107,37 @@ export class ThreadPool implements WorkerPool {
   }
 
   #startWorker(number: number): void {
-    // Piscina terminates the thread of a task that is aborted. The signal is never connected to anything that a client sends.
-    const abort = new AbortController()
-    this.#aborts[number] = abort
-    const served = this.#piscina.run({ number }, { signal: abort.signal })
-    this.#serving[number] = served.catch((error: unknown) => this.#replaceWorker(number, error))
+    const { module, threads } = this
+    const workerData: WorkerData = { number, module, channel: this.#channel, ring: this.#ring, threads }
+    const worker = new Worker(this.#program, { name: `annal-graph-${number}`, workerData })
+    // A process may end while workers wait for work.
+    worker.unref()
+    this.#workers[number] = worker
+    this.#reasons[number] = undefined
+    this.#ends[number] = endOf(worker).then((cause) => this.#replaceWorker(number, this.#reasons[number] ?? cause))
   }
 
-  /** A worker exited or threw. Only the work that it was doing is lost. */
+  #terminate(number: number, why: string): void {
+    this.#reasons[number] = new Error(why)
+    void this.#workers[number]?.terminate()
+  }
+
+  /** A worker exited. Only the work that it was doing is lost. */
   async #replaceWorker(number: number, cause: unknown): Promise<void> {
-    await this.#terminateThread(number)
     if (this.#closed !== undefined) return
     this.#lost++
     const error = new EngineError('worker_lost', `worker ${number} exited while it was working`, {}, { cause })
     this.#dispatcher.loseWorker(number, error)
     this.#store(number, workerWord.slot, 0)
     const memory = Atomics.exchange(this.#ring.words, workerAt(number) + workerWord.job, 0)
-    this.#store(number, workerWord.thread, 0)
+    const listened = Atomics.exchange(this.#ring.words, workerAt(number) + workerWord.listens, 0) === 1
     this.#store(number, workerWord.systemThread, 0)
     if (memory !== 0) this.#jobs.fail(memory, error)
+    if (!listened) await sleep(retryMs, undefined, { ref: false })
+    if (this.#closed !== undefined) return
     // The worker may stay counted as sleeping. A count that is too high costs only wake-ups without a receiver.
     this.#startWorker(number)
     this.#announcer.attachAllAgain()
-  }
-
-  /**
-   * Piscina reports the end of a task before its thread has ended, and keeps the thread of a task that threw. Until the thread has ended
-   * it may still take work, and a thread in which the kernel trapped must not get any.
-   */
-  async #terminateThread(number: number): Promise<void> {
-    const thread = this.#threadsByNumber[number]
-    if (thread !== undefined && thread.threadId !== -1) {
-      const ended = once(thread, 'exit')
-      await thread.terminate()
-      await ended
-    }
-    this.#threadsByNumber[number] = undefined
   }
 
   #load(number: number, word: number): number {
@@ -180,6 +186,7 @@ export class ThreadPool implements WorkerPool {
 
   async runJob(memory: FieldMemory, open: (staging: Staging) => void): Promise<void> {
     this.#throwIfClosed()
+    this.#start()
     await this.#keepAliveFor(this.#jobs.run(memory, open))
   }
 
@@ -213,19 +220,9 @@ export class ThreadPool implements WorkerPool {
   }
 
   #collect(): void {
-    this.#findThreads()
     this.#announceToNewWorkers()
     this.#dispatcher.collect()
     this.#jobs.collect()
-  }
-
-  /** A worker reports the id of its thread when it starts. */
-  #findThreads(): void {
-    for (let number = 0; number < this.threads; number++) {
-      const id = this.#load(number, workerWord.thread)
-      if (this.#threadsByNumber[number] === undefined && id !== 0)
-        this.#threadsByNumber[number] = this.#piscina.threads.find((thread) => thread.threadId === id)
-    }
   }
 
   /** A worker that starts has missed earlier announcements. */
@@ -241,6 +238,7 @@ export class ThreadPool implements WorkerPool {
   get stats(): WorkerPoolStats {
     return {
       threads: this.threads,
+      started: this.#watchdog !== undefined,
       waiting: this.#dispatcher.notBegun,
       completed: this.#dispatcher.completed,
       lost: this.#lost,
@@ -250,9 +248,9 @@ export class ThreadPool implements WorkerPool {
 
   /** Terminates a worker immediately, as a crash of its thread would. Resolves when it has exited. */
   async loseWorker(number: number): Promise<void> {
-    const served = this.#serving[number]
-    this.#aborts[number]?.abort()
-    await served
+    const end = this.#ends[number]
+    this.#terminate(number, 'it was terminated')
+    if (end !== undefined) await this.#keepAliveFor(end)
   }
 
   #throwIfClosed(): void {
@@ -267,19 +265,30 @@ export class ThreadPool implements WorkerPool {
   async #close(): Promise<void> {
     this.#announcer.stop()
     this.#jobs.stop(poolClosed())
-    await this.started()
+    // A worker that still starts sees this as well.
     Atomics.store(this.#ring.words, words.closed, 1)
     wakeWorkers(this.#ring, this.threads)
-    await this.#keepAliveFor(Promise.all(this.#serving))
+    await this.#keepAliveFor(Promise.all(this.#ends))
+    this.#resolveStarted?.()
     this.#dispatcher.collect()
     this.#dispatcher.rejectAll(poolClosed())
     this.#jobs.rejectAll(poolClosed())
-    this.#watchdog.end()
-    await this.#piscina.close()
+    this.#watchdog?.end()
     this.#announcer.close()
     clearInterval(this.#alive)
     this.#garbage.end()
   }
+}
+
+/** Resolves when the thread has ended, with what ended it. */
+function endOf(worker: Worker): Promise<unknown> {
+  return new Promise((resolve) => {
+    let cause: unknown
+    worker.once('error', (error) => {
+      cause = error
+    })
+    worker.once('exit', (code) => resolve(cause ?? new Error(`the thread exited with code ${code}`)))
+  })
 }
 
 function poolClosed(): EngineError {
