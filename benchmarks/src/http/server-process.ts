@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 export interface BenchedServer {
   readonly port: number
+  readonly pid: number
   cpu(): Promise<CpuTimes>
   residentBytes(): Promise<number>
   stop(): Promise<void>
@@ -45,6 +46,7 @@ export async function startServer(options: ServerOptions): Promise<BenchedServer
   const pid = child.pid ?? 0
   return {
     port: Number(new URL(url).port),
+    pid,
     cpu: () => cpuOf(pid),
     residentBytes: () => residentBytesOf(pid),
     async stop() {
