@@ -1,6 +1,7 @@
-// The state of a thread of this process in the operating system: its CPU time and whether it could run. Read from /proc on Linux; unknown
-// elsewhere.
+// The state of a thread of this process in the operating system: its CPU time and whether it could run, and its priority. From /proc on
+// Linux; unknown elsewhere.
 import { readFileSync, readlinkSync } from 'node:fs'
+import { constants, getPriority, setPriority } from 'node:os'
 
 export interface ThreadState {
   /** CPU time since the thread started. */
@@ -16,6 +17,22 @@ export function ownThread(): number {
   } catch {
     // Another system, or one without /proc.
     return 0
+  }
+}
+
+/**
+ * Lowers the priority of a thread, so that threads that answer searches get a core before it. Only on Linux, where a thread has a
+ * priority of its own; a system that refuses keeps the priority, which costs latency only.
+ */
+export function lowerPriority(thread: number): void {
+  if (thread === 0) return
+  try {
+    setPriority(
+      thread,
+      Math.min(constants.priority.PRIORITY_LOW, getPriority(thread) + constants.priority.PRIORITY_BELOW_NORMAL),
+    )
+  } catch {
+    // A sandbox may forbid it.
   }
 }
 

@@ -18,7 +18,7 @@ import {
   workerWord,
 } from './ring.ts'
 import { SlotCodec } from './slot-codec.ts'
-import { ownThread } from './thread-state.ts'
+import { lowerPriority, ownThread } from './thread-state.ts'
 
 /** The owner is notified after at most so many answers. */
 const answersPerNoticeMax = 8
@@ -46,7 +46,9 @@ export class WorkerLoop {
   /** Returns when the pool closes. */
   run(): void {
     const w = this.#words
-    Atomics.store(w, this.#own + workerWord.systemThread, ownThread())
+    const systemThread = ownThread()
+    lowerPriority(systemThread)
+    Atomics.store(w, this.#own + workerWord.systemThread, systemThread)
     Atomics.store(w, this.#own + workerWord.listens, 1)
     Atomics.add(w, words.ready, 1)
     this.#notifyOwner()
