@@ -10,7 +10,7 @@ interface WebAssembly {
 const { compile, Instance } = (globalThis as unknown as { readonly WebAssembly: WebAssembly }).WebAssembly
 
 /** Exports of a program of assembly/; undefined in a checkout where it is not compiled. */
-export async function instance<Exports>(name: 'numbers' | 'scan'): Promise<Exports | undefined> {
+export async function instance<Exports>(name: 'numbers' | 'scan' | 'floats'): Promise<Exports | undefined> {
   const wasm = await readFile(fileURLToPath(import.meta.resolve(`#kernel/${name}.wasm`))).catch(absent)
   return wasm && (new Instance(await compile(wasm)).exports as Exports)
 }

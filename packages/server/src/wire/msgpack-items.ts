@@ -3,6 +3,7 @@
 // limits, so a body is rejected at the byte that exceeds a limit.
 import { ServerError } from '../http/errors.ts'
 import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../http/limits.ts'
+import { float32Bytes, float32Head, float32Run } from './float-run.ts'
 import { broken, type Head, headOf } from './msgpack-scan.ts'
 
 /** Where a body has its list, and its limits. */
@@ -128,6 +129,11 @@ export class MsgpackItems {
     if (this.#listDepth < 0 || depth <= this.#listDepth) return
     let offset = this.#at
     let left = this.#open[depth - 1]!
+    if (this.#window[offset] === float32Head) {
+      const run = float32Run(this.#window, { from: offset, end: this.#filled, count: left - 1 })
+      offset += run * float32Bytes
+      left -= run
+    }
     for (; left > 1 && offset < this.#filled; left--) {
       const bytes = numberBytes[this.#window[offset]!]!
       if (bytes === 0 || offset + bytes > this.#filled) break

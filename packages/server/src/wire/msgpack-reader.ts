@@ -2,6 +2,7 @@
 // code that reads it. Counts are checked against the remaining bytes, and vectors are read directly into a Float32Array.
 import { isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../http/errors.ts'
+import { float32Bytes, readFloat32s } from './float-run.ts'
 import { floatMax, floatRoom, notFinite } from './numbers.ts'
 import { floatsOfBytes } from './vector-bytes.ts'
 
@@ -84,8 +85,9 @@ export class MsgpackReader {
     const bytes = this.#bytes
     const view = this.#view
     const end = bytes.length
-    let offset = this.#at
-    for (let i = 0; i < length; i++) {
+    const run = readFloat32s(bytes, this.#at, values)
+    let offset = this.#at + run * float32Bytes
+    for (let i = run; i < length; i++) {
       const head = offset < end ? bytes[offset]! : 0xc1
       let value: number
       // Almost all numbers have one of these four forms.
