@@ -34,7 +34,7 @@ export interface SendOptions {
   /** Bytes or text, sent unchanged; `type` is their declared type. */
   readonly body?: Uint8Array | string
   readonly type?: string
-  readonly accept?: string
+  readonly accept?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
