@@ -19,7 +19,7 @@ test('the sources import only each other and a library that browsers can run', a
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
     if (!ofMainEntry(file)) continue
     const code = codeOf(file)
-    for (const [, name] of code.matchAll(/(?:from|import\()\s*'([^']+)'/g))
+    for (const [, name] of code.matchAll(/(?:from\s|import\()\s*'([^']+)'/g))
       if (!name?.startsWith('.') || name.includes('/embedded/')) imported.add(name ?? '')
   }
   t.strictSame([...imported].sort(), ['fflate'])
