@@ -28,7 +28,7 @@ AWAITED_PARAMETERS = {"send"}
 AWAITED_OF_BATCHES = {"settle_oldest"}
 ASYNC_ITERATORS = {"read_batches"}
 ASYNC_CONTEXTS = {"InFlight"}
-AWAITED_OF_TRANSPORT = {"json", "send", "download", "upload", "close"}
+AWAITED_OF_TRANSPORT = {"json", "send", "search", "download", "upload", "close"}
 IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "in_flight")}
 
 

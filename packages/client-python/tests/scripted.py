@@ -17,6 +17,7 @@ class Scripted(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.replies = replies
         self.requests: List[Tuple[str, str, Dict[str, str]]] = []
+        self.bodies: List[bytes] = []
         self.scheme = "http" if tls is None else "https"
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
@@ -34,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Scripted
 
     def _reply(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         requests = self.server.requests
         requests.append((self.command, self.path, dict(self.headers)))
         status, headers, body = self.server.replies[min(len(requests), len(self.server.replies)) - 1]

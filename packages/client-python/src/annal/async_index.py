@@ -106,7 +106,7 @@ class AsyncIndex:
             body["dense_rrf_weight"] = dense_rrf_weight
         if rrf_rank_constant is not None:
             body["rrf_rank_constant"] = rrf_rank_constant
-        reply = await self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS, timeout=timeout)
+        reply = await self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
         return [_hit(hit, metas) for hit in reply["results"]]
 

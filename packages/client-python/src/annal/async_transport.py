@@ -22,10 +22,12 @@ from .exchange import (
     Address,
     ClientCertificate,
     Reply,
+    VECTOR_BODY,
     failure,
     json_body,
     too_late,
     unreachable,
+    vector_body,
     wait_before_retry,
 )
 
@@ -44,6 +46,7 @@ class AsyncTransport:
         self.address = Address(base_url, token)
         self.timeout = timeout
         self.retries = retries
+        self._accepts_bytes = True
         self._client = httpx.AsyncClient(
             verify=_tls(verify, cert),
             limits=httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size),
@@ -63,6 +66,19 @@ class AsyncTransport:
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
         return (await self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout)).json()
+
+    async def search(self, path: str, body: Any, *, timeout: Optional[float] = None) -> Any:
+        """Sends a search with one vector as bytes, others and those to servers of earlier versions, which reply 415, as JSON."""
+        compact = vector_body(body) if self._accepts_bytes else None
+        if compact is not None:
+            try:
+                reply = await self.send("POST", path, compact, content_type=VECTOR_BODY, retry=ALWAYS, timeout=timeout)
+                return reply.json()
+            except AnnalError as error:
+                if error.status != 415:
+                    raise
+                self._accepts_bytes = False
+        return await self.json("POST", path, body, retry=ALWAYS, timeout=timeout)
 
     async def send(
         self,

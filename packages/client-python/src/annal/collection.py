@@ -101,7 +101,7 @@ class Collection:
             exact=exact,
             explain=explain,
         )
-        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS, timeout=timeout)
+        reply = self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
         results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
         reply["results"] = results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlsplit
@@ -104,6 +105,36 @@ def json_body(body: Any) -> bytes:
         return json.dumps(body, allow_nan=False, default=plain).encode("utf-8")
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"the request cannot be written as JSON: {error}", field="body") from error
+
+
+VECTOR_BODY = "application/octet-stream"
+
+
+def vector_body(search: Mapping[str, Any]) -> Optional[bytes]:
+    """The body of a search with one vector as bytes (docs/reference/http.md): the length of the parameters, the parameters as JSON, and the
+    vector as 32-bit floats. None for other searches."""
+    if "vector" in search:
+        if "sparse_indices" in search:
+            return None
+        vector = search["vector"]
+        parameters = {key: value for key, value in search.items() if key != "vector"}
+    else:
+        fields = search.get("fields", {})
+        if len(fields) != 1:
+            return None
+        name, field = next(iter(fields.items()))
+        vector = field["query"]
+        rest = {key: value for key, value in field.items() if key != "query"}
+        parameters = {**search, "fields": {name: rest}}
+    if not isinstance(vector, list) or not all(isinstance(value, (float, int)) for value in vector):
+        return None
+    encoded = json_body(parameters)
+    try:
+        floats = struct.pack(f"<{len(vector)}f", *vector)
+    except (OverflowError, struct.error):
+        # The server rejects such a number, and names it.
+        return None
+    return struct.pack("<I", len(encoded)) + encoded + floats
 
 
 def failure(reply: Reply) -> AnnalError:

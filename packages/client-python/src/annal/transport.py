@@ -19,10 +19,12 @@ from .exchange import (
     Address,
     ClientCertificate,
     Reply,
+    VECTOR_BODY,
     failure,
     json_body,
     too_late,
     unreachable,
+    vector_body,
     wait_before_retry,
 )
 
@@ -48,6 +50,7 @@ class Transport:
         self.address = Address(base_url, token)
         self.timeout = timeout
         self.retries = retries
+        self._accepts_bytes = True
         # requests reads proxies and REQUESTS_CA_BUNDLE from the environment.
         self._session = requests.Session()
         self._session.auth = _HeadersAsGiven()
@@ -66,6 +69,19 @@ class Transport:
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
         return self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout).json()
+
+    def search(self, path: str, body: Any, *, timeout: Optional[float] = None) -> Any:
+        """Sends a search with one vector as bytes, others and those to servers of earlier versions, which reply 415, as JSON."""
+        compact = vector_body(body) if self._accepts_bytes else None
+        if compact is not None:
+            try:
+                reply = self.send("POST", path, compact, content_type=VECTOR_BODY, retry=ALWAYS, timeout=timeout)
+                return reply.json()
+            except AnnalError as error:
+                if error.status != 415:
+                    raise
+                self._accepts_bytes = False
+        return self.json("POST", path, body, retry=ALWAYS, timeout=timeout)
 
     def send(
         self,

@@ -42,6 +42,25 @@ function sparseBody({ params, sparse_model: earlier, ...field }: SparseFieldDefi
 
 /** `where` precedes the names of fields in errors. */
 export function searchBody(request: BatchedRequest, where: string): unknown {
+  return bodyWith(request, (field, name) => {
+    const query = vectorBody(field.query, `${where}fields.${name}.query`)
+    return { ...parametersOf(field), query }
+  })
+}
+
+/** The only vector of a search, and the body without it. Undefined for a search with several vectors or another kind of query. */
+export function vectorSearch(
+  request: BatchedRequest,
+): { readonly vector: ArrayLike<number>; readonly parameters: unknown } | undefined {
+  const [only, ...others] = Object.entries(request.fields ?? {})
+  const query = only?.[1]?.query
+  if (only === undefined || others.length > 0 || query === null || typeof query !== 'object') return undefined
+  if ('id' in query || 'indices' in query || isMany(query)) return undefined
+  checkNumbers(query, `fields.${only[0]}.query`)
+  return { vector: query, parameters: bodyWith(request, parametersOf) }
+}
+
+function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: string) => unknown): unknown {
   const {
     fields,
     prefilterCardinalityThreshold: threshold,
@@ -49,9 +68,7 @@ export function searchBody(request: BatchedRequest, where: string): unknown {
     includeVectors,
     ...rest
   } = request
-  const queries = Object.entries(fields ?? {}).map(
-    ([name, query]) => [name, query && queryBody(query, `${where}fields.${name}`)] as const,
-  )
+  const queries = Object.entries(fields ?? {}).map(([name, field]) => [name, field && fieldBody(field, name)] as const)
   return {
     ...rest,
     fields: Object.fromEntries(queries),
@@ -63,8 +80,8 @@ export function searchBody(request: BatchedRequest, where: string): unknown {
   }
 }
 
-function queryBody({ query, ef, scoreThreshold, ...rest }: FieldQuery, field: string): unknown {
-  return { ...rest, query: vectorBody(query, `${field}.query`), ef_search: ef, score_threshold: scoreThreshold }
+function parametersOf({ query: _query, ef, scoreThreshold, ...rest }: FieldQuery) {
+  return { ...rest, ef_search: ef, score_threshold: scoreThreshold }
 }
 
 function vectorBody(query: FieldQuery['query'], field: string): unknown {

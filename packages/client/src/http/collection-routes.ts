@@ -1,6 +1,6 @@
 // The operations on collections over /api/v2. Objects are sent in MessagePack, a quarter of the size of JSON; replies are JSON.
 import type { CollectionOperations } from '../operations.ts'
-import { definitionBody, rebuildBody, scrollBody, searchBody } from './collection-bodies.ts'
+import { definitionBody, rebuildBody, scrollBody, searchBody, vectorSearch } from './collection-bodies.ts'
 import {
   parseAcknowledgement,
   parseFacets,
@@ -15,6 +15,7 @@ import {
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
+import { postVector } from './vector-body.ts'
 
 /** The call waits while a collection is rebuilt. */
 const vacuumTimeoutMs = 600_000
@@ -75,7 +76,11 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   search: {
     retry: 'always',
-    request: ({ collection, request }) => post(`${pathOf(collection)}/search`, searchBody(request, '')),
+    request: ({ collection, request }) => post(searchPath(collection), searchBody(request, '')),
+    compact: ({ collection, request }) => {
+      const found = vectorSearch(request)
+      return found && postVector(searchPath(collection), found.parameters, found.vector)
+    },
     reply: (reply) => parseSearchResult(parseJson(reply.text)),
   },
   searchBatch: {
@@ -147,6 +152,10 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
 }
 
 const collections = '/api/v2/collection'
+
+function searchPath(collection: string): string {
+  return `${pathOf(collection)}/search`
+}
 
 function pathOf(collection: string): string {
   return `${collections}/${segment(collection)}`

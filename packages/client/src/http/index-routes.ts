@@ -6,6 +6,8 @@ import { parseCount, parseDescription, parseHits, parseStored, parseSummaries } 
 import { parseJson } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, segment, sentence } from './route.ts'
 import { searchBody } from './search-body.ts'
+import { checkNumbers } from './vector.ts'
+import { postVector } from './vector-body.ts'
 
 export const indexRoutes: Routes<keyof IndexOperations> = {
   createIndex: {
@@ -40,7 +42,13 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   query: {
     retry: 'always',
-    request: ({ index, query }) => post(`${indexPath(index)}/search`, searchBody(query)),
+    request: ({ index, query }) => post(searchPath(index), searchBody(query)),
+    compact: ({ index, query }) => {
+      const { vector, ...rest } = query
+      if (vector === undefined || rest.sparse !== undefined) return undefined
+      checkNumbers(vector, 'vector')
+      return postVector(searchPath(index), searchBody(rest), vector)
+    },
     reply: ({ text }) => parseHits(parseJson(text)),
   },
   get: {
@@ -75,6 +83,10 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
 
 function indexPath(name: string): string {
   return `/api/v1/index/${segment(name)}`
+}
+
+function searchPath(index: string): string {
+  return `${indexPath(index)}/search`
 }
 
 /** A missing index is a failure; a missing vector is a valid result. */

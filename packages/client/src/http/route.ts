@@ -31,6 +31,8 @@ export interface Route<Name extends OperationName> {
   /** The default timeout of a call that takes long by nature. */
   readonly timeoutMs?: number
   request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>
+  /** The same request in a form that servers of earlier versions refuse with 415. Undefined if this input has no such form. */
+  readonly compact?: (input: Operations[Name]['input']) => HttpRequest | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers?: (status: number, code: string | undefined) => boolean
   reply(

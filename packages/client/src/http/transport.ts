@@ -1,4 +1,4 @@
-// The HTTP transport. It keeps no state between calls.
+// The HTTP transport. Between calls it only remembers whether the server is of an earlier version.
 
 import { within } from '../deadline.ts'
 import { AnnalError } from '../errors.ts'
@@ -37,6 +37,7 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
   const known: Partial<Routes<OperationName>> = routes
   const peer = peerOf(options)
   const timeoutFallbackMs = options.timeoutMs ?? timeoutDefaultMs
+  let acceptsCompact = true
 
   async function call<Name extends OperationName>(
     name: Name,
@@ -54,8 +55,18 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
     input: Operations[Name]['input'],
     limits: Limits,
   ): Promise<Operations[Name]['output']> {
+    const call = { retry: route.retry, answers: route.answers, ...limits }
+    const compact = acceptsCompact ? route.compact?.(input) : undefined
+    if (compact !== undefined) {
+      try {
+        return await route.reply(await exchange(peer, { request: compact, ...call }), input)
+      } catch (error) {
+        if (!(error instanceof AnnalError) || error.status !== 415) throw error
+        acceptsCompact = false
+      }
+    }
     const request = await route.request(input)
-    return route.reply(await exchange(peer, { request, retry: route.retry, answers: route.answers, ...limits }), input)
+    return route.reply(await exchange(peer, { request, ...call }), input)
   }
 
   return {
