@@ -6,6 +6,7 @@ export default defineConfig(
     index: 'src/index.ts',
     events: 'src/events/index.ts',
     worker: 'src/worker.ts',
+    'thread-watch': 'src/vector/threads/thread-watch.ts',
     testing: 'src/testing/index.ts',
   }),
 )

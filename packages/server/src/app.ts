@@ -46,6 +46,7 @@ import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
+import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
 import { decodablePath } from './wire/path-id.ts'
 
 /** Parts of an application. Tests replace some of them. */
@@ -123,7 +124,11 @@ export function createApp(given: AppOptions): FastifyInstance {
     clientErrorHandler: clientError,
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
   }
-  const app = newApp(options, tls)
+  const hasThreads = config.serverThreads > 1 && canSharePort()
+  const app = hasThreads ? newThreadedApp(options, tls, config.serverThreads) : newApp(options, tls)
+  if (config.serverThreads > 1 && !hasThreads) {
+    app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
+  }
   app.server.maxConnections = limits.connectionsMax
   app.addHook('onRoute', (route) => void routes.push(route))
   app.addHook('preClose', async () => attempts.stop())
@@ -156,14 +161,32 @@ export function licensingFor(config: Config, slot: EngineSlot): Licensing | unde
   return new Licensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
 }
 
+const nodeLimits = {
+  headersTimeout: limits.headersTimeoutMs,
+  connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
+  maxHeaderSize: limits.headerBytesMax,
+}
+
+/** Serving threads listen and decrypt, and forward to this application. */
+function newThreadedApp(common: FastifyServerOptions, tls: TlsOptions | undefined, threads: number): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    ...common,
+    // Only for the scheme in the address.
+    ...(tls === undefined ? {} : { https: tls }),
+    serverFactory: (listener) => {
+      const node = { ...nodeLimits, requestTimeout: 0, keepAliveTimeout: limits.keepAliveTimeoutMs }
+      const onNotice = (sentence: string): void => app.log.warn(sentence)
+      const server = new ThreadedServer({ threads, tls, node, onNotice }, listener)
+      server.maxRequestsPerSocket = limits.requestsPerSocketMax
+      return server
+    },
+  } as FastifyHttpOptions<Server>)
+  return app
+}
+
 /** With or without TLS. Node's limits for headers are the same for both. */
 function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): FastifyInstance {
-  const node = {
-    headersTimeout: limits.headersTimeoutMs,
-    connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
-    maxHeaderSize: limits.headerBytesMax,
-  }
-  const transport = tls === undefined ? { http: node } : { https: { ...node, ...tls } }
+  const transport = tls === undefined ? { http: nodeLimits } : { https: { ...nodeLimits, ...tls } }
   // HTTPS changes only the type of `server`, and both types have every property that is used here.
   return fastify({ ...common, ...transport } as FastifyHttpOptions<Server>)
 }

@@ -34,6 +34,8 @@ export interface Config {
   readonly fsync: FsyncPolicy
   /** Undefined: one thread for each core. */
   readonly threads: number | undefined
+  /** Threads that serve HTTP. With 1, the main thread serves. */
+  readonly serverThreads: number
   readonly topKMax: number
   readonly batchMax: number
   readonly backupMsMax: number

@@ -15,6 +15,7 @@ import type { Licensing } from './license/licensing.ts'
 import { type Audit, AuditLog } from './observe/audit.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
+import { ThreadedServer } from './serving/threaded-server.ts'
 
 const idleSweepMs = 50
 const noteTimeEveryMs = 24 * 3_600_000
@@ -82,7 +83,9 @@ export class RunningServer {
   async reloadTls(): Promise<void> {
     const { app, config } = this.#parts
     const renewed = await readTls(config)
-    if (renewed !== undefined && app.server instanceof HttpsServer) app.server.setSecureContext(renewed)
+    const { server } = app as { readonly server: unknown }
+    if (renewed === undefined) return
+    if (server instanceof HttpsServer || server instanceof ThreadedServer) server.setSecureContext(renewed)
   }
 
   /** Stops accepting requests, finishes the running ones, and closes the engine. Idempotent. */

@@ -193,6 +193,10 @@ export const settingTable = {
     ...{ fallback: 0, min: 0, max: 64 },
     meaning: 'Worker threads for graph work, 0 to 64; 0 means one for each core.',
   }),
+  serverThreads: whole('NDD_NUM_SERVER_THREADS', {
+    ...{ fallback: 1, min: 1, max: 64 },
+    meaning: 'Threads that serve HTTP, 1 to 64. With 1, the main thread serves.',
+  }),
   topKMax: whole('NDD_TOP_K_MAX', {
     ...{ fallback: limitsDefault.topKMax, min: 1, max: limitsConfigurable.topKMax },
     meaning: 'Maximum number of results of one query.',
@@ -292,7 +296,6 @@ export function readSettings(environment: Environment, problems: string[]): Sett
 
 /** Settings of the published server that have no counterpart here. They are accepted and ignored. */
 export const settingsWithoutEffect: readonly string[] = [
-  'NDD_NUM_SERVER_THREADS',
   'NDD_SERVER_ID',
   'NDD_SERVER_TYPE',
   'NDD_MAX_ELEMENTS',

@@ -67,7 +67,8 @@ export async function runningApp(
   { licensed = true, attempts = createAttempts({ later: setImmediate }) }: RunningOptions = {},
 ): Promise<RunningApp> {
   const dataDir = await temporaryDirectory(t)
-  const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
+  const serverThreads = Number(process.env.ANNAL_SERVER_THREADS ?? 1)
+  const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', serverThreads, ...changes }
   const { topKMax, batchMax, collectionsMax } = config
   const engine = await openEngine({ dataDir, threads: 1, limits: { topKMax, batchMax, collectionsMax } })
   const slot = slotWith(engine)

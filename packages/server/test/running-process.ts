@@ -30,6 +30,7 @@ export function startProcess(
       NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_NUM_THREADS: '1',
+      NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
