@@ -61,6 +61,24 @@ test('routes of the published protocol succeed and list the ignored keys', async
   t.match([refused.status, refused.json()], [400, { code: 'invalid_argument', warnings: [/did you mean "vector"/] }])
 })
 
+test('keys and values that are properties of every object are unknown like any other', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const ownNames = Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== '__proto__')
+  for (const name of ['constructor', 'Constructor', ...ownNames, ...ownNames.map((name) => name.toLowerCase())]) {
+    const found = await running.send('POST', '/api/v1/index/docs/search', {
+      body: `{"vector":[1,0,0,0],"${name}":1}`,
+      type: accept,
+    })
+    t.equal(found.status, 200, name)
+    t.match(found.headers.get('x-annal-warnings'), `"${name}" is not a key`)
+    const created = await running.send('POST', '/api/v1/index/create', {
+      json: { index_name: 'other', dim: 4, space_type: 'l2', precision: name },
+    })
+    t.match([created.status, created.json().field], [400, 'precision'], `the precision ${name}`)
+  }
+})
+
 test('other routes refuse unknown keys', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)

@@ -91,21 +91,21 @@ function alternatives(schema: TSchema): readonly TSchema[] {
   return (schema.anyOf as readonly TSchema[] | undefined) ?? [schema]
 }
 
-/** Names that other databases use for the same keys. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  top_k: ['k', 'limit'],
-  topk: ['k', 'limit'],
-  k: ['limit'],
-  limit: ['k'],
-  where: ['filter'],
-  metadata: ['meta'],
-  payload: ['meta'],
-  values: ['vector', 'fields'],
-  embedding: ['vector', 'fields'],
-}
+/** Names that other databases use for the same keys. A map, because every object has a property `constructor`. */
+const otherNames: ReadonlyMap<string, readonly string[]> = new Map([
+  ['top_k', ['k', 'limit']],
+  ['topk', ['k', 'limit']],
+  ['k', ['limit']],
+  ['limit', ['k']],
+  ['where', ['filter']],
+  ['metadata', ['meta']],
+  ['payload', ['meta']],
+  ['values', ['vector', 'fields']],
+  ['embedding', ['vector', 'fields']],
+])
 
 function nearest(key: string, names: readonly string[]): string | undefined {
-  const other = otherNames[key.toLowerCase().replaceAll('-', '_')]?.find((name) => names.includes(name))
+  const other = otherNames.get(key.toLowerCase().replaceAll('-', '_'))?.find((name) => names.includes(name))
   if (other !== undefined) return other
   const plain = plainForm(key)
   const least = names
