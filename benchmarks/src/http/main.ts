@@ -172,7 +172,12 @@ async function runRow(row: Row, session: number, contenders: ReadonlyMap<Contend
 
 function finishRow(row: Row, finished: readonly ContenderPlan[]): void {
   for (const [i, plan] of finished.entries()) {
-    const facts = { row: row.name, contender: plan.name, ef: efOf.get(efKey(row, plan.name)), load: load() }
+    const facts = {
+      row: row.name,
+      contender: plan.name,
+      ef: row.form === 'health' ? undefined : efOf.get(efKey(row, plan.name)),
+      load: load(),
+    }
     const result = resultOf(facts, measurementsOf(row, plan))
     results.push(result)
     console.log(tableLine(result))

@@ -16,6 +16,7 @@ export interface RowResult {
   readonly perSecondWorst: number
   readonly cpuUs: number | undefined
   readonly cpuUsWorst: number | undefined
+  readonly cpuUsLeast: number | undefined
   readonly threadsUs: readonly number[]
   readonly clientCpuUs: number
   /** Over the requests of all rounds. */
@@ -55,6 +56,7 @@ export function resultOf(facts: RowFacts, measurements: readonly Measurement[]):
     perSecondWorst: Math.min(...rounds.map(({ perSecond }) => perSecond)),
     cpuUs: middle(({ cpuUs }) => cpuUs),
     cpuUsWorst: cpus.length === 0 ? undefined : Math.max(...cpus),
+    cpuUsLeast: cpus.length === 0 ? undefined : Math.min(...cpus),
     threadsUs: [0, 1, 2, 3].flatMap((thread) => middle(({ threadsUs }) => threadsUs[thread]) ?? []),
     clientCpuUs: middle(({ clientCpuUs }) => clientCpuUs)!,
     p50Ms: quantile(all, 0.5),
@@ -98,8 +100,8 @@ export function ratioText(first: readonly Measurement[], second: readonly Measur
 }
 
 export const tableHead = [
-  '| load | server | ef | recall | q/s | worst round | CPU us | worst | busiest threads us | client us | p50 ms | p99 | p99.9 | worst p99 |',
-  '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|',
+  '| load | server | ef | recall | q/s | worst round | CPU us | least | worst | busiest threads us | client us | p50 ms | p99 | p99.9 | worst p99 |',
+  '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|',
 ]
 
 export function tableLine(result: RowResult): string {
@@ -116,6 +118,7 @@ export function tableLine(result: RowResult): string {
     result.perSecond.toFixed(0),
     result.perSecondWorst.toFixed(0),
     result.cpuUs?.toFixed(0) ?? '',
+    result.cpuUsLeast?.toFixed(0) ?? '',
     result.cpuUsWorst?.toFixed(0) ?? '',
     threadsUs.map((us) => us.toFixed(0)).join(' + '),
     result.clientCpuUs.toFixed(0),

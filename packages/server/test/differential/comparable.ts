@@ -1,0 +1,83 @@
+// What two servers with the same content must reply alike: every byte but request ids, dates, times, log positions, and the order of hits of equal score.
+import { decode } from '@msgpack/msgpack'
+import { type RawReply, splitReplies } from './raw-connection.ts'
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+/**
+ * A reply without the parts that differ between two runs of one server. A busy server sends a reply in chunks that it otherwise sends with its
+ * length; splitReplies has checked either.
+ */
+function masked({ head, body }: RawReply): { readonly head: string; readonly body: string } {
+  return {
+    head: head
+      .replace(uuid, 'uuid')
+      .replace(/\r\ndate: [^\r]*/i, '\r\ndate: D')
+      .replace(/\r\n(content-length: \d+|transfer-encoding: chunked)/i, ''),
+    body: body.toString('latin1').replace(changing, '"$1":0').replace(uuid, 'uuid').replace(timestamp, 'timestamp'),
+  }
+}
+
+const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
+/** Times, and positions in the log, to which a server adds the time now and then. */
+const changing = /"(lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
+
+/**
+ * The difference between the replies to the same requests, or undefined. A server that has rejected a request before its body ended may or may
+ * not have sent a second error when the connection closes.
+ */
+export function difference(first: Buffer, second: Buffer, methods: readonly string[]): string | undefined {
+  const [a, b] = [first, second].map((bytes) => repliesTo(bytes, methods))
+  const [masksA, masksB] = [a!.map(masked), b!.map(masked)]
+  for (let i = 0; i < Math.max(masksA.length, masksB.length); i++) {
+    const [one, other] = [masksA[i], masksB[i]]
+    if (one === undefined || other === undefined) return `reply ${i} is missing in one`
+    if (one.head !== other.head) return `the head of reply ${i}:\n${one.head}\n${other.head}`
+    if (one.body !== other.body && !sameButForTies(a![i]!, b![i]!))
+      return `the body of reply ${i}:\n${one.body}\n${other.body}`
+  }
+  return undefined
+}
+
+function repliesTo(bytes: Buffer, methods: readonly string[]): RawReply[] {
+  let final = 0
+  return splitReplies(bytes, methods).filter(({ status }) => {
+    const isWanted = final < methods.length
+    if (status < 100 || status >= 200) final += 1
+    return isWanted
+  })
+}
+
+function sameButForTies(a: RawReply, b: RawReply): boolean {
+  const [one, other] = [a, b].map(({ head, body }) => JSON.stringify(sortTies(parse(head, body))))
+  return one !== undefined && one === other
+}
+
+function parse(head: string, body: Buffer): unknown {
+  try {
+    return /\r\ncontent-type: application\/json/i.test(head) ? JSON.parse(body.toString()) : decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sorts lists of hits by their score, then by their text. Scores stand first, or under `similarity` or `score`. */
+function sortTies(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const sorted = value.map(sortTies)
+    if (value.length === 0 || !value.every((hit) => scoreOf(hit) !== undefined)) return sorted
+    const keyed = sorted.map((hit) => ({ hit, score: scoreOf(hit)!, text: JSON.stringify(hit) }))
+    keyed.sort((x, y) => y.score - x.score || (x.text < y.text ? -1 : 1))
+    return keyed.map(({ hit }) => hit)
+  }
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, sortTies(entry)]))
+}
+
+function scoreOf(hit: unknown): number | undefined {
+  if (Array.isArray(hit)) return typeof hit[0] === 'number' && typeof hit[1] === 'string' ? hit[0] : undefined
+  if (typeof hit !== 'object' || hit === null) return undefined
+  const { similarity, score } = hit as { readonly similarity?: unknown; readonly score?: unknown }
+  const value = similarity ?? score
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,128 @@
+// A client that sends bytes as they are, valid HTTP or not, and returns every byte that comes back.
+import { once } from 'node:events'
+import net from 'node:net'
+
+/** Bytes that are sent together, and what comes back for them. */
+export interface Turn {
+  /** Written one after another, in separate turns of the event loop. */
+  readonly parts: readonly Buffer[]
+  /** Methods of the requests in the parts, because a reply to HEAD has no body. */
+  readonly methods: readonly string[]
+}
+
+/** A connection: each turn is sent after the replies to the one before. */
+export interface Exchange {
+  readonly turns: readonly Turn[]
+  /** The last request is incomplete: the client closes its side at once. */
+  readonly isCut: boolean
+}
+
+export interface Exchanged {
+  readonly bytes: Buffer
+  /** The server sent less than a reply to each request, and kept the connection open. */
+  readonly isStalled: boolean
+}
+
+/** A server that waits for more bytes than a request has would otherwise wait until its own timeout. */
+const stallMs = 30_000
+
+export async function exchange(port: number, { turns, isCut }: Exchange): Promise<Exchanged> {
+  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+  const received: Buffer[] = []
+  let onChange: () => void = () => undefined
+  let isClosed = false
+  let isStalled = false
+  socket.on('data', (bytes) => {
+    received.push(bytes)
+    onChange()
+  })
+  const close = (): void => {
+    isClosed = true
+    onChange()
+  }
+  // A server may reset a connection whose request it rejects; what it sent before counts.
+  socket.on('error', close)
+  socket.on('end', close)
+  socket.on('close', close)
+  await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+  const methods: string[] = []
+  for (const [i, turn] of turns.entries()) {
+    methods.push(...turn.methods)
+    for (const [k, part] of turn.parts.entries()) {
+      if (k > 0) await new Promise(setImmediate)
+      if (!isClosed) socket.write(part)
+    }
+    if (isCut && i === turns.length - 1) socket.end()
+    const isDone = (): boolean => isClosed || repliesIn(Buffer.concat(received), methods) >= methods.length
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        isStalled = true
+        resolve()
+      }, stallMs)
+      onChange = () => {
+        if (!isDone()) return
+        clearTimeout(timer)
+        resolve()
+      }
+      onChange()
+    })
+    if (isClosed || isStalled) break
+  }
+  onChange = () => undefined
+  socket.destroy()
+  return { bytes: Buffer.concat(received), isStalled }
+}
+
+/** Number of complete replies to requests of these methods; informational ones do not count. */
+export function repliesIn(bytes: Buffer, methods: readonly string[]): number {
+  return splitReplies(bytes, methods).filter(({ status, isComplete }) => isComplete && status >= 200).length
+}
+
+export interface RawReply {
+  readonly status: number
+  /** With the empty line. */
+  readonly head: string
+  /** Without the framing of chunks. */
+  readonly body: Buffer
+  readonly isComplete: boolean
+}
+
+export function splitReplies(bytes: Buffer, methods: readonly string[]): RawReply[] {
+  const replies: RawReply[] = []
+  let final = 0
+  for (let from = 0; from < bytes.length; ) {
+    const headEnd = bytes.indexOf('\r\n\r\n', from)
+    if (headEnd < 0) {
+      replies.push({ status: 0, head: bytes.toString('latin1', from), body: Buffer.alloc(0), isComplete: false })
+      break
+    }
+    const head = bytes.toString('latin1', from, headEnd + 4)
+    const status = Number(head.slice(9, 12))
+    const hasBody = status >= 200 && status !== 204 && status !== 304 && methods[final] !== 'HEAD'
+    const { body, end } = hasBody ? bodyFrom(bytes, headEnd + 4, head) : { body: Buffer.alloc(0), end: headEnd + 4 }
+    replies.push({ status, head, body, isComplete: end >= 0 })
+    if (end < 0) break
+    if (status >= 200) final += 1
+    from = end
+  }
+  return replies
+}
+
+function bodyFrom(bytes: Buffer, from: number, head: string): { readonly body: Buffer; readonly end: number } {
+  const declared = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  if (declared !== undefined) {
+    const end = from + Number(declared)
+    return { body: bytes.subarray(from, end), end: end <= bytes.length ? end : -1 }
+  }
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return { body: bytes.subarray(from), end: bytes.length }
+  const chunks: Buffer[] = []
+  for (let position = from; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', position)
+    const length = lineEnd < 0 ? Number.NaN : Number.parseInt(bytes.toString('latin1', position, lineEnd), 16)
+    const next = lineEnd + 2 + length + 2
+    if (Number.isNaN(length) || next > bytes.length) return { body: Buffer.concat(chunks), end: -1 }
+    chunks.push(bytes.subarray(lineEnd + 2, next - 2))
+    position = next
+    if (length === 0) return { body: Buffer.concat(chunks), end: position }
+  }
+}
