@@ -34,15 +34,15 @@ const engineLevels: readonly (readonly string[])[] = [
   ['model', 'events', 'defaults'],
   ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
   ['input'],
-  ['replica'],
+  ['replica', 'sharing'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'backup', 'history'],
+  ['commit', 'recovery', 'backup', 'history', 'readers'],
   ['collection'],
   ['control'],
   ['database'],
   ['engine'],
   ['restore-data-directory', 'verify'],
-  ['index', 'testing'],
+  ['index', 'reader', 'testing'],
 ]
 
 /** Folders that must not import each other, and where they meet instead. */

@@ -12,6 +12,7 @@ import {
 import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
 import { Catalog, entryOf } from './catalog/catalog.ts'
+import type { CollectionEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import { Collections } from './collection/collections.ts'
 import { heldBy } from './collection/memory-use.ts'
@@ -22,12 +23,15 @@ import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { EngineError } from './errors.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
 import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
-import { checkedDataDir, checkedLimits, checkedThreads } from './input/engine-options.ts'
+import { checkedDataDir, checkedLimits, checkedReaders, checkedThreads } from './input/engine-options.ts'
 import type { Limits } from './limits.ts'
 import type { HashSeed } from './memory/id-hash.ts'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './model/api.ts'
 import type { Acknowledgement } from './model/object.ts'
+import type { ReaderHandle } from './model/reader.ts'
 import { ProgressReport } from './progress.ts'
+import { answerCall } from './readers/answer-call.ts'
+import { ReaderHub } from './readers/hub.ts'
 import { replay, survey } from './recovery.ts'
 import { Discards } from './replica/discards.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals-owner.ts'
@@ -78,6 +82,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   readonly #parts: EngineParts
   readonly #vfs: Vfs
   readonly #threads: number
+  readonly #readers: number
   readonly #checkpointer: Checkpointer
   readonly #originals: OriginalsPlace
   readonly #openedAt = performance.now()
@@ -97,6 +102,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #directory: DataDirectory | undefined
   #identity: Identity | undefined
   #pool: WorkerPool | undefined
+  #hub: ReaderHub | undefined
   #committer: Committer | undefined
   #trimTimer: NodeJS.Timeout | undefined
   #opening: Promise<void> | undefined
@@ -110,6 +116,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
     this.#threads = checkedThreads(options.threads)
+    this.#readers = checkedReaders(options.readers)
     this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals'), directory: () => this.id }
     this.#checkpointer = new Checkpointer(
       {
@@ -128,6 +135,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#collections = new Collections({
       limits: this.limits,
       onSearch: options.onSearch,
+      onServing: (entry, replica) => this.#serveReaders(entry, replica),
       committer: () => this.#committer as Committer,
       replicaHost: (seed) => this.#replicaHost(seed),
     })
@@ -164,8 +172,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         ...(this.#options.archive?.maxAgeMs && { archiveDir: archivedLogDir(this.#options.dataDir) }),
         findStart: async (known) => {
           this.#identity = known
-          const pool = this.#parts.pool ?? (await createWorkerPool({ threads: this.#threads }))
+          const pool = this.#parts.pool ?? (await createWorkerPool({ threads: this.#threads, readers: this.#readers }))
           this.#pool = pool
+          this.#hub = this.#newHub(pool)
           loaded = await this.#checkpointer.load(pool)
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
@@ -246,6 +255,30 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       checkpoints: this.#checkpointer.stats(),
       workers: { threads, lost, queriesWaiting: waiting },
     }
+  }
+
+  readerHandle(): ReaderHandle {
+    this.checkOpen()
+    if (this.#hub) return this.#hub.handle()
+    throw new EngineError('limit_exceeded', 'the engine was opened without readers', { field: 'readers', limit: 0 })
+  }
+
+  /** There is no hub in an engine without readers, which then costs nothing. */
+  #newHub(pool: WorkerPool): ReaderHub | undefined {
+    const { readers: slots } = pool
+    if (this.#parts.pool || slots === undefined) return undefined
+    const { limits } = this
+    const host = {
+      collection: (database: string, name: string) => this.database(database).collection(name),
+      replicaOf: (board: number) => this.#hub?.replicaOf(board),
+    }
+    return new ReaderHub({ pool, slots, limits, answer: (call) => answerCall(call, host) })
+  }
+
+  #serveReaders({ id, databaseId }: CollectionEntry, replica: Replica | undefined): void {
+    if (this.#hub === undefined) return
+    const database = this.#catalog.databaseById(databaseId)?.name ?? ''
+    this.#hub.serve({ collectionId: id, database }, replica)
   }
 
   checkpoint(): Promise<{ readonly lsn: number }> {
@@ -444,6 +477,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       await this.#checkpointer.end()
     }
     this.#phase = 'closed'
+    this.#hub?.close()
     clearInterval(this.#trimTimer)
     await this.backups.trimmed()
     await this.#release()
@@ -452,6 +486,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   /** Releases what open acquired, in reverse order. */
   async #release(): Promise<void> {
     await this.#directory?.close()
+    this.#hub?.close()
     await this.#collections.close()
     await this.#discards.settled()
     if (!this.#parts.pool) await this.#pool?.close()
@@ -460,6 +495,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #fail(error: Error): void {
     if (this.#failure) return
     this.#failure = error
+    this.#hub?.close()
     this.#options.onFailed?.(error)
   }
 

@@ -23,6 +23,7 @@ export type EngineErrorCode =
   | 'worker_lost'
   | 'engine_file_missing'
   | 'kernel_stale'
+  | 'version_mismatch'
   | 'snapshot_damaged'
   | 'format_too_new'
   | 'backup_not_found'

@@ -122,7 +122,7 @@ export type {
   Standing,
   StoredQuery,
 } from './model/query.ts'
-export type { HitBytes, ReaderCollection, ReaderSearch } from './model/reader.ts'
+export type { HitBytes, ReaderCollection, ReaderHandle, ReaderSearch } from './model/reader.ts'
 export type {
   CollectionSchema,
   DenseFieldSchema,

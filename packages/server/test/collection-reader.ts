@@ -12,6 +12,10 @@ import type {
 export function collectionReader(collection: Collection): ReaderCollection {
   return {
     definition: collection.describe() as CollectionSchema,
+    get lsn() {
+      return collection.describe().lsn
+    },
+    waitFor: async (lsn) => collection.describe().lsn >= lsn,
     async searchHere(search, write) {
       const result = await collection.search(requestOf(search))
       return write(hitBytes(result, search.field))

@@ -14,6 +14,7 @@ import type { CollectionBirth } from './life.ts'
 export interface CollectionsHost {
   readonly limits: Limits
   readonly onSearch: ((search: ReceivedSearch) => void) | undefined
+  readonly onServing: CollectionBirth['onServing']
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
 }
@@ -40,9 +41,9 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, onSearch } = this.#host
+    const { limits, onSearch, onServing } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
-    const more = { committer: this.#host.committer(), limits, host, onSearch }
+    const more = { committer: this.#host.committer(), limits, host, onSearch, onServing }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 

@@ -18,6 +18,8 @@ export interface CollectionBirth {
   readonly reason?: string
   /** Prepares the replica before any event is applied to it. */
   readonly coming?: ReplicaToCome
+  /** Called in the turn in which another replica serves, or none does. */
+  readonly onServing?: ((entry: CollectionEntry, replica: Replica | undefined) => void) | undefined
 }
 
 export class CollectionLife {
@@ -28,13 +30,16 @@ export class CollectionLife {
   #condition: CollectionDescription['condition']
   #reason: string | undefined
   #arrival: Arrival | undefined
+  readonly #onServing: CollectionBirth['onServing']
 
-  constructor({ entry, replica, condition, reason, coming }: CollectionBirth) {
+  constructor({ entry, replica, condition, reason, coming, onServing }: CollectionBirth) {
     this.entry = entry
     this.#replica = replica
     this.#condition = condition
     this.#reason = reason
+    this.#onServing = onServing
     if (coming) this.#arrival = new Arrival(coming, this)
+    this.#reportServing()
   }
 
   arrived(replica: Replica): void {
@@ -96,12 +101,14 @@ export class CollectionLife {
   /** The replay has reached the collection's last record: it serves from now on. */
   ready(): void {
     if (this.#condition === 'loading') this.#condition = 'ready'
+    this.#reportServing()
   }
 
   /** Keeps the collection out of service with its files unchanged; other collections continue. */
   async quarantine(reason: string): Promise<void> {
     this.#condition = 'quarantined'
     this.#reason = reason
+    this.#reportServing()
     await this.#replica?.close()
     this.#replica = undefined
   }
@@ -134,12 +141,14 @@ export class CollectionLife {
   /** Refuses every later call. Called in the turn that appends the deletion, or when the engine closes. */
   shut(why: 'dropped' | 'engine'): void {
     this.#closed ??= why
+    this.#reportServing()
   }
 
   /** Reverts `shut` when the deletion was not appended. */
   reopen(): void {
     this.#closed = undefined
     this.#arrival?.begin()
+    this.#reportServing()
   }
 
   /** Throws when the collection was deleted or the engine is closed. */
@@ -168,7 +177,13 @@ export class CollectionLife {
     const old = this.#replica
     made.adoptedAt(lsn)
     this.#replica = made
+    this.#reportServing()
     return old
+  }
+
+  #reportServing(): void {
+    const serves = this.#condition === 'ready' && this.#closed === undefined
+    this.#onServing?.(this.entry, serves ? this.#replica : undefined)
   }
 
   /** Resolves when nothing is loading. */

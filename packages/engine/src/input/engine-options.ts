@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { EngineError } from '../errors.ts'
 import { type Limits, limitsConfigurable, limitsDefault } from '../limits.ts'
 import { printed } from '../model/ids.ts'
+import { readersMax } from '../vector/threads/reader-slots.ts'
 
 const threadsMax = 16
 
@@ -43,5 +44,15 @@ export function checkedThreads(wanted: number | undefined): number {
       value: printed(wanted),
       limit: threadsMax,
     },
+  )
+}
+
+export function checkedReaders(wanted: number | undefined): number {
+  const readers = wanted ?? 0
+  if (Number.isInteger(readers) && readers >= 0 && readers <= readersMax) return readers
+  throw new EngineError(
+    'invalid_argument',
+    `readers is ${printed(wanted)}, but it must be a whole number from 0 to ${readersMax}`,
+    { field: 'readers', value: printed(wanted), limit: readersMax },
   )
 }

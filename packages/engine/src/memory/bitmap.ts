@@ -21,6 +21,14 @@ export class Bitmap {
     return bitmap
   }
 
+  /** A set over words of another thread, which must not change. */
+  static over(words: Uint32Array<SharedArrayBuffer>, count: number): Bitmap {
+    const bitmap = new Bitmap()
+    bitmap.#words = words
+    bitmap.#count = count
+    return bitmap
+  }
+
   /** Shared with workers. Growth replaces the array. */
   get words(): Uint32Array<SharedArrayBuffer> {
     return this.#words

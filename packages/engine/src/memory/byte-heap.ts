@@ -6,7 +6,7 @@
 //
 // Addresses are multiples of 8; 0 is the null address.
 import { assert } from '../errors.ts'
-import { Chunks, updateViews } from './chunks.ts'
+import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
 import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
 import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
 
@@ -114,6 +114,11 @@ export class ByteHeap {
     const most = Math.ceil(bytes * 1.125) + values * 24
     const inChunk = this.#end % chunkBytes
     this.#ensure(inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes)
+  }
+
+  /** The memory of the values. Readers in other threads have the same memory. */
+  get chunks(): readonly SharedBytes[] {
+    return this.#chunks.list
   }
 
   /** Bytes allocated from the process. */

@@ -54,6 +54,11 @@ export class Column {
     return this.#chunks.bytes
   }
 
+  /** The memory of the entries, 65,536 of them in a chunk. Readers in other threads have the same memory. */
+  get chunks(): readonly SharedBytes[] {
+    return this.#chunks.list
+  }
+
   /** The current entries below `length`. */
   dump(name: string, length: number): Section {
     this.ensure(length)

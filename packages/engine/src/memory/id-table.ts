@@ -4,6 +4,7 @@
 import { assert } from '../errors.ts'
 import { idBytesMax } from '../limits.ts'
 import { ByteHeap } from './byte-heap.ts'
+import type { SharedBytes } from './chunks.ts'
 import { Column } from './column.ts'
 import { HashPages } from './hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
@@ -91,6 +92,11 @@ export class IdTable {
     this.#heap.reserve(ids, bytes)
     this.#addresses.ensure(ordinalEnd)
     this.#pages.reserve(ids)
+  }
+
+  /** The memory of the ids and of their addresses by ordinal. */
+  get chunks(): { readonly addresses: readonly SharedBytes[]; readonly ids: readonly SharedBytes[] } {
+    return { addresses: this.#addresses.chunks, ids: this.#heap.chunks }
   }
 
   bytes(): { readonly ids: number; readonly table: number } {

@@ -10,6 +10,7 @@ import type { CollectionDefinition, ExactDefinition, FieldsOf } from './definiti
 import type { History } from './history.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import type { SearchRequest } from './query.ts'
+import type { ReaderHandle } from './reader.ts'
 
 export interface EngineOptions {
   /** Created when absent. One engine at a time: a second open fails with WalError `directory_locked`. */
@@ -17,6 +18,8 @@ export interface EngineOptions {
   readonly fsync?: FsyncPolicy
   /** Worker threads for graph work. Default: the number of cores, at most 16. */
   readonly threads?: number
+  /** Other threads that may search with handles from `readerHandle`: 0 to 64. Default: 0. */
+  readonly readers?: number
   readonly limits?: Partial<Limits>
   /** Keeps the whole log, not only what recovery needs, so that any moment can be replayed. Default false. */
   readonly keepLog?: boolean
@@ -180,6 +183,20 @@ export interface Engine {
    * ```
    */
   repeat(event: Event): Promise<Acknowledgement>
+  /**
+   * Connects one more thread, which then searches the collections of this engine in shared memory: see `attachReader` of
+   * `@annal/engine/reader`. The handle is sent to the thread, with its port among the transferred objects. It can be used once, and is
+   * free again when the thread exits or closes the reader. Throws limit_exceeded when all `readers` of the options have a handle.
+   *
+   * @example
+   * ```ts
+   * import { Worker } from 'node:worker_threads'
+   *
+   * const reader = engine.readerHandle()
+   * new Worker('./search-thread.js', { workerData: { reader }, transferList: [reader.port] })
+   * ```
+   */
+  readerHandle(): ReaderHandle
   /**
    * Writes a checkpoint and truncates the log up to it.
    *

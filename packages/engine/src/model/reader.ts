@@ -1,7 +1,33 @@
 // The types of readers: threads besides the owner of an engine that search its collections in shared memory.
 
+import type { MessagePort } from 'node:worker_threads'
 import type { Filter } from './filter.ts'
+import type { StoredObject } from './object.ts'
+import type { SearchRequest, SearchResult } from './query.ts'
 import type { CollectionSchema } from './schema.ts'
+
+/**
+ * Connects one thread to an engine. Send it to the thread with `port` in the list of transferred objects; only one thread can use it.
+ *
+ * @example
+ * ```ts
+ * const reader = engine.readerHandle()
+ * new Worker('./search-thread.js', { workerData: { reader }, transferList: [reader.port] })
+ * ```
+ */
+export interface ReaderHandle {
+  readonly protocol: number
+  /** Number of the reader, which selects its slot. */
+  readonly reader: number
+  /** Number of readers of the engine. */
+  readonly readers: number
+  /** Number of the thread in every arena. */
+  readonly thread: number
+  readonly slots: Int32Array<SharedArrayBuffer>
+  /** The compiled kernel of dense fields. */
+  readonly module: WebAssembly.Module
+  readonly port: MessagePort
+}
 
 /** A search of one dense field by a vector. Omitted options have the defaults of a search. */
 export interface ReaderSearch {
@@ -32,7 +58,7 @@ export interface HitBytes {
   idBytes(hit: number): number
   /** Bytes of the packed meta, as the client sent it. */
   metaBytes(hit: number): number
-  /** Bytes of the JSON text of the filter in UTF-8. */
+  /** Bytes of the JSON text of the filter in UTF-8. 0: the object has no filter, which is the same as `{}`. */
   filterBytes(hit: number): number
   copyId(hit: number, target: Uint8Array, offset: number): void
   copyMeta(hit: number, target: Uint8Array, offset: number): void
@@ -42,9 +68,82 @@ export interface HitBytes {
 /** A collection as a reader sees it. */
 export interface ReaderCollection {
   readonly definition: CollectionSchema
+  /** The newest record of the collection that searches of this thread see. */
+  readonly lsn: number
   /**
-   * Searches in this thread, and calls `write` with the hits while they cannot change; it may be called again if a filter changed meanwhile.
-   * Undefined: only the owner can run this search. A promise only if the matches of the filter have to be fetched from the owner.
+   * Resolves when searches of this thread see the record with this LSN: at once after a write of the same process was acknowledged. Resolves
+   * to false after `timeoutMs`, or when the collection does not exist any more.
+   *
+   * @example
+   * ```ts
+   * const isThere = await reader.collection('default', 'photos')?.waitFor(42, 1000)
+   * ```
+   */
+  waitFor(lsn: number, timeoutMs: number): Promise<boolean>
+  /**
+   * Searches in this thread, and calls `write` with the hits while they cannot change: it copies what it needs, and returns quickly,
+   * because the owner waits for it before it reuses memory. It may be called again if filters were replaced meanwhile; only the last
+   * result is returned. Undefined: only the owner can run this search, or refuse it. A promise only if the matches of the filter have to
+   * be fetched from the owner.
+   *
+   * @example
+   * ```ts
+   * const query = new Float32Array(768)
+   * const ids = await reader.collection('default', 'photos')?.searchHere({ field: 'image', query, limit: 10, ef: 64 }, (hits) =>
+   *   Array.from({ length: hits.count }, (_, hit) => {
+   *     const id = Buffer.alloc(hits.idBytes(hit))
+   *     hits.copyId(hit, id, 0)
+   *     return id.toString()
+   *   }),
+   * )
+   * ```
    */
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined>
+}
+
+/** Which collection of an engine. */
+export interface ReaderPlace {
+  /** Default: `default`. */
+  readonly database?: string
+}
+
+/** The collections of an engine in a thread besides its owner's. */
+export interface Reader {
+  /**
+   * The collection with this name as of now. Undefined: there is none that serves, or the engine is closed.
+   *
+   * @example
+   * ```ts
+   * const photos = reader.collection('default', 'photos')
+   * ```
+   */
+  collection(database: string, name: string): ReaderCollection | undefined
+  /**
+   * The same result as `search` of the collection. Searches of one dense field by a vector run in this thread, all others on the
+   * owner's. Throws the errors of the search, and `closed` when the engine is closed or its thread has exited.
+   *
+   * @example
+   * ```ts
+   * const { results } = await reader.search('photos', { fields: { image: { query: new Float32Array(768) } } })
+   * ```
+   */
+  search(collection: string, request: SearchRequest, place?: ReaderPlace): Promise<SearchResult>
+  /**
+   * The same objects as `getMany` of the collection, read by the owner.
+   *
+   * @example
+   * ```ts
+   * const [photo] = await reader.getMany('photos', ['p1'])
+   * ```
+   */
+  getMany(collection: string, ids: readonly string[], place?: ReaderPlace): Promise<readonly StoredObject[]>
+  /**
+   * Releases the handle. The thread may exit without it. Idempotent.
+   *
+   * @example
+   * ```ts
+   * reader.close()
+   * ```
+   */
+  close(): void
 }

@@ -5,12 +5,14 @@
 //           then for each sparse field: | u32 field | u32 terms | u32 index of each term | f32 value of each term |
 import { assert } from '../errors.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
+import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import { IdTable } from '../memory/id-table.ts'
 import type { Section, SectionReader } from '../memory/sections.ts'
 
-const headBytes = 12
+/** Bytes before the meta of a record. */
+export const headBytes = 12
 const textEncoder = new TextEncoder()
 const noBytes = new Uint8Array(0)
 
@@ -26,6 +28,14 @@ export interface ObjectParts {
   readonly meta: Uint8Array
   readonly filter: string
   readonly sparse: readonly SparseTermsOfField[]
+}
+
+/** The memory in which readers of other threads find ids and records by ordinal. */
+export interface ObjectChunks {
+  readonly idAddresses: readonly SharedBytes[]
+  readonly ids: readonly SharedBytes[]
+  readonly recordAddresses: readonly SharedBytes[]
+  readonly records: readonly SharedBytes[]
 }
 
 /** The ids and records of the objects of one collection. */
@@ -151,6 +161,11 @@ export class ObjectStore {
       index += 2 + 2 * terms
     }
     return found
+  }
+
+  get chunks(): ObjectChunks {
+    const { addresses, ids } = this.#ids.chunks
+    return { idAddresses: addresses, ids, recordAddresses: this.#addresses.chunks, records: this.#records.chunks }
   }
 
   bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number } {

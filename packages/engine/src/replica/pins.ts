@@ -1,10 +1,18 @@
 // Counts which versions running searches read. An ordinal is reused only when no search can see its old row.
 
+/** Versions that other threads read. */
+export interface OtherPins {
+  /** Resolves when none of them is below `version`. */
+  until(version: number): Promise<void>
+}
+
 /** The pins of one collection. */
 export class Pins {
   /** By version. 0 only for the version pinned last, so that repeated searches of one version only change a number. */
   readonly #counts = new Map<number, number>()
   #last = 0
+  /** The pins of reader threads. */
+  others: OtherPins | undefined
   #waiting: { readonly below: number; readonly resume: () => void }[] = []
 
   /** Keeps the version readable. The returned function releases it; further calls have no effect. */
@@ -25,8 +33,8 @@ export class Pins {
 
   /** Resolves when no pin holds a version below `version`. */
   async until(version: number): Promise<void> {
-    if (this.#oldest() >= version) return
-    await new Promise<void>((resume) => this.#waiting.push({ below: version, resume }))
+    if (this.#oldest() < version) await new Promise<void>((resume) => this.#waiting.push({ below: version, resume }))
+    await this.others?.until(version)
   }
 
   #oldest(): number {

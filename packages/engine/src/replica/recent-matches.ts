@@ -2,11 +2,10 @@
 // longer than the walk that follows. Any event empties the cache.
 import type { Filter } from '../filter/condition.ts'
 import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
+import { filterKey, filterKeyLengthMax } from './filter-key.ts'
 
 /** Number of cached filters. Each takes one bit for each ordinal. */
 const filtersMax = 16
-/** A filter with a longer key, such as a list of thousands of operands, is not cached. */
-const keyLengthMax = 4_096
 
 interface Remembered {
   readonly matches: FilterMatches
@@ -31,14 +30,14 @@ export class RecentMatches {
     if (version !== this.#version) this.#matches = new Map()
     this.#version = version
     this.#turn += 1
-    const key = JSON.stringify(filter, tagSpecialNumbers)
+    const key = filterKey(filter)
     const cached = this.#matches.get(key)
     if (cached !== undefined) {
       cached.uses = this.#turn
       return cached.matches
     }
     const matches = this.#index.evaluate(filter)
-    if (key.length > keyLengthMax) return matches
+    if (key.length > filterKeyLengthMax) return matches
     if (this.#matches.size === filtersMax) this.#forgetOldest()
     this.#matches.set(key, { matches, uses: this.#turn })
     return matches
@@ -55,10 +54,4 @@ export class RecentMatches {
     for (const { matches } of this.#matches.values()) sum += matches.bitmap.bytes()
     return sum
   }
-}
-
-/** Distinguishes -0 and infinities, which JSON does not. */
-function tagSpecialNumbers(_: string, value: unknown): unknown {
-  if (Object.is(value, -0)) return { number: '-0' }
-  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? { number: `${value}` } : value
 }

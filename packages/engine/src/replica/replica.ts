@@ -12,6 +12,8 @@ import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import type { JsonObject } from '../model/json.ts'
 import { type CollectionSchema, graphField } from '../model/schema.ts'
+import type { VersionFacts } from '../sharing/board.ts'
+import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
 import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
@@ -84,6 +86,8 @@ export class Replica {
   readonly #filters: FilterIndex
   readonly #matches: RecentMatches
   readonly #earlierFilters = new EarlierFilters()
+  #shared: SharedReplica | undefined
+  #isReplacingFilters = false
   #version: number
   #count: number
   #rows: readonly number[]
@@ -198,6 +202,31 @@ export class Replica {
     return this.#rows[field] ?? 0
   }
 
+  /** Shares the replica with readers in other threads, from the newest version on. */
+  share(host: NewsHost, collection: { readonly collectionId: number; readonly database: string }): SharedReplica {
+    this.#shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
+    if (this.#isReplacingFilters) this.#shared.turnFilterEpoch()
+    this.pins.others = this.#shared
+    return this.#shared
+  }
+
+  #shareable(): Shareable {
+    const fields = this.definition.fields.map(({ kind }, index) => {
+      const field = kind === 'dense' ? this.dense[index] : undefined
+      const originals = this.originals[index]
+      return {
+        segmentRows: field?.segmentRows ?? 0,
+        segments: field?.segments ?? [],
+        hasOriginals: originals !== undefined && !originals.owner.isPartial,
+      }
+    })
+    return { definition: this.definition, chunks: this.#objects.chunks, fields }
+  }
+
+  #facts(): VersionFacts {
+    return { version: this.#version, lsn: this.#lsnApplied, count: this.#count, rows: this.#rows }
+  }
+
   #countRows(): number[] {
     return this.definition.fields.map((_, index) => (this.dense[index] ?? this.sparse[index])?.rows ?? 0)
   }
@@ -261,6 +290,7 @@ export class Replica {
     try {
       const version = this.#version + 1
       const { touched, work } = await this.#prepareEvent(version, event)
+      this.#turnFilterEpoch(event)
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
         this.#version = version
@@ -268,6 +298,8 @@ export class Replica {
         this.#rows = this.#countRows()
         this.#lsnApplied = lsn
         this.#publication = undefined
+        this.#shared?.publish(this.#facts())
+        this.#turnFilterEpoch(event)
       })
       await this.#publication.run()
       return { touched }
@@ -277,6 +309,13 @@ export class Replica {
     } finally {
       this.#applying = false
     }
+  }
+
+  /** Records of filters are rewritten from the first call on until the second: readers discard what they copied meanwhile. */
+  #turnFilterEpoch({ kind }: ObjectEvent): void {
+    if (kind !== 'filters-replaced') return
+    this.#isReplacingFilters = !this.#isReplacingFilters
+    this.#shared?.turnFilterEpoch()
   }
 
   /** Throws the error of an event that was applied halfway. Nothing may be applied to such a state, and none of it may be written. */

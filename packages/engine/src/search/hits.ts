@@ -1,10 +1,10 @@
 // Converts ordinals and similarities to hits: id, meta, filter, norm, and the vector if it is requested.
 
 import { TimeSlice } from '@annal/wal'
-import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
+import { FoundHit } from './found-hit.ts'
 import { readGivenRows } from './given.ts'
 import type { Task } from './request.ts'
 import type { FieldAnswer } from './run-field.ts'
@@ -37,7 +37,7 @@ export async function createHits(
     const hitMembers = includeVectors ? members?.[i] : undefined
     const memberVectors = hitMembers && memberRows(hitMembers, replica, fieldIndex)
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
-    hits.push(new Hit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors }))
+    hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors }))
   }
   return hits
 }
@@ -56,73 +56,4 @@ async function readRows(replica: Replica, fieldIndex: number, ordinals: Uint32Ar
 /** The field whose vector a hit includes. A hit of a sparse field includes the vector of the first dense field. */
 export function vectorFieldOf({ definition }: Replica, task: Task): number {
   return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.fieldIndex
-}
-
-class Hit implements SearchHit {
-  readonly id: string
-  readonly similarity: number
-  readonly distance: number
-  readonly norm: number
-  readonly members: readonly DenseRow[] | undefined
-  readonly #parts: StoredParts
-  readonly #row: DenseRow | undefined
-
-  constructor(
-    parts: StoredParts,
-    found: {
-      readonly similarity: number
-      readonly distance: number
-      readonly norm: number
-      readonly row: DenseRow | undefined
-      readonly members: readonly DenseRow[] | undefined
-    },
-  ) {
-    this.id = parts.id
-    this.similarity = found.similarity
-    this.distance = found.distance
-    this.norm = found.norm
-    this.members = found.members
-    this.#parts = parts
-    this.#row = found.row
-  }
-
-  get meta(): JsonObject | undefined {
-    return this.#parts.meta
-  }
-
-  get metaBytes(): Uint8Array {
-    return this.#parts.metaBytes
-  }
-
-  get filter(): JsonObject {
-    return this.#parts.filter
-  }
-
-  get filterText(): string {
-    return this.#parts.filterText
-  }
-
-  get row(): Float32Array | undefined {
-    return this.#row?.row
-  }
-
-  get vector(): Float32Array | undefined {
-    return this.#row?.vector
-  }
-
-  /** The form for JSON.stringify and console. */
-  toJSON(): Record<string, unknown> {
-    const { id, similarity, distance, norm, meta, filter, vector, members } = this
-    const vectors = members?.map((member) => [...member.vector])
-    return {
-      id,
-      similarity,
-      distance,
-      norm,
-      meta,
-      filter,
-      ...(vector && { vector: [...vector] }),
-      ...(vectors && { vectors }),
-    }
-  }
 }

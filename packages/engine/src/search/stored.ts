@@ -1,12 +1,12 @@
 // Stored objects as they are returned: id, meta, and filter, decoded on access, and their vectors in every field.
 
 import { TimeSlice } from '@annal/wal'
-import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import { decodeMeta } from '../model/packed-meta.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
 import { readGivenRows } from './given.ts'
+import type { ObjectText } from './object-text.ts'
+import { ReadObject } from './read-object.ts'
 
 /** Objects read from disk at a time. */
 const objectsAtOnce = 64
@@ -46,12 +46,12 @@ async function readObjects(
     Promise.all(fields),
     Promise.all(ordinals.map((ordinal) => multiOf(replica, ordinal))),
   ])
-  return heads.map(({ parts, sparse }, i) => new Stored(parts, denseOf(dense, i), sparse, multi[i] ?? {}))
+  return heads.map(({ parts, sparse }, i) => new ReadObject(parts, denseOf(dense, i), sparse, multi[i] ?? {}))
 }
 
 /** Objects with id, meta, and filter only; nothing is read from disk. */
 export function storedWithoutVectors(replica: Replica, ordinals: readonly number[]): StoredObject[] {
-  return ordinals.map((ordinal) => new Stored(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
+  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
 }
 
 function denseOf(
@@ -99,8 +99,8 @@ export function memberRows(members: Float32Array, { definition }: Replica, field
   })
 }
 
-/** Id, meta, and filter of one ordinal, copied in the constructor and decoded on access. */
-export class StoredParts {
+/** Id, meta, and filter of one ordinal. */
+export class StoredParts implements ObjectText {
   readonly id: string
   readonly metaBytes: Uint8Array
   readonly filterText: string
@@ -110,61 +110,5 @@ export class StoredParts {
     // Copied from shared memory, because the record may be freed before the reply is written.
     this.metaBytes = replica.objects.metaCopy(ordinal)
     this.filterText = replica.filterTextAt(ordinal, version)
-  }
-
-  get meta(): JsonObject | undefined {
-    return decodeMeta(this.metaBytes)
-  }
-
-  get filter(): JsonObject {
-    return this.filterText === '' ? {} : (JSON.parse(this.filterText) as JsonObject)
-  }
-}
-
-class Stored implements StoredObject {
-  readonly id: string
-  readonly dense: StoredObject['dense']
-  readonly sparse: StoredObject['sparse']
-  readonly multi: StoredObject['multi']
-  readonly #parts: StoredParts
-
-  constructor(
-    parts: StoredParts,
-    dense: StoredObject['dense'],
-    sparse: StoredObject['sparse'],
-    multi: StoredObject['multi'],
-  ) {
-    this.id = parts.id
-    this.dense = dense
-    this.sparse = sparse
-    this.multi = multi
-    this.#parts = parts
-  }
-
-  get meta(): JsonObject | undefined {
-    return this.#parts.meta
-  }
-
-  get metaBytes(): Uint8Array {
-    return this.#parts.metaBytes
-  }
-
-  get filter(): JsonObject {
-    return this.#parts.filter
-  }
-
-  get filterText(): string {
-    return this.#parts.filterText
-  }
-
-  toJSON(): Record<string, unknown> {
-    const { id, meta, filter } = this
-    const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
-    const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
-    const sparse = Object.entries(this.sparse).map(([name, { indices, values }]) => [
-      name,
-      { indices: [...indices], values: [...values] },
-    ])
-    return { id, meta, filter, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
   }
 }

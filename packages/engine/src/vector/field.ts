@@ -1,6 +1,7 @@
 // The interface between a replica and the memory of one of its fields. Rows are addressed by ordinal. Time is counted in versions: the
 // replica applies version 1, 2, 3, ..., and a search sees a field exactly as of one version.
 import type { DenseFieldSchema, SparseFieldSchema } from '../model/schema.ts'
+import type { ArenaHandle } from './dense/attached.ts'
 
 /** Small integer of an object in its collection. */
 export type Ordinal = number
@@ -59,6 +60,13 @@ export interface PreparedCut {
   release(): void
 }
 
+/** One segment of a dense field, for a thread that searches it. */
+export interface FieldSegment {
+  readonly arena: ArenaHandle
+  /** Whether walks miss some of its rows. */
+  readonly isCutOff: boolean
+}
+
 export interface DenseField {
   readonly definition: DenseFieldSchema
   /**
@@ -93,6 +101,10 @@ export interface DenseField {
   /** Memory by part; the sum is the memory of the field. */
   bytes(): { readonly [part: string]: number }
   readonly rows: number
+  /** Ordinals of one segment. */
+  readonly segmentRows: number
+  /** The segments as of now. */
+  readonly segments: readonly FieldSegment[]
   close(): Promise<void>
 }
 

@@ -2,6 +2,7 @@
 // dense field, the inverted lists of a sparse field. The fields implement FieldMemory for the thread that owns them and
 // AttachedMemory for every other thread; threads/ implements WorkerPool. Fields and threads/ know only this file, not each
 // other: attach.ts and open-pool.ts connect them. A thread outside the pool attaches a memory in the same way.
+import type { ReaderSlots } from './threads/reader-slots.ts'
 
 /** Size of the buffer for a query and the ordinals that it lists, and then for its answer. */
 export const queryBytesMax = 64 * 1024
@@ -136,6 +137,8 @@ export interface WorkerPool {
   readonly threads: number
   /** How many threads besides the owner can attach a memory: the workers, numbered from 0, and then the readers. */
   readonly attachments: number
+  /** What the readers read. Undefined: there are no readers. */
+  readonly readers: ReaderSlots | undefined
   /** The kernel of dense fields, compiled. The same in every thread. */
   readonly module: WebAssembly.Module
   readonly stats: WorkerPoolStats
@@ -143,6 +146,8 @@ export interface WorkerPool {
   attach(memory: FieldMemory): void
   /** Stops using a memory as soon as its queries are answered. The owner must drop it too. */
   release(memory: FieldMemory): void
+  /** Calls back whenever all threads collect garbage, so that the readers do, too. */
+  onCollect(callback: () => void): void
   /** Counts a memory that was never attached and that its owner drops. */
   discard(memory: FieldMemory): void
   /**

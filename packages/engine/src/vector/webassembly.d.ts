@@ -17,6 +17,8 @@ declare namespace WebAssembly {
     constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>)
     readonly exports: object
   }
+  /** Thrown when the code traps. */
+  class RuntimeError extends Error {}
   function validate(bytes: Uint8Array): boolean
   function compile(bytes: Uint8Array): Promise<Module>
 }

@@ -12,6 +12,19 @@ export interface Door {
   readonly without: readonly string[]
 }
 
+/** The accessors of hits. */
+const hitBytes = [
+  'copyFilter',
+  'copyId',
+  'copyMeta',
+  'distance',
+  'filterBytes',
+  'idBytes',
+  'metaBytes',
+  'norm',
+  'similarity',
+].map((name) => `HitBytes.${name}`)
+
 const films = `{ readonly plot: 'vector'; readonly words: 'sparse' }`
 
 export const doors: readonly Door[] = [
@@ -20,9 +33,17 @@ export const doors: readonly Door[] = [
     file: path.join(root, 'packages/engine/src/index.ts'),
     preamble: `declare const engine: import('@annal/engine').Engine
 declare const database: import('@annal/engine').Database
+declare const reader: import('@annal/engine/reader').Reader
 declare const films: import('@annal/engine').Collection<${films}>
 `,
-    without: ['AnswerRoom.take', 'Clock.now', 'SearchHit.toJSON'],
+    without: ['AnswerRoom.take', 'Clock.now', ...hitBytes, 'SearchHit.toJSON'],
+  },
+  {
+    module: '@annal/engine/reader',
+    file: path.join(root, 'packages/engine/src/reader.ts'),
+    preamble: `declare const reader: import('@annal/engine/reader').Reader
+`,
+    without: hitBytes,
   },
   {
     module: '@annal/client',

@@ -90,6 +90,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   worker_lost: 503,
   engine_file_missing: 500,
   kernel_stale: 500,
+  version_mismatch: 500,
   snapshot_damaged: 500,
   format_too_new: 400,
   backup_not_found: 404,

@@ -14,7 +14,7 @@ import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { type DenseFieldSchema, rulesNewest } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
 import type { WorkerPool } from '../pool.ts'
-import { Arena } from './arena.ts'
+import { type Arena, newArena } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
 import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
 import { header, none } from './header.ts'
@@ -116,7 +116,7 @@ async function loadSegment(
   const settled = elementAt(state, 0) === 1
   const shape = shapeOf(params, settled ? params.precision : 'float32')
   checkState(state, segmentRows, bytes)
-  const arena = new Arena(shape, pool.module, pool.attachments)
+  const arena = newArena(shape, pool)
   stateWords.forEach((word, i) => {
     arena.setWord(word, elementAt(state, i + 1))
   })

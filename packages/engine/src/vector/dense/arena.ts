@@ -3,7 +3,7 @@
 // attach the arena with a kernel instance of their own.
 import { EngineError } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
-import type { FieldMemory } from '../pool.ts'
+import type { FieldMemory, WorkerPool } from '../pool.ts'
 import { roundUp } from '../round-up.ts'
 import { createMemory, memoryBytesMax, newMemoryId, pageBytes } from '../shared-memory.ts'
 import { type ArenaPlan, headerWords, levels, planArena } from './arena-plan.ts'
@@ -37,6 +37,11 @@ const marksStep = 4096
 const classSlotsPerRow = 1.25
 const classSlotsMore = 256
 
+/** An arena that every thread of a pool can attach. */
+export function newArena(shape: Shape, { module, attachments, threads }: WorkerPool): Arena {
+  return new Arena(shape, module, attachments, attachments - threads)
+}
+
 export class Arena implements FieldMemory {
   readonly id = newMemoryId()
   readonly shape: Shape
@@ -46,6 +51,7 @@ export class Arena implements FieldMemory {
   readonly attached: AttachedArena
   readonly touched = new Touched()
   readonly #plan: ArenaPlan
+  readonly #readers: number
   #u8: Uint8Array<SharedArrayBuffer>
   #u32: Uint32Array<SharedArrayBuffer>
   #f32: Float32Array<SharedArrayBuffer>
@@ -65,8 +71,9 @@ export class Arena implements FieldMemory {
   /** Incremented when the marks of the threads grow: a walk that began earlier must not meet ordinals that are reserved later. */
   scratchGeneration = 0
 
-  /** `threads` threads attach the arena besides the owner, whose number comes after theirs. */
-  constructor(shape: Shape, module: WebAssembly.Module, threads: number) {
+  /** `threads` threads attach the arena besides the owner, whose number comes after theirs; the last `readers` of them are readers. */
+  constructor(shape: Shape, module: WebAssembly.Module, threads: number, readers = 0) {
+    this.#readers = readers
     this.shape = shape
     const plan = planArena(shape, threads + 1)
     this.#plan = plan
@@ -192,7 +199,8 @@ export class Arena implements FieldMemory {
     const { visited, touched, room } = this.#marks
     const capacity = Math.min(roundUp(end, marksStep), room)
     visited.forEach((address, i) => {
-      // The length comes first: a thread that finds the address finds the length that belongs to it.
+      // The lengths come first: a thread that finds the address finds the lengths that belong to it.
+      Atomics.store(this.#u32, address / 4 - 3, room)
       Atomics.store(this.#u32, address / 4 - 4, capacity)
       Atomics.store(this.#u32, elementAt(this.#plan.scratch, i).descriptor / 4, address)
     })
@@ -214,7 +222,11 @@ export class Arena implements FieldMemory {
     const threads = this.#plan.scratch.length
     const most = Math.min(blocksMax * blockRows, Math.floor(marksBytesMax / (threads + 1)))
     const room = this.#marks.room === 0 ? least : Math.max(least, roundUp(most, 64))
-    const visited = this.#plan.scratch.map(() => this.#allocate(room + 16, end) + 16)
+    const visited = this.#plan.scratch.map((_, thread) => {
+      // A reader writes the bitmap of a search after its marks.
+      const isReader = thread >= this.ownThread - this.#readers && thread < this.ownThread
+      return this.#allocate(room + 16 + (isReader ? room / 8 : 0), end) + 16
+    })
     return { visited, touched: this.#allocate(room, end), room }
   }
 

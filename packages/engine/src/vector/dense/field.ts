@@ -6,12 +6,22 @@ import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldSchema } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
-import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
+import type {
+  DenseField,
+  DenseHits,
+  DenseRows,
+  DenseSearch,
+  FieldCut,
+  FieldSegment,
+  Ordinal,
+  PreparedCut,
+} from '../field.ts'
 import { InFlight } from '../in-flight.ts'
 import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
 import type { Bitmap } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
 import { dumpField, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
+import { graphQuery } from './graph-query.ts'
 import { mergeHits } from './merge-hits.ts'
 import { walkEntriesMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
@@ -75,7 +85,7 @@ function segmentRowsOf({ params }: DenseFieldSchema, { segmentRows }: DenseField
 class GraphField implements GraphDenseField {
   readonly definition: DenseFieldSchema
   readonly #pool: WorkerPool
-  readonly #segmentRows: number
+  readonly segmentRows: number
   readonly #segments: Segment[]
   readonly #running = new InFlight<Promise<unknown>>()
   #closed = false
@@ -85,7 +95,7 @@ class GraphField implements GraphDenseField {
   constructor(definition: DenseFieldSchema, pool: WorkerPool, segmentRows: number, loaded: readonly SegmentState[]) {
     this.definition = definition
     this.#pool = pool
-    this.#segmentRows = segmentRows
+    this.segmentRows = segmentRows
     this.#segments = loaded.map((state) => new Segment(definition.params, pool, state))
   }
 
@@ -93,10 +103,14 @@ class GraphField implements GraphDenseField {
     return this.#segments.reduce((sum, segment) => sum + segment.rows, 0)
   }
 
+  get segments(): readonly FieldSegment[] {
+    return this.#segments.map(({ arena, isCutOff }) => ({ arena: arena.handle, isCutOff }))
+  }
+
   reserve(end: Ordinal): void {
-    for (let i = 0; i * this.#segmentRows < end; i++) {
+    for (let i = 0; i * this.segmentRows < end; i++) {
       this.#segments[i] ??= new Segment(this.definition.params, this.#pool)
-      elementAt(this.#segments, i).reserve(Math.min(this.#segmentRows, end - i * this.#segmentRows))
+      elementAt(this.#segments, i).reserve(Math.min(this.segmentRows, end - i * this.segmentRows))
     }
   }
 
@@ -116,7 +130,10 @@ class GraphField implements GraphDenseField {
       this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
       // A walk that started before its visited marks grew must not visit the new ordinals.
       const growth = this.#growth()
-      if (growth !== this.#growthSeen) await Promise.allSettled([...this.#running])
+      if (growth !== this.#growthSeen) {
+        await Promise.allSettled([...this.#running])
+        await this.#pool.readers?.untilLeft()
+      }
       this.#growthSeen = growth
       for (const [segment, batch] of this.#batchesBySegment(rows, version)) await segment.insert(batch)
     }
@@ -132,7 +149,7 @@ class GraphField implements GraphDenseField {
     const { dimension } = this.definition.params
     for (const [i, indices] of this.#bySegment(rows.ordinals)) {
       const batch: Batch = {
-        ordinals: Uint32Array.from(indices, (index) => elementAt(rows.ordinals, index) - i * this.#segmentRows),
+        ordinals: Uint32Array.from(indices, (index) => elementAt(rows.ordinals, index) - i * this.segmentRows),
         births: new Uint32Array(indices.length).fill(version),
         norms: Float32Array.from(indices, (index) => elementAt(rows.norms, index)),
         vectors: new VectorRows(rows.vectors, dimension, indices.length < rows.ordinals.length ? indices : undefined),
@@ -145,14 +162,14 @@ class GraphField implements GraphDenseField {
     for (const [i, indices] of this.#bySegment(ordinals)) {
       const segment = this.#segments[i]
       if (segment === undefined) continue
-      yield [segment, Uint32Array.from(indices, (index) => elementAt(ordinals, index) - i * this.#segmentRows)]
+      yield [segment, Uint32Array.from(indices, (index) => elementAt(ordinals, index) - i * this.segmentRows)]
     }
   }
 
   #bySegment(ordinals: Uint32Array): Map<number, number[]> {
     const groups = new Map<number, number[]>()
     ordinals.forEach((ordinal, index) => {
-      const segment = Math.floor(ordinal / this.#segmentRows)
+      const segment = Math.floor(ordinal / this.segmentRows)
       const group = groups.get(segment)
       if (group === undefined) groups.set(segment, [index])
       else group.push(index)
@@ -188,7 +205,7 @@ class GraphField implements GraphDenseField {
       segment: i,
       ...this.#searchHere(segment, i, query, options),
     }))
-    return mergeHits(found, options.k, this.#segmentRows)
+    return mergeHits(found, options.k, this.segmentRows)
   }
 
   #searchHere(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
@@ -202,7 +219,7 @@ class GraphField implements GraphDenseField {
 
   /** The part of the bitmap for the segment, starting at its first ordinal. */
   #allowedIn(segment: number, words: Uint32Array): Uint32Array {
-    return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.#segmentRows) / 32))
+    return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.segmentRows) / 32))
   }
 
   async scan(
@@ -245,7 +262,7 @@ class GraphField implements GraphDenseField {
     const dealt = this.#bySegment(ordinals)
     return [...dealt].flatMap(([segment, indices]) => {
       if (this.#segments[segment] === undefined) return []
-      const listed = Uint32Array.from(indices, (index) => elementAt(ordinals, index) - segment * this.#segmentRows)
+      const listed = Uint32Array.from(indices, (index) => elementAt(ordinals, index) - segment * this.segmentRows)
       return Array.from({ length: Math.ceil(listed.length / most) }, (_, i) => ({
         segment,
         listed: listed.subarray(i * most, (i + 1) * most),
@@ -257,7 +274,7 @@ class GraphField implements GraphDenseField {
 
   async #mergeHits(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
     const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
-    return mergeHits(await this.#whileRunning(all), k, this.#segmentRows)
+    return mergeHits(await this.#whileRunning(all), k, this.segmentRows)
   }
 
   async #whileRunning<T>(walk: Promise<T>): Promise<T> {
@@ -276,27 +293,27 @@ class GraphField implements GraphDenseField {
   }
 
   has(ordinal: Ordinal, version: number): boolean {
-    return this.#segmentOf(ordinal)?.has(ordinal % this.#segmentRows, version) ?? false
+    return this.#segmentOf(ordinal)?.has(ordinal % this.segmentRows, version) ?? false
   }
 
   row(ordinal: Ordinal): Float32Array | undefined {
-    return this.#segmentOf(ordinal)?.row(ordinal % this.#segmentRows)
+    return this.#segmentOf(ordinal)?.row(ordinal % this.segmentRows)
   }
 
   norm(ordinal: Ordinal): number {
     const segment = this.#segmentOf(ordinal)
-    const within = ordinal % this.#segmentRows
+    const within = ordinal % this.segmentRows
     assert(segment?.arena.birth(within) !== undefined, `ordinal ${ordinal} has a row`)
     return segment.arena.norm(within)
   }
 
   links(ordinal: Ordinal): readonly Ordinal[] {
-    const within = ordinal % this.#segmentRows
+    const within = ordinal % this.segmentRows
     return (this.#segmentOf(ordinal)?.links(within) ?? []).map((linked) => ordinal - within + linked)
   }
 
   #segmentOf(ordinal: Ordinal): Segment | undefined {
-    return this.#segments[Math.floor(ordinal / this.#segmentRows)]
+    return this.#segments[Math.floor(ordinal / this.segmentRows)]
   }
 
   prepareCut(): PreparedCut {
@@ -316,7 +333,7 @@ class GraphField implements GraphDenseField {
     const cuts = this.#segments.map((segment, i) => segment.cut(ahead[i]))
     const pieces = dumpField(
       this.definition,
-      this.#segmentRows,
+      this.segmentRows,
       cuts.map(({ cut }) => cut),
     )
     return {
@@ -371,30 +388,6 @@ class GraphField implements GraphDenseField {
 }
 
 function queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
-  const { k, version } = options
-  const compared = comparedIn(segment, options)
-  const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
-  const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
-  return {
-    kind: 'search',
-    memory: segment.arena.id,
-    query,
-    k,
-    version,
-    ef,
-    rerank: rerankOf(ef),
-    compared,
-    bitmap,
-    bits,
-  }
-}
-
-/** Number of rows to compare in a segment instead of walking: that of the search, or all rows if a walk would miss some. */
-function comparedIn(segment: Segment, { compared = 0 }: DenseSearch): number {
-  return compared === 0 && segment.isCutOff ? segment.rows : compared
-}
-
-/** Number of the walk's best rows that are re-ranked: enough that the error of codes does not matter. */
-function rerankOf(ef: number): number {
-  return Math.max(24, ef >>> 2)
+  const { arena, rows, isCutOff } = segment
+  return graphQuery({ memory: arena.id, rows, isCutOff }, query, options, lent)
 }

@@ -7,7 +7,7 @@ import { assert } from '../../errors.ts'
 import type { DenseSchemaParams } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
 import { stagingBytes, type WorkerPool } from '../pool.ts'
-import { Arena } from './arena.ts'
+import { type Arena, newArena } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { jobItemsMax } from './arena-plan.ts'
 import { entersNowhere, isCutOff } from './cut-off.ts'
@@ -50,7 +50,7 @@ export class Segment {
     this.params = params
     this.#pool = pool
     this.#settled = loaded?.settled ?? false
-    this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.attachments)
+    this.#arena = loaded?.arena ?? newArena(shapeOf(params, 'float32'), pool)
     pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
     this.#isCutOff = loaded !== undefined && isCutOff(this.#arena)
@@ -98,7 +98,7 @@ export class Segment {
   }
 
   #newArena(): Arena {
-    return new Arena(shapeOf(this.params, this.params.precision), this.#pool.module, this.#pool.attachments)
+    return newArena(shapeOf(this.params, this.params.precision), this.#pool)
   }
 
   /** Inserts the batch. The caller has waited for walks that are older than the last growth. */

@@ -20,6 +20,7 @@ import { memoryReleased, QueryDispatcher } from './dispatch.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
 import { Jobs } from './jobs.ts'
 import type { WorkerData } from './messages.ts'
+import { ReaderSlots } from './reader-slots.ts'
 import { createRing, type Ring, wakeWorkers, words, workerAt, workerWord } from './ring.ts'
 import { threadState } from './thread-state.ts'
 import { type Picture, patienceWithoutPulseMs, patienceWithPulseMs, Watchdog } from './watchdog.ts'
@@ -32,6 +33,7 @@ let lastPool = 0
 export class ThreadPool implements WorkerPool {
   readonly threads: number
   readonly attachments: number
+  readonly readers: ReaderSlots | undefined
   readonly module: WebAssembly.Module
   readonly #ring: Ring
   readonly #channel: string
@@ -55,6 +57,7 @@ export class ThreadPool implements WorkerPool {
   /** Number of workers that had started when the owner last checked. */
   #readySeen = 0
   #lost = 0
+  #collectAlso: (() => void) | undefined
   #closed: Promise<void> | undefined
 
   /** `module` is the compiled kernel of dense fields. Besides the `threads` workers, `readers` other threads can attach memories. */
@@ -62,6 +65,7 @@ export class ThreadPool implements WorkerPool {
     this.module = module
     this.threads = threads
     this.attachments = threads + readers
+    this.readers = readers > 0 ? new ReaderSlots(readers) : undefined
     this.#ring = createRing()
     this.#channel = `annal-arenas-${process.pid}-${++lastPool}`
     this.#announcer = new Announcer(this.#ring, threads, this.#channel)
@@ -73,7 +77,10 @@ export class ThreadPool implements WorkerPool {
       onSettle: () => this.#allowExit(),
     })
     this.#jobs = new Jobs(this.#ring, threads)
-    this.#garbage = new Garbage(() => this.#announcer.collect())
+    this.#garbage = new Garbage(() => {
+      this.#announcer.collect()
+      this.#collectAlso?.()
+    })
     exposeCollector()
     this.#watchDone()
   }
@@ -166,6 +173,10 @@ export class ThreadPool implements WorkerPool {
       this.#announcer.release(id)
       this.#garbage.add(bytesTouched)
     })
+  }
+
+  onCollect(callback: () => void): void {
+    this.#collectAlso = callback
   }
 
   discard({ bytesTouched }: FieldMemory): void {

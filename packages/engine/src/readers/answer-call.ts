@@ -1,0 +1,87 @@
+// The owner's answers to readers, in forms that can be sent between threads.
+import { parseFilter } from '../filter/parse-filter.ts'
+import type { Collection } from '../model/collection.ts'
+import type { DenseRow, StoredObject } from '../model/object.ts'
+import type { SearchHit, SearchResult } from '../model/query.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { OwnerCall, SentHit, SentObject, SentResult, SharedMatches } from '../sharing/messages.ts'
+
+export interface AnswerHost {
+  /** Throws the errors of a call for a collection that does not exist or does not serve. */
+  collection(database: string, name: string): Collection
+  /** The replica of a board, while it serves. */
+  replicaOf(board: number): Replica | undefined
+}
+
+/** Throws the errors of the call on the collection itself. */
+export async function answerCall(
+  call: OwnerCall,
+  host: AnswerHost,
+): Promise<SharedMatches | SentResult | readonly SentObject[] | undefined> {
+  switch (call.kind) {
+    case 'matches': {
+      const replica = host.replicaOf(call.board)
+      return replica && matchesOf(replica, call)
+    }
+    case 'search':
+      return sentResult(await host.collection(call.database, call.collection).search(call.request))
+    case 'get':
+      return (await host.collection(call.database, call.collection).getMany(call.ids)).map(sentObject)
+  }
+}
+
+async function matchesOf(
+  replica: Replica,
+  { filter }: Extract<OwnerCall, { kind: 'matches' }>,
+): Promise<SharedMatches> {
+  const conditions = parseFilter(filter)
+  for (let over = replica.publishing; over; over = replica.publishing) await over
+  const { version } = replica
+  const { bitmap, count } = replica.matches.matchesOf(conditions, version)
+  return { version, words: bitmap.words, count }
+}
+
+function sentResult({ results, fused, ...report }: SearchResult): SentResult {
+  // Fused hits are the same objects, also after they were sent.
+  const sent = new Map<SearchHit, SentHit>()
+  const send = (hit: SearchHit): SentHit => {
+    const known = sent.get(hit) ?? sentHit(hit)
+    sent.set(hit, known)
+    return known
+  }
+  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map(send)] as const)
+  return {
+    ...report,
+    results: Object.fromEntries(lists),
+    ...(fused && { fused: fused.map(({ hit, ...rest }) => ({ ...rest, hit: send(hit) })) }),
+  }
+}
+
+function sentHit(hit: SearchHit): SentHit {
+  const { id, similarity, distance, norm, metaBytes, filterText, row, vector, members } = hit
+  return {
+    ...{ id, similarity, distance, norm, metaBytes, filterText },
+    row: row && vector ? { row, vector, norm } : undefined,
+    members: members?.map(sentRow),
+  }
+}
+
+function sentObject({ id, metaBytes, filterText, dense, sparse, multi }: StoredObject): SentObject {
+  return {
+    ...{ id, metaBytes, filterText, sparse },
+    dense: mapValues(dense, sentRow),
+    multi: mapValues(multi, (rows) => rows.map(sentRow)),
+  }
+}
+
+/** Rows compute their vectors on access. */
+function sentRow({ row, vector, norm }: DenseRow): DenseRow {
+  return { row, vector, norm }
+}
+
+function mapValues<V, W>(values: { readonly [name: string]: V | undefined }, map: (value: V) => W): Record<string, W> {
+  const entries = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, map(value)] as const],
+  )
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,188 @@
+// A reader: a thread besides the owner of an engine that searches its collections in shared memory.
+import { EngineError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { Filter } from '../model/filter.ts'
+import type { StoredObject } from '../model/object.ts'
+import type { SearchRequest, SearchResult } from '../model/query.ts'
+import type { Reader, ReaderCollection, ReaderHandle, ReaderPlace } from '../model/reader.ts'
+import { type OwnerCall, type OwnerMessage, readerProtocol, type SharedMatches } from '../sharing/messages.ts'
+import { collectGarbage } from '../vector/threads/garbage.ts'
+import { ReaderSlots } from '../vector/threads/reader-slots.ts'
+import { OwnerPort } from './owner-port.ts'
+import { ReaderArena } from './reader-arena.ts'
+import { ReplicaView } from './replica-view.ts'
+import { type ReaderThread, SharedCollection } from './shared-collection.ts'
+
+/**
+ * Attaches the thread that received the handle to its engine. Resolves when every collection that serves can be searched. Rejects with
+ * `closed` if the engine is closed, `version_mismatch` if this thread runs another version of the package than the engine, and
+ * `invalid_argument` if the value is not a handle.
+ *
+ * @example
+ * ```ts
+ * import { workerData } from 'node:worker_threads'
+ *
+ * const reader = await attachReader(workerData.reader)
+ * ```
+ */
+export async function attachReader(handle: ReaderHandle): Promise<Reader> {
+  checkHandle(handle)
+  const reader = new LocalReader(handle)
+  await reader.welcomed
+  return reader
+}
+
+function checkHandle(handle: ReaderHandle): void {
+  if (typeof handle !== 'object' || handle === null || !('protocol' in handle) || !('port' in handle))
+    throw new EngineError('invalid_argument', 'handle must be the result of readerHandle', { field: 'handle' })
+  if (handle.protocol !== readerProtocol)
+    throw new EngineError(
+      'version_mismatch',
+      `the engine shares its memory by protocol ${handle.protocol}, and this thread reads protocol ${readerProtocol}`,
+      { field: 'handle', value: handle.protocol, limit: readerProtocol },
+    )
+}
+
+class LocalReader implements Reader, ReaderThread {
+  readonly welcomed: Promise<void>
+  readonly #handle: ReaderHandle
+  readonly #slots: ReaderSlots
+  readonly #port: OwnerPort
+  readonly #views = new Map<number, ReplicaView>()
+  readonly #byId = new Map<number, SharedCollection>()
+  /** By database and name. */
+  readonly #byName = new Map<string, Map<string, SharedCollection>>()
+  #limits: Limits | undefined
+  #generation = 0
+  #isReading = false
+
+  constructor(handle: ReaderHandle) {
+    this.#handle = handle
+    this.#slots = new ReaderSlots(handle.readers, handle.slots)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.welcomed = promise
+    this.#port = new OwnerPort(handle.port, {
+      take: (message) => {
+        if (message.kind === 'welcome') {
+          this.#limits = message.limits
+          resolve()
+        } else this.#take(message)
+      },
+      closed: (error) => {
+        this.#withdrawAll()
+        reject(error)
+      },
+    })
+    if (this.#slots.isClosed) this.#port.close()
+    else this.#port.post({ kind: 'hello' })
+  }
+
+  get topKMax(): number {
+    return this.#limits?.topKMax ?? 0
+  }
+
+  get isReading(): boolean {
+    return this.#isReading
+  }
+
+  receive(): void {
+    const { generation } = this.#slots
+    if (generation === this.#generation) return
+    // Loaded before the messages are read: an announcement in between is received next time.
+    this.#generation = generation
+    this.#port.receive()
+  }
+
+  enter(board: number, version: number): void {
+    this.#isReading = true
+    this.#slots.enter(this.#handle.reader, board, version)
+  }
+
+  leave(): void {
+    if (!this.#isReading) return
+    this.#isReading = false
+    this.#slots.leave(this.#handle.reader)
+  }
+
+  async matches(board: number, filter: Filter): Promise<SharedMatches | undefined> {
+    try {
+      return (await this.#port.call({ kind: 'matches', board, filter })) as SharedMatches | undefined
+    } catch (error) {
+      // The owner refuses the same search, and says why.
+      if (error instanceof EngineError) return undefined
+      throw error
+    }
+  }
+
+  collection(database: string, name: string): ReaderCollection | undefined {
+    if (this.#slots.isClosed) return undefined
+    this.receive()
+    return this.#byName.get(database)?.get(name)
+  }
+
+  async search(collection: string, request: SearchRequest, place: ReaderPlace = {}): Promise<SearchResult> {
+    const { database = 'default' } = place
+    const { searchOrCall } = await import('./requests.ts')
+    const call = (ownerCall: OwnerCall) => this.#port.call(ownerCall)
+    const target = { database, collection, limits: this.#limits as Limits }
+    return searchOrCall(this.collection(database, collection), request, target, call)
+  }
+
+  async getMany(collection: string, ids: readonly string[], place: ReaderPlace = {}): Promise<readonly StoredObject[]> {
+    const { database = 'default' } = place
+    const { receivedObjects } = await import('./requests.ts')
+    return receivedObjects(await this.#port.call({ kind: 'get', database, collection, ids }))
+  }
+
+  close(): void {
+    this.#port.close()
+    this.#withdrawAll()
+  }
+
+  #withdrawAll(): void {
+    for (const board of [...this.#views.keys()]) this.#withdraw(board)
+  }
+
+  #take(message: Exclude<OwnerMessage, { readonly kind: 'welcome' | 'reply' | 'refusal' }>): void {
+    const { kind } = message
+    if (kind === 'collect') collectGarbage()
+    else if (kind === 'closed') this.close()
+    else if (kind === 'serve') this.#serve(new ReplicaView(message.replica, (arena) => this.#attach(arena)))
+    else if (kind === 'withdraw') this.#withdraw(message.board)
+    else this.#views.get(message.board)?.take(message)
+  }
+
+  #attach(arena: ConstructorParameters<typeof ReaderArena>[0]): ReaderArena {
+    return new ReaderArena(arena, this.#handle.module, this.#handle.thread)
+  }
+
+  #serve(view: ReplicaView): void {
+    const { collectionId, database, definition } = view.facts
+    this.#views.set(view.board, view)
+    const known = this.#byId.get(collectionId)
+    if (known !== undefined) {
+      known.serve(view)
+      return
+    }
+    const collection = new SharedCollection(this, view)
+    this.#byId.set(collectionId, collection)
+    const names = this.#byName.get(database) ?? new Map<string, SharedCollection>()
+    names.set(definition.name, collection)
+    this.#byName.set(database, names)
+  }
+
+  #withdraw(board: number): void {
+    const view = this.#views.get(board)
+    if (view === undefined) return
+    this.#views.delete(board)
+    const { collectionId, database, definition } = view.facts
+    const collection = this.#byId.get(collectionId)
+    // Another replica serves the collection already.
+    if (collection?.view !== view) return
+    collection.serve(undefined)
+    this.#byId.delete(collectionId)
+    const names = this.#byName.get(database)
+    if (names?.get(definition.name) === collection) names.delete(definition.name)
+    if (names?.size === 0) this.#byName.delete(database)
+  }
+}

@@ -1,0 +1,161 @@
+// Finds the hits of a search of one dense field in shared memory, by the plan of the owner's own searches.
+
+import {
+  cosineLengthMax,
+  efMax,
+  filterBoostMax,
+  lengthMax,
+  prefilterThresholdMax,
+  prefilterThresholdMin,
+} from '../limits.ts'
+import { Bitmap } from '../memory/bitmap.ts'
+import type { ReaderSearch } from '../model/reader.ts'
+import type { DenseFieldSchema } from '../model/schema.ts'
+import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
+import { planDense } from '../search/plan.ts'
+import type { SharedMatches } from '../sharing/messages.ts'
+import { mergeHits } from '../vector/dense/merge-hits.ts'
+import type { DenseHits } from '../vector/field.ts'
+import type { Found } from '../vector/pool.ts'
+import type { HitBuffer } from './hit-buffer.ts'
+import type { ReaderSegment } from './reader-arena.ts'
+import type { ReplicaView } from './replica-view.ts'
+
+/**
+ * More work would keep the other work of the thread waiting; the owner has threads for it. In components of vectors: entries of the pool
+ * of a walk, rows compared by code, and rows compared at the precision of the field, each times the dimension.
+ */
+const walkedMax = 2 ** 21
+const comparedMax = 2 ** 25
+const scannedMax = 2 ** 22
+
+/** The pinned state that is searched. */
+export interface SearchedState {
+  readonly view: ReplicaView
+  readonly version: number
+  /** The matches of the filter as of the version; undefined without a filter. */
+  readonly matches: SharedMatches | undefined
+  readonly topKMax: number
+}
+
+/** Where the hits come from. */
+interface Run extends SearchedState {
+  readonly segments: readonly ReaderSegment[]
+  readonly segmentRows: number
+  readonly query: Float32Array
+  readonly k: number
+}
+
+/** Puts the hits into the buffer. False: only the owner can run the search, or refuse it. */
+export function findHits(state: SearchedState, search: ReaderSearch, hits: HitBuffer): boolean {
+  const { view, version, matches } = state
+  const { definition, fields } = view.facts
+  const index = definition.fields.findIndex(({ name }) => name === search.field)
+  const [field, shared] = [definition.fields[index], fields[index]]
+  if (field?.kind !== 'dense' || shared === undefined || !isInRange(search, state.topKMax)) return false
+  const { precision, spaceType, dimension } = field.params
+  const { exact = false, boostPercentage = 0, prefilterThreshold, scoreThreshold = Number.NEGATIVE_INFINITY } = search
+  // These compare original vectors, which are on disk.
+  if (shared.hasOriginals && (exact || precision === 'binary')) return false
+  const query = comparedQuery(search.query, field)
+  if (query === undefined) return false
+  const k = search.limit
+  const ef = Math.max(search.ef, k)
+  const rows = view.words.rows(version, index)
+  const plan = planDense({ rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact })
+  hits.begin({ lsn: view.words.lsn(version), isCosine: spaceType === 'cosine' })
+  if (plan.kind === 'nothing') return true
+  const run: Run = { ...state, segments: view.segments(index), segmentRows: shared.segmentRows, query, k }
+  const found =
+    plan.kind === 'scan' ? undefined : searchGraph(run, { rows, ef: plan.ef ?? ef, isWalk: plan.kind === 'walk' })
+  if (found === 'long') return false
+  const compared = matches?.count ?? rows
+  // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
+  const isEnough = plan.kind === 'compare' || (found?.ordinals.length ?? 0) >= Math.min(k, compared, rows)
+  if (found !== undefined && isEnough) putHits(run, found, scoreThreshold, hits)
+  else if (compared * dimension > scannedMax) return false
+  else putHits(run, scan(run), scoreThreshold, hits)
+  return true
+}
+
+function searchGraph(
+  run: Run,
+  { rows, ef, isWalk }: { readonly rows: number; readonly ef: number; readonly isWalk: boolean },
+): DenseHits | 'long' {
+  const { k, version, query, matches } = run
+  const compared = matches?.count ?? rows
+  if (isWalk ? ef * query.length > walkedMax : compared * query.length > comparedMax) return 'long'
+  const options = { k, ef, version, ...(!isWalk && { compared }) }
+  return eachSegment(run, ({ arena, isCutOff }, i) => {
+    const allowed = matches && wordsOfSegment(matches.words, i, run.segmentRows)
+    return arena.search(query, { ...options, isCutOff }, allowed)
+  })
+}
+
+/** Compares all matches, or all rows. */
+function scan(run: Run): DenseHits {
+  const { matches, segmentRows, query } = run
+  if (matches === undefined) return eachSegment(run, ({ arena }) => arena.scan(query, run))
+  const ordinals = Bitmap.over(matches.words, matches.count).toOrdinals()
+  return eachSegment(run, ({ arena }, i) => {
+    const first = i * segmentRows
+    const listed = ordinals.filter((ordinal) => ordinal >= first && ordinal < first + segmentRows)
+    return arena.scan(
+      query,
+      run,
+      listed.map((ordinal) => ordinal - first),
+    )
+  })
+}
+
+function eachSegment(
+  { segments, k, segmentRows }: Run,
+  find: (segment: ReaderSegment, index: number) => Found,
+): DenseHits {
+  const found = segments.map((segment, i) => ({ segment: i, ...find(segment, i) }))
+  return mergeHits(found, k, segmentRows)
+}
+
+/** The part of the bitmap for a segment, starting at its first ordinal. */
+function wordsOfSegment(words: Uint32Array, segment: number, segmentRows: number): Uint32Array {
+  return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * segmentRows) / 32))
+}
+
+function putHits({ segments, segmentRows }: Run, found: DenseHits, scoreThreshold: number, hits: HitBuffer): void {
+  for (const [i, ordinal] of found.ordinals.entries()) {
+    const similarity = found.similarities[i] as number
+    if (similarity < scoreThreshold) continue
+    const segment = segments[Math.floor(ordinal / segmentRows)] as ReaderSegment
+    hits.add(ordinal, similarity, segment.arena.norm(ordinal % segmentRows))
+  }
+}
+
+/** The query as rows are compared with it. Undefined: it is not one of this field. */
+function comparedQuery(query: Float32Array, { params }: DenseFieldSchema): Float32Array | undefined {
+  if (query.length !== params.dimension) return undefined
+  const length = lengthOf(query)
+  const isCosine = params.spaceType === 'cosine'
+  // False also for vectors with components that are not finite.
+  if (!(length <= (isCosine ? cosineLengthMax : lengthMax))) return undefined
+  if (!isCosine) return query
+  const unit = query.slice()
+  scaleToUnit(query, length, unit, 0)
+  return unit
+}
+
+function isInRange(search: ReaderSearch, topKMax: number): boolean {
+  const { limit, ef, boostPercentage = 0, prefilterThreshold = prefilterThresholdMin, scoreThreshold = 0 } = search
+  return (
+    isWithin(limit, 1, topKMax) &&
+    isWithin(ef, 1, efMax) &&
+    Number.isInteger(limit) &&
+    Number.isInteger(ef) &&
+    isWithin(boostPercentage, 0, filterBoostMax) &&
+    isWithin(prefilterThreshold, prefilterThresholdMin, prefilterThresholdMax) &&
+    Number.isFinite(scoreThreshold)
+  )
+}
+
+function isWithin(value: number, from: number, to: number): boolean {
+  return value >= from && value <= to
+}

@@ -1,0 +1,115 @@
+// The hits of one search as bytes in shared memory. One buffer serves all searches of a reader, one after another.
+import type { SharedBytes } from '../memory/chunks.ts'
+import type { HitBytes } from '../model/reader.ts'
+import type { ObjectPlace, ReplicaView } from './replica-view.ts'
+
+/** Copies up to this many bytes one by one: a view of shared memory costs more than all of them. */
+const copiedSingly = 64
+const noBytes: SharedBytes = new Uint8Array(new SharedArrayBuffer(0))
+
+interface HitPlace extends ObjectPlace {
+  ordinal: number
+  similarity: number
+  norm: number
+}
+
+export class HitBuffer implements HitBytes {
+  readonly #places: HitPlace[] = []
+  #isCosine = false
+  count = 0
+  lsn = 0
+  /** Always: a search that would be incomplete is left to the owner. */
+  readonly complete = true
+
+  /** Begins the hits of another search. */
+  begin(facts: { readonly lsn: number; readonly isCosine: boolean }): void {
+    this.count = 0
+    this.lsn = facts.lsn
+    this.#isCosine = facts.isCosine
+  }
+
+  add(ordinal: number, similarity: number, norm: number): void {
+    const place = this.#places[this.count] ?? emptyPlace()
+    this.#places[this.count] = place
+    this.count++
+    place.ordinal = ordinal
+    // Adding 0 turns -0, the negated distance of an equal vector, into 0.
+    place.similarity = similarity + 0
+    place.norm = norm
+  }
+
+  /** Finds the bytes of all hits. False: some are being replaced now. */
+  locate(view: ReplicaView): boolean {
+    for (let hit = 0; hit < this.count; hit++) {
+      const place = this.#at(hit)
+      if (!view.locate(place.ordinal, place)) return false
+    }
+    return true
+  }
+
+  similarity(hit: number): number {
+    return this.#at(hit).similarity
+  }
+
+  distance(hit: number): number {
+    const { similarity } = this.#at(hit)
+    return this.#isCosine ? 1 - similarity : 0 - similarity
+  }
+
+  norm(hit: number): number {
+    return this.#at(hit).norm
+  }
+
+  idBytes(hit: number): number {
+    return this.#at(hit).idBytes
+  }
+
+  metaBytes(hit: number): number {
+    return this.#at(hit).metaBytes
+  }
+
+  filterBytes(hit: number): number {
+    return this.#at(hit).filterBytes
+  }
+
+  copyId(hit: number, target: Uint8Array, offset: number): void {
+    const { id, idOffset, idBytes } = this.#at(hit)
+    copy(id, idOffset, idBytes, target, offset)
+  }
+
+  copyMeta(hit: number, target: Uint8Array, offset: number): void {
+    const { record, metaOffset, metaBytes } = this.#at(hit)
+    copy(record, metaOffset, metaBytes, target, offset)
+  }
+
+  copyFilter(hit: number, target: Uint8Array, offset: number): void {
+    const { record, metaOffset, metaBytes, filterBytes } = this.#at(hit)
+    copy(record, metaOffset + metaBytes, filterBytes, target, offset)
+  }
+
+  #at(hit: number): HitPlace {
+    const place = hit < this.count ? this.#places[hit] : undefined
+    if (place === undefined) throw new RangeError(`there are ${this.count} hits, and none with number ${hit}`)
+    return place
+  }
+}
+
+function emptyPlace(): HitPlace {
+  return {
+    ordinal: 0,
+    similarity: 0,
+    norm: 0,
+    id: noBytes,
+    idOffset: 0,
+    idBytes: 0,
+    record: noBytes,
+    metaOffset: 0,
+    metaBytes: 0,
+    filterBytes: 0,
+  }
+}
+
+function copy(source: SharedBytes, from: number, length: number, target: Uint8Array, offset: number): void {
+  if (length > copiedSingly) target.set(source.subarray(from, from + length), offset)
+  else for (let i = 0; i < length; i++) target[offset + i] = source[from + i] as number
+}

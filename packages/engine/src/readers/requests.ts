@@ -1,0 +1,94 @@
+// Searches of a reader in the form of the library: those of one dense field run in the reader's thread, the others on the owner's. Loaded
+// when it is first needed, because a thread that only uses `searchHere` does not need it.
+import type { Limits } from '../limits.ts'
+import type { StoredObject } from '../model/object.ts'
+import type { SearchHit, SearchRequest, SearchResult } from '../model/query.ts'
+import type { HitBytes, ReaderCollection } from '../model/reader.ts'
+import { FoundHit } from '../search/found-hit.ts'
+import { ReadObject } from '../search/read-object.ts'
+import { parseSearch } from '../search/request.ts'
+import type { OwnerCall, SentHit, SentObject, SentResult } from '../sharing/messages.ts'
+
+interface Target {
+  readonly database: string
+  readonly collection: string
+  readonly limits: Limits
+}
+
+/** Throws the errors of the search. */
+export async function searchOrCall(
+  shared: ReaderCollection | undefined,
+  request: SearchRequest,
+  { database, collection, limits }: Target,
+  call: (call: OwnerCall) => Promise<unknown>,
+): Promise<SearchResult> {
+  const here = shared && (await searchShared(shared, request, limits))
+  if (here !== undefined) return here
+  return receivedResult((await call({ kind: 'search', database, collection, request })) as SentResult)
+}
+
+function searchShared(
+  collection: ReaderCollection,
+  request: SearchRequest,
+  limits: Limits,
+): SearchResult | undefined | Promise<SearchResult | undefined> {
+  const input = parseSearch(request, collection.definition, limits)
+  const [task] = input.tasks
+  if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1) return undefined
+  if (input.includeVectors || input.fusion || input.explain || input.rescore === true) return undefined
+  const { name } = task.definition
+  const { filter } = request
+  const { prefilterThreshold } = input
+  const { scoreThreshold } = task
+  return collection.searchHere(
+    {
+      field: name,
+      query: task.source.query,
+      limit: task.k,
+      ef: task.ef,
+      exact: input.exact,
+      boostPercentage: input.boostPercentage,
+      ...(filter !== undefined && { filter }),
+      ...(prefilterThreshold !== undefined && { prefilterThreshold }),
+      ...(scoreThreshold !== undefined && { scoreThreshold }),
+    },
+    (hits) => ({ results: { [name]: copyHits(hits) }, complete: hits.complete, lsn: hits.lsn }),
+  )
+}
+
+function copyHits(hits: HitBytes): SearchHit[] {
+  return Array.from({ length: hits.count }, (_, hit) => {
+    const id = Buffer.alloc(hits.idBytes(hit))
+    hits.copyId(hit, id, 0)
+    const filter = Buffer.alloc(hits.filterBytes(hit))
+    hits.copyFilter(hit, filter, 0)
+    const metaBytes = new Uint8Array(hits.metaBytes(hit))
+    hits.copyMeta(hit, metaBytes, 0)
+    const text = { id: id.toString(), metaBytes, filterText: filter.toString() }
+    const [similarity, distance, norm] = [hits.similarity(hit), hits.distance(hit), hits.norm(hit)]
+    return new FoundHit(text, { similarity, distance, norm, row: undefined, members: undefined })
+  })
+}
+
+function receivedResult({ results, fused, ...report }: SentResult): SearchResult {
+  // A fused hit is one of a list, and arrives as the same object.
+  const received = new Map<SentHit, FoundHit>()
+  const receive = (sent: SentHit): FoundHit => {
+    const hit = received.get(sent) ?? new FoundHit(sent, sent)
+    received.set(sent, hit)
+    return hit
+  }
+  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map(receive)] as const)
+  return {
+    ...report,
+    results: Object.fromEntries(lists),
+    ...(fused && { fused: fused.map(({ hit, ...rest }) => ({ ...rest, hit: receive(hit) })) }),
+  }
+}
+
+export function receivedObjects(sent: unknown): readonly StoredObject[] {
+  // A message between threads loses its type. The owner replies to `get` with exactly this.
+  return (sent as readonly SentObject[]).map(
+    (object) => new ReadObject(object, object.dense, object.sparse, object.multi),
+  )
+}

@@ -1,0 +1,166 @@
+// A collection in a reader's thread: searches one dense field synchronously in shared memory, by the plan of the owner. A search pins the
+// newest version in the reader's slot while it runs, so the owner reuses nothing that it reads.
+import type { Filter } from '../model/filter.ts'
+import type { HitBytes, ReaderCollection, ReaderSearch } from '../model/reader.ts'
+import type { CollectionSchema } from '../model/schema.ts'
+import type { SharedMatches } from '../sharing/messages.ts'
+import { findHits } from './find-hits.ts'
+import { HitBuffer } from './hit-buffer.ts'
+import type { ReplicaView } from './replica-view.ts'
+import { SharedFilters } from './shared-filters.ts'
+
+/** What a collection needs of its reader. */
+export interface ReaderThread {
+  readonly topKMax: number
+  /** Applies the news that has arrived. */
+  receive(): void
+  /** The reader reads a version of a board from now on. False: it is reading already. */
+  enter(board: number, version: number): void
+  leave(): void
+  readonly isReading: boolean
+  /** Evaluated by the owner. Undefined: only the owner can run the search. */
+  matches(board: number, filter: Filter): Promise<SharedMatches | undefined>
+}
+
+/** How often a search begins again because a version was published meanwhile, or filters were replaced. */
+const attemptsMax = 3
+const versionsMax = 64
+
+/** Why an attempt has no value. */
+const again = Symbol('again')
+const owner = Symbol('owner')
+const otherVersion = Symbol('other version')
+type Attempt<T> = T | typeof again | typeof owner | typeof otherVersion
+
+export class SharedCollection implements ReaderCollection {
+  readonly #thread: ReaderThread
+  readonly #hits = new HitBuffer()
+  #view: ReplicaView | undefined
+  #definition: CollectionSchema
+  #filters: SharedFilters
+
+  constructor(thread: ReaderThread, view: ReplicaView) {
+    this.#thread = thread
+    this.#view = view
+    this.#definition = view.facts.definition
+    this.#filters = this.#newFilters(view)
+  }
+
+  get definition(): CollectionSchema {
+    return this.#definition
+  }
+
+  get view(): ReplicaView | undefined {
+    return this.#view
+  }
+
+  /** Another replica serves from now on, or none does. */
+  serve(view: ReplicaView | undefined): void {
+    this.#view = view
+    if (view === undefined) return
+    this.#definition = view.facts.definition
+    this.#filters = this.#newFilters(view)
+  }
+
+  #newFilters({ board }: ReplicaView): SharedFilters {
+    return new SharedFilters((filter) => this.#thread.matches(board, filter))
+  }
+
+  get lsn(): number {
+    this.#thread.receive()
+    const words = this.#view?.words
+    for (let i = 0; words !== undefined && i < versionsMax; i++) {
+      const { version } = words
+      const lsn = words.lsn(version)
+      if (words.version === version) return lsn
+    }
+    return 0
+  }
+
+  async waitFor(lsn: number, timeoutMs: number): Promise<boolean> {
+    const end = performance.now() + timeoutMs
+    for (;;) {
+      this.#thread.receive()
+      const words = this.#view?.words
+      if (words === undefined) return false
+      const { version } = words
+      if (this.lsn >= lsn) return true
+      const rest = end - performance.now()
+      if (rest <= 0) return false
+      await words.changed(version, rest)
+    }
+  }
+
+  searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined> {
+    // A call from within `write` would read on without its pin.
+    if (this.#thread.isReading) return undefined
+    const { filter } = search
+    if (filter === undefined || (Array.isArray(filter) && filter.length === 0))
+      return this.#search(search, undefined, write)
+    const cached = this.#filters.find(filter)
+    if (cached !== undefined) {
+      const found = this.#attempts(search, cached, write)
+      if (found === owner) return undefined
+      if (found !== otherVersion) return found
+    }
+    return this.#searchMatches(search, filter, write)
+  }
+
+  #search<T>(search: ReaderSearch, matches: SharedMatches | undefined, write: (hits: HitBytes) => T): T | undefined {
+    const found = this.#attempts(search, matches, write)
+    return found === owner || found === otherVersion ? undefined : found
+  }
+
+  /** Fetches the matches, and once more if a version was published meanwhile. */
+  async #searchMatches<T>(search: ReaderSearch, filter: Filter, write: (hits: HitBytes) => T): Promise<T | undefined> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const matches = await this.#filters.fetch(filter)
+      if (matches === undefined || this.#thread.isReading) return undefined
+      const found = this.#attempts(search, matches, write)
+      if (found === owner) return undefined
+      if (found !== otherVersion) return found
+    }
+    return undefined
+  }
+
+  #attempts<T>(
+    search: ReaderSearch,
+    matches: SharedMatches | undefined,
+    write: (hits: HitBytes) => T,
+  ): T | typeof owner | typeof otherVersion {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const found = this.#attempt(search, matches, write)
+      if (found !== again) return found
+    }
+    return owner
+  }
+
+  #attempt<T>(search: ReaderSearch, matches: SharedMatches | undefined, write: (hits: HitBytes) => T): Attempt<T> {
+    const thread = this.#thread
+    thread.receive()
+    try {
+      for (let i = 0; i < versionsMax; i++) {
+        const view = this.#view
+        if (view === undefined) return owner
+        const { words } = view
+        // Before the version: if the version is still the same below, the epoch belongs to it.
+        const epoch = words.filterEpoch
+        const { version } = words
+        thread.enter(view.board, version)
+        // Everything of the version was announced before it was stored.
+        thread.receive()
+        if (!words.isServing && this.#view === view) return owner
+        if (words.version !== version || this.#view !== view) continue
+        if (epoch % 2 !== 0) return owner
+        if (matches !== undefined && matches.version !== version) return otherVersion
+        if (!findHits({ view, version, matches, topKMax: thread.topKMax }, search, this.#hits)) return owner
+        if (!this.#hits.locate(view)) return again
+        const value = write(this.#hits)
+        return words.filterEpoch === epoch ? value : again
+      }
+      return owner
+    } finally {
+      thread.leave()
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// Messages between the owner of an engine and its readers, and the handle that connects them. What changes with every write is in shared
+// words (board.ts); messages carry the shared memories themselves, which cannot be sent in another way.
+import type { EngineErrorCode, ErrorDetails } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { SharedBytes } from '../memory/chunks.ts'
+import type { Filter } from '../model/filter.ts'
+import type { DenseRow, SparseRow } from '../model/object.ts'
+import type { Fused, SearchReport, SearchRequest } from '../model/query.ts'
+import type { CollectionSchema } from '../model/schema.ts'
+import type { ObjectChunks } from '../replica/object-store.ts'
+import type { FieldSegment } from '../vector/field.ts'
+
+/** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
+export const readerProtocol = 1
+
+/** The chunk lists of a replica that its readers read. */
+export const chunkLists = ['idAddresses', 'ids', 'recordAddresses', 'records'] as const satisfies (keyof ObjectChunks)[]
+export type ChunkList = (typeof chunkLists)[number]
+
+/** One field of a replica. */
+export interface SharedField {
+  /** Ordinals of one segment. */
+  readonly segmentRows: number
+  /** Empty unless it is a dense field with rows. */
+  readonly segments: readonly FieldSegment[]
+  /** Whether the original vectors of all objects are on disk: exact searches compare those. */
+  readonly hasOriginals: boolean
+}
+
+/** A replica that serves a collection. */
+export interface SharedReplicaFacts {
+  readonly board: number
+  readonly words: Int32Array<SharedArrayBuffer>
+  readonly collectionId: number
+  readonly database: string
+  readonly definition: CollectionSchema
+  readonly fields: readonly SharedField[]
+  readonly chunks: ObjectChunks
+}
+
+/** From the owner to every reader, in the order in which it happened. */
+export type ReaderNews =
+  /** Replaces the replica that served the collection before. */
+  | { readonly kind: 'serve'; readonly replica: SharedReplicaFacts }
+  | { readonly kind: 'withdraw'; readonly board: number }
+  /** Chunks of a list, from position `from` on. */
+  | {
+      readonly kind: 'chunks'
+      readonly board: number
+      readonly list: ChunkList
+      readonly from: number
+      readonly chunks: readonly SharedBytes[]
+    }
+  | {
+      readonly kind: 'segments'
+      readonly board: number
+      readonly field: number
+      readonly segments: readonly FieldSegment[]
+    }
+  /** Memories of the replica have another size. */
+  | { readonly kind: 'grown'; readonly board: number }
+  /** Return the memories dropped so far to the operating system. */
+  | { readonly kind: 'collect' }
+  | { readonly kind: 'closed' }
+
+/** The matches of a filter as of a version. */
+export interface SharedMatches {
+  readonly version: number
+  readonly words: Uint32Array<SharedArrayBuffer>
+  readonly count: number
+}
+
+/** An EngineError between threads. */
+export interface SentError {
+  readonly code: EngineErrorCode
+  readonly message: string
+  readonly details: ErrorDetails
+}
+
+/** What only the owner can do. */
+export type OwnerCall =
+  | { readonly kind: 'matches'; readonly board: number; readonly filter: Filter }
+  | { readonly kind: 'search'; readonly database: string; readonly collection: string; readonly request: SearchRequest }
+  | { readonly kind: 'get'; readonly database: string; readonly collection: string; readonly ids: readonly string[] }
+
+/** From a reader to the owner. */
+export type ReaderMessage =
+  | { readonly kind: 'hello' }
+  | { readonly kind: 'call'; readonly id: number; readonly call: OwnerCall }
+
+/** From the owner to one reader. */
+export type OwnerMessage =
+  | ReaderNews
+  /** The reader has every replica that serves. */
+  | { readonly kind: 'welcome'; readonly limits: Limits }
+  | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly id: number; readonly error: SentError }
+
+/** A hit between threads. */
+export interface SentHit {
+  readonly id: string
+  readonly similarity: number
+  readonly distance: number
+  readonly norm: number
+  readonly metaBytes: Uint8Array
+  readonly filterText: string
+  readonly row: DenseRow | undefined
+  readonly members: readonly DenseRow[] | undefined
+}
+
+/** The result of a search between threads. */
+export interface SentResult extends SearchReport {
+  readonly results: { readonly [field: string]: readonly SentHit[] }
+  readonly fused?: readonly Fused<SentHit>[]
+}
+
+/** An object between threads. */
+export interface SentObject {
+  readonly id: string
+  readonly metaBytes: Uint8Array
+  readonly filterText: string
+  readonly dense: { readonly [field: string]: DenseRow }
+  readonly sparse: { readonly [field: string]: SparseRow }
+  readonly multi: { readonly [field: string]: readonly DenseRow[] }
+}

@@ -1,0 +1,131 @@
+// One replica as its owner shares it with readers. `publish` announces every memory that is new since the last version, and then stores
+// the version: a reader that sees the version finds everything that belongs to it.
+import type { SharedBytes } from '../memory/chunks.ts'
+import type { CollectionSchema } from '../model/schema.ts'
+import type { ObjectChunks } from '../replica/object-store.ts'
+import type { ReaderSlots } from '../vector/threads/reader-slots.ts'
+import { BoardWords, type VersionFacts } from './board.ts'
+import { type ChunkList, chunkLists, type ReaderNews, type SharedField, type SharedReplicaFacts } from './messages.ts'
+
+/** What a replica shows to readers, as of now. */
+export interface Shareable {
+  readonly definition: CollectionSchema
+  readonly chunks: ObjectChunks
+  readonly fields: readonly SharedField[]
+}
+
+/** Where announcements go. */
+export interface NewsHost {
+  readonly slots: ReaderSlots
+  /** Sends to every reader, and counts the announcement. */
+  announce(news: ReaderNews): void
+}
+
+let lastBoard = 0
+
+export class SharedReplica {
+  readonly board = ++lastBoard
+  readonly #host: NewsHost
+  readonly #words: BoardWords
+  readonly #view: () => Shareable
+  readonly #collection: { readonly collectionId: number; readonly database: string }
+  /** What readers know. */
+  #chunks: Record<ChunkList, SharedBytes[]>
+  #fields: SharedField[]
+  #memoryBytes: number[] = []
+
+  constructor(
+    host: NewsHost,
+    collection: { readonly collectionId: number; readonly database: string },
+    view: () => Shareable,
+    version: VersionFacts,
+  ) {
+    this.#host = host
+    this.#collection = collection
+    this.#view = view
+    this.#words = new BoardWords(version.rows.length)
+    const { chunks, fields } = view()
+    this.#chunks = copyLists(chunks)
+    this.#fields = [...fields]
+    this.#memoryBytes = memoryBytes(fields)
+    this.#words.publish(version)
+    host.announce({ kind: 'serve', replica: this.facts })
+  }
+
+  /** For a reader that attaches now. */
+  get facts(): SharedReplicaFacts {
+    return {
+      board: this.board,
+      words: this.#words.words,
+      ...this.#collection,
+      definition: this.#view().definition,
+      fields: this.#fields,
+      chunks: this.#chunks,
+    }
+  }
+
+  /** Called in the turn in which the owner's own searches begin to see the version. */
+  publish(version: VersionFacts): void {
+    const { chunks, fields } = this.#view()
+    for (const list of chunkLists) this.#announceChunks(list, chunks[list])
+    for (const [field, shared] of fields.entries()) this.#announceSegments(field, shared)
+    this.#announceGrowth(fields)
+    this.#words.publish(version)
+  }
+
+  /** Filters are about to be replaced, or were: then the version that has them is already published. */
+  turnFilterEpoch(): void {
+    this.#words.turnFilterEpoch()
+  }
+
+  /** No reading begins from now on. */
+  withdraw(): void {
+    this.#words.withdraw()
+    this.#host.announce({ kind: 'withdraw', board: this.board })
+  }
+
+  /** Resolves when no reader reads a version below `version`. */
+  until(version: number): Promise<void> {
+    return this.#host.slots.untilVersion(this.board, version)
+  }
+
+  /** A full chunk never moves. Only the first one is replaced, while it is small. */
+  #announceChunks(list: ChunkList, chunks: readonly SharedBytes[]): void {
+    const known = this.#chunks[list]
+    const from = known[0] === chunks[0] ? known.length : 0
+    if (from === chunks.length) return
+    const added = chunks.slice(from)
+    this.#host.announce({ kind: 'chunks', board: this.board, list, from, chunks: added })
+    known.splice(from, known.length, ...added)
+  }
+
+  #announceSegments(field: number, shared: SharedField): void {
+    const known = this.#fields[field]?.segments ?? []
+    const isSame =
+      known.length === shared.segments.length &&
+      known.every(({ arena, isCutOff }, i) => {
+        const segment = shared.segments[i]
+        return segment?.arena === arena && segment.isCutOff === isCutOff
+      })
+    if (isSame) return
+    this.#fields[field] = shared
+    this.#host.announce({ kind: 'segments', board: this.board, field, segments: shared.segments })
+  }
+
+  /** V8 tells other threads of the new size of a memory some time later. */
+  #announceGrowth(fields: readonly SharedField[]): void {
+    const bytes = memoryBytes(fields)
+    if (bytes.every((size, i) => size === this.#memoryBytes[i])) return
+    this.#memoryBytes = bytes
+    this.#host.announce({ kind: 'grown', board: this.board })
+  }
+}
+
+function copyLists(lists: ObjectChunks): Record<ChunkList, SharedBytes[]> {
+  const { idAddresses, ids, recordAddresses, records } = lists
+  return { idAddresses: [...idAddresses], ids: [...ids], recordAddresses: [...recordAddresses], records: [...records] }
+}
+
+function memoryBytes(fields: readonly SharedField[]): number[] {
+  return fields.flatMap(({ segments }) => segments.map(({ arena }) => arena.memory.buffer.byteLength))
+}

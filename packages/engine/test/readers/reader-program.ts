@@ -1,0 +1,67 @@
+// A thread that attaches a reader and does what the test sends: each message is a call, each reply its result or its error.
+import { parentPort, workerData } from 'node:worker_threads'
+import { attachReader, EngineError, type HitBytes } from '@annal/engine/reader'
+import type { ReaderCall, ReaderReply } from './reader-thread.ts'
+
+const port = parentPort
+if (port === null) throw new Error('this program runs in a worker')
+
+const attached = attachReader(workerData.reader)
+attached.then(
+  () => port.postMessage({ id: 0, value: true } satisfies ReaderReply),
+  (error: unknown) => port.postMessage({ id: 0, error: plain(error) } satisfies ReaderReply),
+)
+
+port.on('message', async ({ id, call }: { id: number; call: ReaderCall }) => {
+  try {
+    port.postMessage({ id, value: await answer(call) } satisfies ReaderReply)
+  } catch (error) {
+    port.postMessage({ id, error: plain(error) } satisfies ReaderReply)
+  }
+})
+
+async function answer(call: ReaderCall): Promise<unknown> {
+  const reader = await attached
+  switch (call.kind) {
+    case 'here': {
+      const collection = reader.collection(call.database ?? 'default', call.collection)
+      return collection?.searchHere(call.search, copy)
+    }
+    case 'search':
+      return JSON.parse(JSON.stringify(await reader.search(call.collection, call.request)))
+    case 'get':
+      return JSON.parse(JSON.stringify(await reader.getMany(call.collection, call.ids)))
+    case 'exists':
+      return reader.collection('default', call.collection) !== undefined
+    case 'wait':
+      return reader.collection('default', call.collection)?.waitFor(call.lsn, call.timeoutMs)
+    case 'close':
+      reader.close()
+      return
+  }
+}
+
+function copy(hits: HitBytes): unknown {
+  const { lsn, complete } = hits
+  const text = (bytes: number, into: (target: Uint8Array) => void) => {
+    const target = Buffer.alloc(bytes)
+    into(target)
+    return target.toString()
+  }
+  return {
+    lsn,
+    complete,
+    hits: Array.from({ length: hits.count }, (_, hit) => ({
+      id: text(hits.idBytes(hit), (target) => hits.copyId(hit, target, 0)),
+      similarity: hits.similarity(hit),
+      distance: hits.distance(hit),
+      norm: hits.norm(hit),
+      meta: text(hits.metaBytes(hit), (target) => hits.copyMeta(hit, target, 0)),
+      filter: text(hits.filterBytes(hit), (target) => hits.copyFilter(hit, target, 0)),
+    })),
+  }
+}
+
+function plain(error: unknown): { code: string; message: string } {
+  return { code: error instanceof EngineError ? error.code : 'unexpected', message: String((error as Error).stack) }
+}
