@@ -9,12 +9,14 @@ import { EngineError } from './errors.ts'
 import type { ControlEvent } from './events/event.ts'
 import { oneOf } from './input/definition.ts'
 import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
-import type { ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './model/api.ts'
+import type { ControlChange, ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './model/api.ts'
 import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement } from './model/object.ts'
 
 type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
+
+type DatabaseDraft = Exclude<ControlDraft, { kind: 'setting-put' }>
 
 /** The engine's functions that the control plane uses. */
 export interface ControlHost {
@@ -25,6 +27,7 @@ export interface ControlHost {
   /** Creates the draft when every earlier catalog event is applied, and admits no other until this one is applied. */
   commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
   checkOpen(): void
+  readonly onControl: ((change: ControlChange) => Promise<void>) | undefined
 }
 
 /** The control plane of an engine. */
@@ -47,7 +50,7 @@ export class LocalControl implements ControlPlane {
     const name = parseName(options.name, 'name')
     const type = oneOf(databaseTypes, options.type ?? 'enterprise', 'type')
     const token = options.token && parseToken(options.token)
-    await this.#host.commitAlone(() => {
+    await this.#commit(name, () => {
       const { catalog } = this.#host
       if (catalog.database(name)) refuseTaken('database_exists', `a database ${printed(name)}`, name)
       refuseMore('databases', catalog.databases.length, databasesMax)
@@ -64,7 +67,7 @@ export class LocalControl implements ControlPlane {
 
   async deleteDatabase(name: string): Promise<Acknowledgement> {
     let shut: readonly LocalCollection[] = []
-    const dropping = this.#host.commitAlone(() => {
+    const dropping = this.#commit(name, () => {
       const { id: databaseId } = this.#entry(name)
       if (name === defaultDatabase) {
         throw new EngineError(
@@ -88,7 +91,7 @@ export class LocalControl implements ControlPlane {
   }
 
   async setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription> {
-    await this.#host.commitAlone(() => {
+    await this.#commit(name, () => {
       const { id: databaseId, type } = this.#entry(name)
       return { kind: 'database-changed', databaseId, type, active }
     })
@@ -97,7 +100,7 @@ export class LocalControl implements ControlPlane {
 
   async setDatabaseType(name: string, wanted: DatabaseType): Promise<DatabaseDescription> {
     const type = oneOf(databaseTypes, wanted, 'type')
-    await this.#host.commitAlone(() => {
+    await this.#commit(name, () => {
       const { id: databaseId, active } = this.#entry(name)
       return { kind: 'database-changed', databaseId, type, active }
     })
@@ -111,7 +114,7 @@ export class LocalControl implements ControlPlane {
 
   async putToken(database: string, raw: TokenFacts): Promise<TokenDescription> {
     const token = parseToken(raw)
-    await this.#host.commitAlone(() => {
+    await this.#commit(database, () => {
       const { catalog } = this.#host
       const { id: databaseId } = this.#entry(database)
       if (catalog.token(databaseId, token.name))
@@ -129,7 +132,7 @@ export class LocalControl implements ControlPlane {
   }
 
   async deleteToken(database: string, name: string): Promise<Acknowledgement> {
-    return this.#host.commitAlone(() => {
+    return this.#commit(database, () => {
       const { id: databaseId } = this.#entry(database)
       const token = this.#host.catalog.token(databaseId, name) ?? refuseToken(name)
       return { kind: 'token-dropped', databaseId, name: token.name }
@@ -167,6 +170,21 @@ export class LocalControl implements ControlPlane {
 
   digest(): string {
     return this.#read().digest()
+  }
+
+  /** Commits a change of a database or of its tokens, and announces it before it is acknowledged. */
+  async #commit(database: string, makeDraft: () => DatabaseDraft): Promise<Acknowledgement> {
+    let kind: DatabaseDraft['kind'] | undefined
+    try {
+      return await this.#host.commitAlone(() => {
+        const draft = makeDraft()
+        kind = draft.kind
+        return draft
+      })
+    } finally {
+      // Also after an error, because then the change may be applied.
+      if (kind !== undefined) await this.#host.onControl?.({ kind, database })
+    }
   }
 
   #read(): Catalog {

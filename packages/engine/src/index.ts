@@ -31,6 +31,7 @@ export {
 } from './limits.ts'
 export type {
   Clock,
+  ControlChange,
   ControlPlane,
   Database,
   DatabaseDescription,

@@ -1,7 +1,7 @@
 // The public interfaces of the engine, except backups and history. engine.ts, database.ts and collection.ts implement
 // them.
 import type { FsyncPolicy } from '@annal/wal'
-import type { Event } from '../events/event.ts'
+import type { ControlEvent, Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { Backups } from './backups.ts'
 import type { Collection } from './collection.ts'
@@ -39,6 +39,11 @@ export interface EngineOptions {
   readonly onServing?: (engine: Engine) => void
   /** Called with each valid search before it runs, for a log of queries. It must be quick. */
   readonly onSearch?: (search: ReceivedSearch) => void
+  /**
+   * Called after each change of a database or of its tokens is applied. The change is acknowledged when the returned promise resolves, so
+   * that whoever caches access can forget it first. It must not reject.
+   */
+  readonly onControl?: (change: ControlChange) => Promise<void>
   /** Called with a sentence for the log, for example when a torn tail was cut or the disk is slow or full. */
   readonly onNotice?: (sentence: string) => void
   /**
@@ -46,6 +51,13 @@ export interface EngineOptions {
    * end the process.
    */
   readonly onFailed?: (error: Error) => void
+}
+
+/** A change of a database or of its tokens. */
+export interface ControlChange {
+  readonly kind: Exclude<ControlEvent['kind'], 'setting-put'>
+  /** Name of the database. */
+  readonly database: string
 }
 
 export interface ReceivedSearch {
