@@ -18,34 +18,61 @@ export interface Share {
   release(): void
 }
 
-export function createBudget(max: number, what: 'request bodies' | 'large replies' | 'writes' | 'reads'): Budget {
-  let taken = 0
+/** The number behind a budget. Threads that share a limit share this number (shared-amounts.ts). */
+export interface Amount {
+  readonly taken: number
+  /** Returns false, and takes nothing, if the sum would exceed `max`. */
+  take(amount: number, max: number): boolean
+  give(amount: number): void
+}
+
+/** What a budget limits, as its error names it. */
+export type Budgeted = 'request bodies' | 'large replies' | 'writes' | 'reads'
+
+export function createBudget(max: number, what: Budgeted, amount: Amount = localAmount()): Budget {
   const open = (): Share => {
     let held = 0
     return {
-      growTo(amount) {
-        if (amount <= held) return
-        if (taken + amount - held > max) {
+      growTo(wanted) {
+        if (wanted <= held) return
+        if (!amount.take(wanted - held, max)) {
           throw new ServerError('overloaded', `too many ${what} at one time; try again shortly`, { limit: max })
         }
-        taken += amount - held
-        held = amount
+        held = wanted
       },
       release() {
-        taken -= held
+        if (held === 0) return
+        amount.give(held)
         held = 0
       },
     }
   }
   return {
     get taken() {
-      return taken
+      return amount.taken
     },
     open,
-    take(amount) {
+    take(wanted) {
       const share = open()
-      share.growTo(amount)
+      share.growTo(wanted)
       return share.release
+    },
+  }
+}
+
+function localAmount(): Amount {
+  let taken = 0
+  return {
+    get taken() {
+      return taken
+    },
+    take(amount, max) {
+      if (taken + amount > max) return false
+      taken += amount
+      return true
+    },
+    give(amount) {
+      taken -= amount
     },
   }
 }
