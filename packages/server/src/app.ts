@@ -7,14 +7,13 @@ import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest,
 import fastify, { LogController } from 'fastify'
 import { addAccess } from './access/access.ts'
 import { type Attempts, createAttempts } from './access/attempts.ts'
-import { createGuard } from './access/auth.ts'
+import { createGuard, tokenModeOf } from './access/auth.ts'
 import type { TlsOptions } from './access/tls.ts'
 import { Schedules } from './backups/schedules.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
 import { addBodyParsers } from './http/bodies.ts'
 import { addBodyKeys } from './http/body-keys.ts'
-import { createBudget } from './http/budget.ts'
 import { sendError } from './http/error-replies.ts'
 import { ServerError } from './http/errors.ts'
 import { clientError } from './http/framework-errors.ts'
@@ -46,6 +45,8 @@ import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
+import { createGranting } from './serving/granting.ts'
+import { SharedState } from './serving/shared-state.ts'
 import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
 import { decodablePath } from './wire/path-id.ts'
 
@@ -63,6 +64,8 @@ export interface AppOptions {
   readonly tracing?: Tracing | undefined
   /** Counts wrong tokens. Tests pass one with their own clock. */
   readonly attempts?: Attempts
+  /** What serving threads share with this application. Default: there are none. */
+  readonly shared?: SharedState
 }
 
 interface PackageFile {
@@ -76,7 +79,7 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
 /** Creates the application with every route. It does not listen yet. */
 export function createApp(given: AppOptions): FastifyInstance {
   const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
-  const { attempts = createAttempts() } = given
+  const { attempts = createAttempts(), shared = new SharedState(config, 0) } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
@@ -89,10 +92,11 @@ export function createApp(given: AppOptions): FastifyInstance {
     schedules: schedulesIn(slot),
     licensing,
     tracing,
-    bodies: {
-      small: createBudget(limits.smallBodiesBytesMax, 'request bodies'),
-      large: createBudget(limits.largeBodiesBytesMax, 'request bodies'),
-    },
+    shared,
+    grants: createGranting({
+      ...{ owner: shared.grants, rates: shared.rates, now: shared.now },
+      ...{ mode: tokenModeOf(config), attempts, slot, licensing },
+    }),
     routes,
     startedAt: Date.now(),
   }
@@ -135,7 +139,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addAccess(app, slot)
   addBodyParsers(app)
   addBodyKeys(app)
-  addReplyBudget(app)
+  addReplyBudget(app, shared.budgets.largeReplies)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) => {

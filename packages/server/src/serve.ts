@@ -15,6 +15,7 @@ import type { Licensing } from './license/licensing.ts'
 import { type Audit, AuditLog } from './observe/audit.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
+import { SharedState } from './serving/shared-state.ts'
 import { ThreadedServer } from './serving/threaded-server.ts'
 
 const idleSweepMs = 50
@@ -34,17 +35,27 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)
-  const app = createApp({ slot, config, audit, tls, tracing, ...(licensing === undefined ? {} : { licensing }) })
+  const shared = new SharedState(config, 0)
+  const app = createApp({
+    slot,
+    config,
+    audit,
+    tls,
+    tracing,
+    shared,
+    ...(licensing === undefined ? {} : { licensing }),
+  })
   // With the default backlog of 511, the system resets connections that arrive while a busy server accepts one per turn of its
   // event loop.
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
-  return new RunningServer({ config, events, slot, audit, licensing, tracing, app, address })
+  return new RunningServer({ config, events, slot, shared, audit, licensing, tracing, app, address })
 }
 
 interface ServerParts {
   readonly config: Config
   readonly events: ServerEvents
   readonly slot: EngineSlot
+  readonly shared: SharedState
   readonly audit: Audit
   readonly licensing: Licensing | undefined
   readonly tracing: Tracing | undefined
@@ -176,6 +187,7 @@ export class RunningServer {
         events.onProgress?.(progress)
       },
       onServing: (engine) => this.#serveEarly(engine),
+      onControl: (change) => this.#parts.shared.controlChanged(change),
       onNotice: (sentence) => this.#warn(sentence),
       ...(events.onFailed === undefined ? {} : { onFailed: events.onFailed }),
       ...(config.queryLogPercent > 0 && { onSearch: (search: ReceivedSearch) => this.#queries.note(search) }),

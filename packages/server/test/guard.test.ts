@@ -24,6 +24,8 @@ function fakeAttempts() {
       calls.push('delay')
       return state.delayed
     },
+    quietMs: () => 0,
+    onForgotten: () => undefined,
     stop: () => undefined,
   }
   return { attempts, calls, state }

@@ -6,6 +6,13 @@ import type { EngineSlot } from '../engine-slot.ts'
 import { ServerError } from '../http/errors.ts'
 import type { Principal } from './auth.ts'
 
+/** What the access of a caller depends on. */
+export interface CallerFacts {
+  readonly kind: Principal['kind']
+  /** Whether the token may write; undefined if every token of this kind may. */
+  readonly mayWrite?: boolean
+}
+
 /**
  * - `open`: every caller, without a token.
  * - `any`: every token.
@@ -39,7 +46,7 @@ export function addAccess(app: FastifyInstance, slot: EngineSlot): void {
 }
 
 /** Throws access_denied, token_read_only or enterprise_only. */
-export function checkAccess({ kind, ...principal }: Principal, access: Access): void {
+export function checkAccess({ kind, mayWrite }: CallerFacts, access: Access): void {
   switch (access) {
     case 'open':
     case 'any':
@@ -52,8 +59,7 @@ export function checkAccess({ kind, ...principal }: Principal, access: Access): 
       if (kind === 'member') throw denied()
       return
     case 'write':
-      if ('mayWrite' in principal && !principal.mayWrite)
-        throw new ServerError('token_read_only', 'this token is read-only')
+      if (mayWrite === false) throw new ServerError('token_read_only', 'this token is read-only')
       break
     case 'read':
     case 'search':

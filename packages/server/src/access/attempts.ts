@@ -21,6 +21,10 @@ export interface Attempts {
   succeeded(address: string): void
   /** Whether the right token came from this address within the last 24 hours. */
   remembers(address: string): boolean
+  /** For how many milliseconds another success from this address changes nothing; 0 or less if it would. */
+  quietMs(address: string): number
+  /** Calls `listener` with the key of an address that is no longer remembered. */
+  onForgotten(listener: (addressOfKey: string) => void): void
   /** Resolves after one second, or immediately if too many calls are waiting. `stop` resolves all waiting calls. */
   delay(): Promise<void>
   stop(): void
@@ -38,6 +42,7 @@ export function createAttempts({ now = () => performance.now(), later = setLater
   let failures: { readonly timeMs: number; readonly address: string }[] = []
   const successes = new Map<string, number>()
   const waiting = new Set<() => void>()
+  const listeners: ((addressOfKey: string) => void)[] = []
   const recent = () => {
     const begin = now() - authWindowMs
     // The list is in the order of time: the first failure is the oldest.
@@ -64,12 +69,19 @@ export function createAttempts({ now = () => performance.now(), later = setLater
       successes.delete(key)
       successes.set(key, now())
       const oldest = successes.keys().next().value
-      if (successes.size > authAddressesMax && oldest !== undefined) successes.delete(oldest)
+      if (successes.size <= authAddressesMax || oldest === undefined) return
+      successes.delete(oldest)
+      for (const listener of listeners) listener(oldest)
     },
     remembers(address) {
       const successMs = successes.get(addressKey(address))
       return successMs !== undefined && now() - successMs <= authRememberedMs
     },
+    quietMs(address) {
+      const successMs = successes.get(addressKey(address))
+      return successMs === undefined ? 0 : successMs + authRefreshMs - now()
+    },
+    onForgotten: (listener) => void listeners.push(listener),
     delay() {
       if (waiting.size >= authDelayedMax) return Promise.resolve()
       return new Promise((resolve) => {

@@ -1,9 +1,10 @@
 // Identifies the caller by the Authorization header alone, before a body is read. It compares and looks up only hashes, so that the
 // time that this takes reveals nothing about the token.
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, hash, timingSafeEqual } from 'node:crypto'
 import type { Database } from '@annal/engine'
 import type { EngineSlot } from '../engine-slot.ts'
 import { ServerError } from '../http/errors.ts'
+import { addressKey } from './addresses.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 
 /** The caller: the owner of a plain deployment, the root token, or a user of one database. */
@@ -44,9 +45,52 @@ export function tokenId(header: string | undefined): string | undefined {
   return header === undefined || header === '' ? undefined : sha256(tokenIn(header)).toString('hex').slice(0, 12)
 }
 
+/** Who the rate limit counts: the owner of the token if tokens identify callers, otherwise the address. */
+export function callerOf(mode: TokenMode, header: string | undefined, address: string): string {
+  return (mode === 'none' ? undefined : tokenId(header)) ?? addressKey(address)
+}
+
 /** The stored form of a token, from which the token cannot be computed. */
 export function tokenHash(token: string): string {
   return sha256(token).toString('hex')
+}
+
+/** How a server identifies callers: by nothing, by one token, or by the root token and the tokens of databases. */
+export type TokenMode = 'none' | 'one' | 'root'
+
+export function tokenModeOf(config: {
+  readonly authToken: string | undefined
+  readonly rootToken: string | undefined
+}): TokenMode {
+  if (config.rootToken !== undefined) return 'root'
+  return config.authToken === undefined ? 'none' : 'one'
+}
+
+/**
+ * A key that is the same for two requests exactly if the guard decides the same about both until a token or a database changes; undefined
+ * without a token where one is required. It contains the hash of the token. A chosen token is accepted by address (attempts.ts), so its
+ * key has the address, as has that of a caller whose rate is limited by the address.
+ */
+export function callerKey(
+  { mode, isRateLimited }: { readonly mode: TokenMode; readonly isRateLimited: boolean },
+  header: string | undefined,
+  address: () => string,
+): string | undefined {
+  if (mode === 'none') return isRateLimited ? `@${addressKey(address())}` : ''
+  if (header === undefined || header === '') return undefined
+  const token = tokenIn(header)
+  const digest = hash('sha256', token, 'hex')
+  return mode === 'root' && !chosenForm.test(token) ? digest : `${digest}@${addressKey(address())}`
+}
+
+/** Whether a key is of a chosen token from the address that `addressKey` returned. */
+export function isChosenFrom(key: string, addressOfKey: string): boolean {
+  return key !== '' && !key.startsWith('@') && key.endsWith(`@${addressOfKey}`)
+}
+
+/** Whether the caller of a key is accepted only while attempts.ts remembers its address. */
+export function isChosen(key: string): boolean {
+  return key.indexOf('@') > 0
 }
 
 const owner: Principal = { kind: 'owner' }
@@ -81,7 +125,7 @@ function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
   return {
     chosen: sha256(rootToken),
     read(token) {
-      const wanted = /^root\/([^:]*):(.*)$/s.exec(token)
+      const wanted = chosenForm.exec(token)
       const digest = sha256(wanted?.[2] ?? token)
       return {
         digest,
@@ -96,6 +140,9 @@ function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
     },
   }
 }
+
+/** The root token for one database. */
+const chosenForm = /^root\/([^:]*):(.*)$/s
 
 /** `<database>:<32 random bytes>`. */
 const madeForm = /^[^:]+:[A-Za-z0-9_-]{43}$/

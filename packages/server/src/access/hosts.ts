@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { ServerError } from '../http/errors.ts'
 import { hostsRememberedMax } from '../http/limits.ts'
+import type { TokenMode } from './auth.ts'
 
 /** Throws host_refused. */
 export type HostCheck = (headers: IncomingHttpHeaders) => void
@@ -26,6 +27,14 @@ export function createHostCheck(names: readonly string[]): HostCheck {
     if (forwarded === undefined) return
     for (const one of forwardedHosts(forwarded)) check(one)
   }
+}
+
+/** A server with a token needs no check: a page that reaches it under another host name does not know the token. */
+export function hostCheckFor(
+  mode: TokenMode,
+  { host, allowedHosts }: { readonly host: string; readonly allowedHosts: readonly string[] },
+): HostCheck | undefined {
+  return mode === 'none' ? createHostCheck([host, ...allowedHosts]) : undefined
 }
 
 /** Values of an X-Forwarded-Host header, beginning with the one nearest to the browser. */

@@ -1,38 +1,45 @@
 // The hooks of every request: it is counted, accepted or rejected before its body is read, and logged when its reply is complete.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Access, checkAccess, needsLicense } from '../access/access.ts'
-import { addressKey } from '../access/addresses.ts'
-import { tokenId } from '../access/auth.ts'
-import { createHostCheck, type HostCheck } from '../access/hosts.ts'
-import { checkOrigin, createCors } from '../access/origins.ts'
-import { createRateLimit } from '../access/rate-limit.ts'
+import type { Access } from '../access/access.ts'
+import { callerOf, type Principal, tokenId, tokenModeOf } from '../access/auth.ts'
+import { type DecisionParts, decide, hasBody } from '../access/decide.ts'
+import { hostCheckFor } from '../access/hosts.ts'
+import { createCors } from '../access/origins.ts'
 import type { AuditEvent } from '../observe/audit-chain.ts'
-import { createBodyRoom } from './body-room.ts'
 import { createBodyWatch } from './body-watch.ts'
-import { createBudget } from './budget.ts'
 import { refusal, ServerError } from './errors.ts'
 import * as limits from './limits.ts'
 import type { RouteContext } from './route-context.ts'
 
 /** Checks in this order: count, host, preflight, origin, token, budgets. All run before the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
-  const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
-  const rates = createRateLimit(config.rateLimit)
-  const writes = createBudget(limits.writesInFlightMax, 'writes')
-  const reads = createBudget(limits.readsInFlightMax, 'reads')
-  const checkHost = hostCheckFor(config)
-  const named = new Set(config.corsOrigins)
-  const cors = createCors(named)
+  const { config, guard, grants, licensing, metrics, shared, requestLog, tracing } = context
+  const { budgets, rates } = shared
+  const mode = tokenModeOf(config)
+  const checkHost = hostCheckFor(mode, config)
+  const origins = new Set(config.corsOrigins)
+  const cors = createCors(origins)
   const arriving = createBodyWatch(app.server)
   app.addHook('onClose', async () => arriving.end())
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
+    grants.stop()
   })
+  const parts: DecisionParts<Principal> = {
+    origins,
+    isStopping: () => stopping,
+    identify: ({ token, address }) => guard.check(token, address),
+    requireLicense: () => licensing?.require(),
+    takeRate(_caller, { headers, address }) {
+      if (config.rateLimit !== undefined) rates.take(callerOf(mode, headers.authorization, address))
+    },
+    ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
+  }
   // Callbacks instead of promises: these run on every request.
   app.addHook('onRequest', (request, reply, done) => {
     const held = [metrics.started()]
-    if (hasBody(request)) held.push(arriving.watch(request.raw))
+    if (hasBody(request.headers)) held.push(arriving.watch(request.raw))
     reply.raw.on('close', () => {
       for (const give of held) give()
     })
@@ -42,25 +49,23 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     if (misdirected !== undefined) return done(misdirected)
     if (cors?.answer(request, reply)) return
     const error = refusal(() => {
-      checkOrigin(request.method, request.headers, named)
-      if (stopping) throw new ServerError('stopping', 'the server is stopping')
+      const { method, headers, ip: address } = request
       // Each read of routeOptions creates a new object.
       const route = request.routeOptions
       const access = request.is404 ? 'open' : accessOf(route)
-      if (access === 'open') return
-      request.principal = guard.check(tokenOf(request, route), request.ip)
-      checkAccess(request.principal, access)
-      if (needsLicense(access, request.method)) licensing?.require()
-      if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
-      held.push((access === 'write' ? writes : reads).take(1))
-      refuseEncodings(request)
-      if (hasBody(request)) {
-        const room = createBodyRoom(bodies)
-        held.push(room.release)
-        room.growTo(announcedBytes(request, route))
-        request.bodyRoom = room
+      const head = {
+        method,
+        headers,
+        access,
+        address,
+        token: tokenOf(request, route),
+        bodyBytesMax: bodyLimitOf(route),
       }
+      const { caller, bodyRoom } = decide(head, parts, (release) => void held.push(release))
+      request.principal = caller
+      request.bodyRoom = bodyRoom
       request.vectorKey = route.config.vectorKey
+      if (caller !== undefined) grants.offer(caller, head)
     })
     if (isWrongToken(error)) void guard.delay().then(() => done(error))
     else done(error)
@@ -90,11 +95,6 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   })
 }
 
-/** A server with a token needs no check: a page that reaches it under another host name does not know the token. */
-function hostCheckFor({ authToken, rootToken, host, allowedHosts }: RouteContext['config']): HostCheck | undefined {
-  return authToken === undefined && rootToken === undefined ? createHostCheck([host, ...allowedHosts]) : undefined
-}
-
 /** Routes without documentation cannot be added (see access.ts). */
 function accessOf(route: FastifyRequest['routeOptions']): Access {
   return route.config.doc?.access ?? 'control'
@@ -108,12 +108,6 @@ function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['rout
   return typeof db === 'string' && !token.includes(':') ? `root/${db}:${token}` : token
 }
 
-/** The owner of the token if tokens identify callers, otherwise the address. */
-function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContext['config']): string {
-  const token = authToken ?? rootToken
-  return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? addressKey(request.ip)
-}
-
 /** A plain deployment has one database. The root token belongs to none. */
 function databaseOf({ principal }: FastifyRequest, { config }: RouteContext): string | undefined {
   if (principal?.kind === 'member') return principal.database.name
@@ -124,22 +118,8 @@ function isWrongToken(error: Error | undefined): error is ServerError {
   return error instanceof ServerError && error.code === 'invalid_token'
 }
 
-function refuseEncodings(request: FastifyRequest): void {
-  const encoding = request.headers['content-encoding']
-  if (encoding === undefined || encoding === 'identity') return
-  throw new ServerError('unsupported_media_type', 'compressed bodies are not accepted', {
-    field: 'content-encoding',
-    value: encoding,
-  })
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-}
-
-/** Room that a body takes before any of it is read. Without Content-Length that is nothing: its readers take room as it arrives. */
-function announcedBytes({ headers }: FastifyRequest, route: FastifyRequest['routeOptions']): number {
-  return Math.min(Number(headers['content-length'] ?? 0) || 0, route.bodyLimit ?? limits.bodyBytesMax)
+function bodyLimitOf(route: FastifyRequest['routeOptions']): number {
+  return route.bodyLimit ?? limits.bodyBytesMax
 }
 
 /** The log gets neither query strings nor headers. */

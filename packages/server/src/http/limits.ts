@@ -94,6 +94,9 @@ export const trialMs = 30 * 24 * 3_600_000
 /** A license may start this much later than the clock of this machine, because clocks differ and it may be new. */
 export const licenseClockLeewayMs = 24 * 3_600_000
 
+/** A serving thread searches for a caller at most this long before the main thread checks the license again. */
+export const licenseCheckEveryMs = 60_000
+
 /** Number of addresses or callers that are remembered, for that and for NDD_RATE_LIMIT; the oldest is forgotten first. */
 export const authAddressesMax = 10_000
 

@@ -7,16 +7,9 @@ import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
-import { type Budget, createBudget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { ServerError } from './errors.ts'
-import {
-  largeRepliesBytesMax,
-  largeReplyBytes,
-  pageBytesMax,
-  readerTimeoutMs,
-  replyBytesMax,
-  replyPieceBytes,
-} from './limits.ts'
+import { largeReplyBytes, pageBytesMax, readerTimeoutMs, replyBytesMax, replyPieceBytes } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -28,8 +21,8 @@ declare module 'fastify' {
 /** Text, or bytes of MessagePack. Each piece is built after the previous one was written. */
 export type Pieces = Iterator<string | Buffer>
 
-export function addReplyBudget(app: FastifyInstance): void {
-  app.decorate('replyBudget', createBudget(largeRepliesBytesMax, 'large replies'))
+export function addReplyBudget(app: FastifyInstance, budget: Budget): void {
+  app.decorate('replyBudget', budget)
 }
 
 export function wantsJson(request: FastifyRequest): boolean {

@@ -9,7 +9,8 @@ import type { Audit } from '../observe/audit.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { RequestLog } from '../observe/request-log.ts'
 import type { Tracing } from '../observe/tracing.ts'
-import type { BodyBudgets } from './body-room.ts'
+import type { Granting } from '../serving/granting.ts'
+import type { SharedState } from '../serving/shared-state.ts'
 import type { DescribedRoute } from './openapi/described-route.ts'
 
 export interface RouteContext {
@@ -19,7 +20,9 @@ export interface RouteContext {
   readonly guard: Guard
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
-  readonly bodies: BodyBudgets
+  /** What serving threads share with this thread. */
+  readonly shared: SharedState
+  readonly grants: Granting
   readonly requestLog: RequestLog
   readonly audit: Audit
   readonly schedules: Schedules

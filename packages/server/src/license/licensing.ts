@@ -79,6 +79,12 @@ export class Licensing {
     }
   }
 
+  /** Milliseconds until the active license ends; 0 if none is active. */
+  remainingMs(): number {
+    const found = this.status()
+    return found?.status === 'active' ? found.license.endMs - this.#clock.nowMs() : 0
+  }
+
   /** Why no license is active, for operators; undefined if one is. */
   fault(): string | undefined {
     const found = this.status()

@@ -9,7 +9,7 @@ import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
 
 /** Adds GET /metrics. */
-export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {
+export function metricsRoute(app: FastifyInstance, { slot, metrics, shared }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
     summary: 'Returns metrics for Prometheus.',
@@ -17,10 +17,11 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
   }
   app.get('/metrics', { config: { doc } }, async (_request, reply) => {
     const stats = slot.isOpen() ? slot.engine().stats() : undefined
+    const { bodies, largeReplies } = shared.budgets
     const bodyBytes = bodies.small.taken + bodies.large.taken
     return reply
       .type('text/plain; version=0.0.4; charset=utf-8')
-      .send(await metrics.render({ stats, bodyBytes, replyBytes: app.replyBudget.taken }))
+      .send(await metrics.render({ stats, bodyBytes, replyBytes: largeReplies.taken }))
   })
 }
 

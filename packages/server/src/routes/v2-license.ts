@@ -17,7 +17,7 @@ const generateBody = Type.Unsafe<{ readonly email?: string | null } | null>({
 })
 
 /** Adds the license routes of enterprise mode. */
-export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {
+export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard, grants }: RouteContext): void {
   const required = (): Licensing => {
     if (licensing === undefined) throw enterpriseOnly()
     return licensing
@@ -41,7 +41,9 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: Rout
       const licenses = required()
       if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
       const byRoot = await guard.mayKnowAll(headers.authorization, ip)
-      return replyOf('The license is active', await licenses.activate(body.trim(), { byRoot }))
+      const activated = await licenses.activate(body.trim(), { byRoot })
+      await grants.licenseChanged()
+      return replyOf('The license is active', activated)
     })
   })
 }

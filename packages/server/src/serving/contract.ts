@@ -55,8 +55,6 @@ export interface Admission {
 export interface Gate {
   /** Undefined: forward the request. What this call took of the limits was then given back. */
   admit(head: RequestHead, route: HotRoute): Admission | undefined
-  /** Takes one of the connections of the process. Returns the function that gives it back; undefined: close the connection. */
-  connected(): (() => void) | undefined
 }
 
 /** A complete reply of a hot request. */

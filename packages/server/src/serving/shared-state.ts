@@ -1,0 +1,122 @@
+// What the main thread and the serving threads share to decide about requests and to count them, and how a thread gets its part of it. The
+// same state serves a server without serving threads, which shares it with nobody.
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { ControlChange } from '@annal/engine'
+import { tokenModeOf } from '../access/auth.ts'
+import { monotonicMs, RateBuckets } from '../access/rate-buckets.ts'
+import { createRateLimit, type RateLimit } from '../access/rate-limit.ts'
+import type { Config } from '../config.ts'
+import type { BodyBudgets } from '../http/body-room.ts'
+import { type Budget, createBudget } from '../http/budget.ts'
+import * as limits from '../http/limits.ts'
+import { amounts, SharedAmounts } from '../http/shared-amounts.ts'
+import type { Gate } from './contract.ts'
+import { withdrawChanged } from './granting.ts'
+import { type GrantsMessage, GrantsOwner, GrantsView } from './grants.ts'
+import { createThreadGate, type GateRules } from './thread-gate.ts'
+
+/** What a serving thread gets when it starts: structured data, with one port to transfer. */
+export interface ThreadShare {
+  /** From 0. */
+  readonly thread: number
+  readonly rules: GateRules
+  readonly amounts: SharedArrayBuffer
+  readonly grants: SharedArrayBuffer
+  readonly firstGrants: GrantsMessage
+  readonly buckets: { readonly memory: SharedArrayBuffer; readonly perSecond: number } | undefined
+  /** Transfer it. */
+  readonly port: MessagePort
+}
+
+/** The budgets of a process, as one thread takes from them. */
+export interface Budgets {
+  readonly reads: Budget
+  readonly writes: Budget
+  readonly bodies: BodyBudgets
+  readonly largeReplies: Budget
+}
+
+/** Row of the main thread in what threads share. Serving thread n has row n + 1. */
+const mainRow = 0
+
+export class SharedState {
+  readonly grants: GrantsOwner
+  readonly rates: RateLimit
+  readonly budgets: Budgets
+  readonly #config: Config
+  readonly #amounts: SharedAmounts
+
+  /** The clock of grants and rates. */
+  readonly now: () => number
+
+  /** For at most `threads` serving threads. Tests pass a clock. */
+  constructor(config: Config, threads: number, now: () => number = monotonicMs) {
+    this.now = now
+    this.#config = config
+    this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
+    this.budgets = budgetsOf(this.#amounts)
+    this.rates = createRateLimit(config.rateLimit, now)
+    this.grants = new GrantsOwner({ threads, max: limits.authAddressesMax })
+  }
+
+  /** What a new thread needs. Call `ended` when it has ended, before another thread gets its number. */
+  share(thread: number): ThreadShare {
+    const { host, allowedHosts, corsOrigins, trustedProxies, rateLimit } = this.#config
+    const { port1, port2 } = new MessageChannel()
+    port1.unref()
+    const { buckets } = this.rates
+    return {
+      thread,
+      rules: { mode: tokenModeOf(this.#config), host, allowedHosts, corsOrigins, trustedProxies },
+      amounts: this.#amounts.memory,
+      grants: this.grants.memory,
+      firstGrants: this.grants.attach(thread, port1),
+      buckets: buckets && rateLimit !== undefined ? { memory: buckets.memory, perSecond: rateLimit } : undefined,
+      port: port2,
+    }
+  }
+
+  /** Gives back everything that the thread held. */
+  ended(thread: number): void {
+    this.grants.detach(thread)
+    this.#amounts.clear(thread + 1)
+  }
+
+  /** Call it after a change was applied and before it is acknowledged. Resolves when no thread decides by the state before it. */
+  controlChanged(change: ControlChange): Promise<void> {
+    return withdrawChanged(this.grants, change)
+  }
+}
+
+/** The parts of a serving thread. */
+export interface ThreadState {
+  readonly gate: Gate
+  readonly budgets: Budgets
+}
+
+/** On the serving thread: makes the parts of what the main thread shares. Tests pass the clock of the main thread. */
+export async function openThreadState(share: ThreadShare, now: () => number = monotonicMs): Promise<ThreadState> {
+  const { thread, rules, buckets, port } = share
+  const budgets = budgetsOf(new SharedAmounts(share.amounts, thread + 1))
+  const grants = new GrantsView({ memory: share.grants, thread, port, first: share.firstGrants })
+  const gate = await createThreadGate({
+    rules,
+    grants,
+    buckets: buckets && new RateBuckets(buckets.memory, buckets.perSecond, now),
+    now,
+    ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
+  })
+  return { gate, budgets }
+}
+
+function budgetsOf(shared: SharedAmounts): Budgets {
+  return {
+    reads: createBudget(limits.readsInFlightMax, 'reads', shared.amount(amounts.reads)),
+    writes: createBudget(limits.writesInFlightMax, 'writes', shared.amount(amounts.writes)),
+    bodies: {
+      small: createBudget(limits.smallBodiesBytesMax, 'request bodies', shared.amount(amounts.smallBodies)),
+      large: createBudget(limits.largeBodiesBytesMax, 'request bodies', shared.amount(amounts.largeBodies)),
+    },
+    largeReplies: createBudget(limits.largeRepliesBytesMax, 'large replies', shared.amount(amounts.largeReplies)),
+  }
+}
