@@ -41,7 +41,7 @@ export interface EngineOptions {
   readonly onSearch?: (search: ReceivedSearch) => void
   /**
    * Called after each change of a database or of its tokens is applied. The change is acknowledged when the returned promise resolves, so
-   * that whoever caches access can forget it first. It must not reject.
+   * that a program that caches access can forget it first. It must not reject.
    */
   readonly onControl?: (change: ControlChange) => Promise<void>
   /** Called with a sentence for the log, for example when a torn tail was cut or the disk is slow or full. */
