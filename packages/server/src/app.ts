@@ -79,7 +79,7 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
 /** Creates the application with every route. It does not listen yet. */
 export function createApp(given: AppOptions): FastifyInstance {
   const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
-  const { attempts = createAttempts(), shared = new SharedState(config, 0) } = given
+  const { attempts = createAttempts(), shared = new SharedState(config, config.serverThreads) } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,

@@ -35,7 +35,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)
-  const shared = new SharedState(config, 0)
+  const shared = new SharedState(config, config.serverThreads)
   const app = createApp({
     slot,
     config,
