@@ -1,6 +1,14 @@
+import { copyFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 import { vendorDefines } from './vendor-key.ts'
+
+/** TypeBox is part of the build, because a start would load its 250 modules one by one. Its license goes with it. */
+async function copyTypeBoxLicense(): Promise<void> {
+  const license = new URL('../../license', import.meta.resolve('@sinclair/typebox'))
+  await copyFile(license, fileURLToPath(new URL('dist/typebox.LICENSE', import.meta.url)))
+}
 
 export default defineConfig({
   ...libraryBuild({
@@ -10,4 +18,5 @@ export default defineConfig({
     'serving-thread': 'src/serving/thread.ts',
   }),
   define: vendorDefines(process.env),
+  onSuccess: copyTypeBoxLicense,
 })

@@ -23,6 +23,7 @@ import type { DescribedRoute } from './http/openapi/described-route.ts'
 import { addReplyBudget } from './http/replies.ts'
 import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
+import { lazyValidators } from './http/validators.ts'
 import { licensePlace } from './license/license-place.ts'
 import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
@@ -125,6 +126,7 @@ export function createApp(given: AppOptions): FastifyInstance {
         strictTypes: false,
       },
     },
+    schemaController: lazyValidators(),
     clientErrorHandler: clientError,
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
   }

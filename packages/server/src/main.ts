@@ -8,6 +8,7 @@ import { ConfigError, type ConfigRead, readConfig } from './config.ts'
 import { exitOf } from './exit.ts'
 import { secondSignalAfterMs } from './http/limits.ts'
 import { type RunningServer, startServer } from './serve.ts'
+import { trimHeapWhenIdle } from './trim-heap.ts'
 
 /** Writes immediately, so that the line appears even if the process exits next. */
 function printLine(line: string): void {
@@ -94,3 +95,4 @@ await server.ready.catch((error) => (signalled ? stopping : die(error)))
 process.stdout.write(
   `Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (press Ctrl-C to stop)\n`,
 )
+trimHeapWhenIdle()

@@ -1,0 +1,55 @@
+// What a start does not load: everything that only some routes or settings need, and the graph threads.
+import { test } from 'tap'
+import { send, temporaryDirectory } from './running-app.ts'
+import { startProcess } from './running-process.ts'
+
+/** Packages that only some routes or settings need. */
+const later = [
+  'ajv',
+  'ajv-formats',
+  '@fastify/ajv-compiler',
+  '@fastify/fast-json-stringify-compiler',
+  '@fastify/http-proxy',
+  '@fastify/static',
+  '@fastify/swagger',
+  'light-my-request',
+  'prom-client',
+  'yaml',
+]
+const laterScopes = ['@aws-sdk', '@smithy', '@opentelemetry']
+
+const index = { index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' }
+
+test('a start loads no package that only some routes or settings need, and starts no thread', {
+  timeout: 120_000,
+}, async (t) => {
+  const running = startProcess({
+    NDD_DATA_DIR: await temporaryDirectory(t),
+    NDD_NUM_SERVER_THREADS: '1',
+    NODE_OPTIONS: `--import=${new URL('loaded-modules.ts', import.meta.url).href}`,
+  })
+  t.teardown(() => running.child.kill('SIGKILL'))
+  const loaded = (thread: string) =>
+    [...running.stderr().matchAll(new RegExp(`^loaded ${thread} (\\S+)$`, 'gm'))].map(([, url = '']) => url)
+  const packages = () =>
+    new Set(loaded('main').flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []))
+
+  const url = await running.serving
+  t.equal((await send(url, 'GET', '/api/v2/health')).status, 200)
+  const atStart = packages()
+  t.ok(atStart.has('fastify'), 'the hook sees packages')
+  t.strictSame(
+    [...atStart].filter((name) => later.includes(name) || laterScopes.includes(name.split('/')[0] ?? '')),
+    [],
+  )
+  t.strictSame(loaded('worker'), [], 'no thread was started')
+
+  t.equal((await send(url, 'POST', '/api/v1/index/create', { json: index })).status, 200)
+  t.ok(packages().has('ajv'), 'the first body is validated')
+  t.strictSame(loaded('worker'), [], 'an empty collection needs no thread')
+  const insert = await send(url, 'POST', '/api/v1/index/docs/vector/insert', {
+    json: [{ id: 'a', vector: [1, 0, 0, 0] }],
+  })
+  t.equal(insert.status, 200)
+  t.ok(loaded('worker').length > 0, 'a write needs a thread')
+})
