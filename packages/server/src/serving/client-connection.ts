@@ -30,6 +30,8 @@ export interface ConnectionHost {
   date(): string
   /** Whether the client should connect to another thread. Counts it if so. */
   moveAway(): boolean
+  /** A connection that was closed for this reason is closed. */
+  hasMoved(): void
   readonly isStopping: boolean
   /** Reports a failure of a part of this thread. The request is forwarded. */
   fail(error: unknown): void
@@ -79,6 +81,9 @@ export class ClientConnection {
   #room = windowBytes
   #uncredited = 0
   #requests = 0
+  /** This thread has answered none of its requests. */
+  #isNew = true
+  #moves = false
   #activeSecond: number
   #stalledLength = 0
   #stalledSecond = 0
@@ -128,6 +133,7 @@ export class ClientConnection {
     this.#body?.admission.release()
     this.#body?.finish('closed')
     this.#body = undefined
+    if (this.#moves) this.#host.hasMoved()
     this.#closeVirtual()
   }
 
@@ -327,7 +333,10 @@ export class ClientConnection {
 
   #isLastReply(head: ParsedHead): boolean {
     if (head.isLast || this.#hasEnded || this.#requests >= requestsPerSocketMax) return true
-    return this.#pending === undefined && this.#host.moveAway()
+    if (!this.#isNew || this.#pending !== undefined) return false
+    this.#isNew = false
+    this.#moves = this.#host.moveAway()
+    return this.#moves
   }
 
   /** Head and body in one buffer, with the headers in the order in which the main thread writes them. */

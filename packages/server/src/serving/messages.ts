@@ -59,6 +59,8 @@ export type ToThread =
   | readonly Frame[]
   | { readonly kind: 'listen'; readonly addresses: readonly ListenAddress[] }
   | { readonly kind: 'tls'; readonly tls: ThreadTls }
+  /** The engine is open. The value makes the parts of the thread (`run-thread.ts`). */
+  | { readonly kind: 'parts'; readonly value: unknown }
   /** Accept no more connections, answer nothing here, and close what is idle. */
   | { readonly kind: 'stop' }
 

@@ -1,6 +1,6 @@
 // The serving threads as the main thread sees them: starts them, lets them listen, replaces those that exit or make no progress, and stops
 // them.
-import { Worker } from 'node:worker_threads'
+import { type Transferable, Worker } from 'node:worker_threads'
 import { threadState, Watchdog } from '@annal/engine/thread-watch'
 import { FrameSender } from './frame-sender.ts'
 import {
@@ -19,7 +19,7 @@ import { threadFile } from './thread-file.ts'
 import { VirtualSocket } from './virtual-socket.ts'
 
 /** CPU time that a thread may use for one piece of work. Far above that of the longest search. */
-const patienceMs = 5_000
+const patienceMsDefault = 5_000
 /** Delays before a thread that exited without listening is started again. */
 const restartDelaysMs = [0, 100, 1_000, 5_000] as const
 
@@ -36,6 +36,15 @@ export interface ServingThreadsOptions {
   readonly counts: SharedCounts
   readonly tls: ThreadTls | undefined
   readonly events: ThreadEvents
+  /** The program of the threads. Tests replace it. */
+  readonly program?: string
+  readonly patienceMs?: number
+}
+
+/** A value for a thread, with the ports in it. */
+export interface SentValue {
+  readonly value: unknown
+  readonly transfer: readonly Transferable[]
 }
 
 interface Running {
@@ -60,11 +69,12 @@ export class ServingThreads {
   #failures = 0
   #isStopping = false
   #lastError: Error | undefined
+  #makeParts: ((thread: number) => SentValue) | undefined
 
   constructor(options: ServingThreadsOptions) {
     this.#options = options
     this.#tls = options.tls
-    const { counts } = options
+    const { counts, patienceMs = patienceMsDefault } = options
     for (let thread = 0; thread < counts.threads; thread++) this.#threads.push(this.#start(thread))
     this.#watchdog = new Watchdog(counts.threads, {
       pictureOf: (thread) => {
@@ -81,11 +91,18 @@ export class ServingThreads {
     return this.#lost
   }
 
+  /** Threads that listen. */
+  get listening(): number {
+    return this.#threads.filter(({ isListening }) => isListening).length
+  }
+
   /**
    * All threads listen on the addresses, or none. Resolves to the port. Rejects with the error of the system.
    */
   async listen(addresses: readonly ListenAddress[]): Promise<number> {
-    await Promise.all(this.#threads.map(({ ready }) => ready))
+    await Promise.all(
+      this.#threads.map(({ ready, exited }) => Promise.race([ready, exited.then(() => this.#failStart())])),
+    )
     // The first thread chooses the port if the system may choose it.
     const port = await this.#listen(this.#threads[0]!, addresses)
     this.#addresses = addresses.map((address) => ({ ...address, port }))
@@ -97,6 +114,20 @@ export class ServingThreads {
   setTls(tls: ThreadTls): void {
     this.#tls = tls
     for (const { worker } of this.#threads) post(worker, { kind: 'tls', tls })
+  }
+
+  /** Each thread, and each that replaces one, gets a value of its own, and answers what it can from now on. */
+  setParts(makeParts: (thread: number) => SentValue): void {
+    this.#makeParts = makeParts
+    this.#threads.forEach((running, thread) => {
+      this.#sendParts(thread, running)
+    })
+  }
+
+  #sendParts(thread: number, { worker }: Running): void {
+    if (this.#makeParts === undefined) return
+    const { value, transfer } = this.#makeParts(thread)
+    worker.postMessage({ kind: 'parts', value } satisfies ToThread, transfer)
   }
 
   /** Emits `timeout` on virtual connections that were idle for too long. */
@@ -136,7 +167,7 @@ export class ServingThreads {
   #start(thread: number): Running {
     const { counts } = this.#options
     const workerData: ServingThreadData = { thread, threads: counts.threads, counts: counts.memory, tls: this.#tls }
-    const worker = new Worker(threadFile(), { workerData, name: `annal-serving-${thread}` })
+    const worker = new Worker(this.#options.program ?? threadFile(), { workerData, name: `annal-serving-${thread}` })
     let setReady: () => void
     const ready = new Promise<void>((resolve) => {
       setReady = resolve
@@ -197,8 +228,14 @@ export class ServingThreads {
     return result
   }
 
+  #failStart(): never {
+    throw this.#lastError ?? new Error('a serving thread exited when it started')
+  }
+
   /** Closes what the thread had open, and starts another one in its place. */
-  #replace(thread: number, { sockets, isListening }: Running): void {
+  #replace(thread: number, running: Running): void {
+    const { sockets, isListening } = running
+    running.isListening = false
     const { counts, events } = this.#options
     counts.clear(thread)
     for (const socket of [...sockets.values()]) socket.receiveDestroy()
@@ -207,7 +244,7 @@ export class ServingThreads {
     this.#lost++
     this.#failures = isListening ? 0 : this.#failures + 1
     const reason = this.#lastError === undefined ? '' : `: ${this.#lastError.stack ?? this.#lastError.message}`
-    this.#lastError = undefined
+    if (this.#addresses.length > 0) this.#lastError = undefined
     events.onNotice(`serving thread ${thread} exited${reason}; its connections are closed, and it is started again`)
     const delayMs = restartDelaysMs[Math.min(this.#failures, restartDelaysMs.length - 1)]!
     setTimeout(() => void this.#startAgain(thread), delayMs)
@@ -217,9 +254,11 @@ export class ServingThreads {
     if (this.#isStopping) return
     const running = this.#start(thread)
     this.#threads[thread] = running
+    this.#sendParts(thread, running)
     await Promise.race([running.ready, running.exited])
     if (this.#isStopping || this.#addresses.length === 0) return
-    await this.#listen(running, this.#addresses).catch((error: Error) => {
+    const listening = Promise.race([this.#listen(running, this.#addresses), running.exited])
+    await listening.catch((error: Error) => {
       this.#options.events.onNotice(`serving thread ${thread} cannot listen: ${error.message}`)
       void running.worker.terminate()
     })

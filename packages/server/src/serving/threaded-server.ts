@@ -16,6 +16,9 @@ export interface ThreadedServerOptions {
   readonly node: ServerOptions
   onNotice(sentence: string): void
   onThreadExit?(thread: number): void
+  /** The program of the threads, and the CPU time that they may use without progress. Tests replace both. */
+  readonly program?: string
+  readonly patienceMs?: number
 }
 
 interface ListenOptions {
@@ -108,10 +111,12 @@ export class ThreadedServer extends http.Server {
     const addresses = hosts.map(
       (each, index): ListenAddress => ({ host: each, port, backlog, isRequired: index === 0 }),
     )
-    const { tls, onNotice, onThreadExit } = this.#options
+    const { tls, onNotice, onThreadExit, program, patienceMs } = this.#options
     const threads = new ServingThreads({
       counts: this.#counts,
       tls: tls === undefined ? undefined : threadTls(tls),
+      ...(program === undefined ? {} : { program }),
+      ...(patienceMs === undefined ? {} : { patienceMs }),
       events: {
         onConnection: (socket) => this.emit('connection', socket),
         onNotice,

@@ -1,0 +1,254 @@
+// The life of serving threads: what they answer, what they forward, and what happens to connections when a thread exits, loops, or stops.
+import http from 'node:http'
+import net from 'node:net'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { ThreadedServer } from '../src/serving/threaded-server.ts'
+import { exchange, repliesOf } from './raw-exchange.ts'
+
+const program = fileURLToPath(new URL('serving-program.ts', import.meta.url))
+const rounds = process.env.ANNAL_LONG === '1' ? 500 : 4
+
+interface Fixture {
+  readonly server: ThreadedServer
+  readonly url: string
+  readonly notices: string[]
+}
+
+/** The main thread replies with what it received. */
+async function startServer(
+  t: { teardown(fn: () => Promise<void>): unknown },
+  threads: number,
+  patienceMs = 60_000,
+): Promise<Fixture> {
+  const notices: string[] = []
+  const server = new ThreadedServer(
+    { threads, tls: undefined, node: {}, program, patienceMs, onNotice: (sentence) => void notices.push(sentence) },
+    (request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      request.on('end', () => {
+        const bytes = Buffer.concat(chunks).length
+        const { remoteAddress, remotePort } = request.socket
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ main: true, url: request.url, bytes, remoteAddress, remotePort }))
+      })
+    },
+  )
+  server.maxConnections = 100
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve)
+    server.once('error', reject)
+    server.listen({ host: '127.0.0.1', port: 0 })
+  })
+  server.threads?.setParts(() => ({ value: undefined, transfer: [] }))
+  t.teardown(async () => {
+    server.closeAllConnections()
+    await server.threads?.end()
+  })
+  return { server, url: `http://127.0.0.1:${server.address()?.port}`, notices }
+}
+
+interface Found {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly head: string
+}
+
+async function post(url: string, route: string, body: string | Buffer = ''): Promise<Found> {
+  const head = `POST ${route} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`
+  const bytes = await exchange(url, { pieces: [Buffer.from(head), Buffer.from(body)], methods: ['POST'] })
+  const [reply] = repliesOf(bytes, ['POST'])
+  if (reply === undefined) throw new Error('the connection was closed')
+  return { head: reply.head, body: JSON.parse(reply.body.toString()) as Found['body'] }
+}
+
+/** Until the parts of the threads are there, the main thread answers. */
+async function hot(url: string, route: string, body: string | Buffer = ''): Promise<Found> {
+  for (;;) {
+    const found = await post(url, route, body)
+    if (found.body.main !== true) return found
+  }
+}
+
+t.test(
+  'a thread answers hot requests, and forwards what it leaves to the main thread with its whole body',
+  async (t) => {
+    const { url, notices } = await startServer(t, 2)
+    const { head, body } = await hot(url, '/hot/answer', 'abc')
+    t.match(body, { held: 1, body: 'abc', bytes: 3 })
+    t.match(
+      head,
+      /^HTTP\/1.1 200 OK\r\nx-request-id: [0-9a-f-]{36}\r\nx-content-type-options: nosniff\r\nvary: origin\r\n/,
+    )
+    t.match((await hot(url, '/hot/later', 'abc')).body, { body: 'abc' })
+    const large = Buffer.alloc(90_000, 'x')
+    t.match((await hot(url, '/hot/answer', large)).body, { bytes: 90_000 })
+    for (const action of ['forward', 'later-forward', 'revoked', 'throw'])
+      t.match((await post(url, `/hot/${action}`, large)).body, { main: true, url: `/hot/${action}`, bytes: 90_000 })
+    t.match((await post(url, '/cold', Buffer.alloc(3_000_000))).body, { main: true, bytes: 3_000_000 })
+    t.match(notices, [/thrown by a hot route/])
+    // Every admission was released.
+    const helds = await Promise.all(Array.from({ length: 20 }, () => hot(url, '/hot/answer')))
+    t.ok(helds.every(({ body: { held } }) => Number(held) <= 20))
+    t.equal((await hot(url, '/hot/answer')).body.held, 1)
+  },
+)
+
+t.test('hot and forwarded requests of one connection are answered in order, in pieces of any size', async (t) => {
+  const { url } = await startServer(t, 2)
+  await hot(url, '/hot/answer')
+  const routes = ['/hot/answer', '/hot/later', '/cold', '/hot/forward', '/hot/answer', '/cold', '/hot/later']
+  const bytes = Buffer.from(
+    routes.map((route, index) => `POST ${route} HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n${index}`).join(''),
+  )
+  for (const size of [1, 7, 60, 10_000]) {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+      bytes.subarray(i * size, (i + 1) * size),
+    )
+    const received = await exchange(url, { pieces, methods: routes.map(() => 'POST') })
+    const bodies = repliesOf(received, routes).map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    t.equal(bodies.length, routes.length, `pieces of ${size} bytes`)
+    for (const [index, body] of bodies.entries())
+      t.match(body, body.main === true ? { url: routes[index] } : { body: String(index) })
+  }
+})
+
+t.test('a forwarded request has the address of its client', async (t) => {
+  const { url } = await startServer(t, 2)
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  for (let i = 0; i < 3; i++) {
+    const [body, localPort] = await new Promise<[string, number | undefined]>((resolve, reject) => {
+      http
+        .get(`${url}/cold`, { agent }, (response) => {
+          const { localPort } = response.socket
+          let text = ''
+          response.on('data', (chunk: Buffer) => {
+            text += chunk.toString()
+          })
+          response.on('end', () => resolve([text, localPort]))
+        })
+        .on('error', reject)
+    })
+    t.match(JSON.parse(body), { remoteAddress: '127.0.0.1', remotePort: localPort })
+  }
+  agent.destroy()
+})
+
+t.test('connections of all threads count toward one limit, and closed ones no longer', async (t) => {
+  const { server, url } = await startServer(t, 3)
+  await hot(url, '/hot/answer')
+  await until(async () => (await connectionsOf(server)) === 0)
+  server.maxConnections = 10
+  const sockets = Array.from({ length: 16 }, () => net.connect(Number(new URL(url).port), '127.0.0.1'))
+  const closed = new Set<net.Socket>()
+  for (const socket of sockets) {
+    socket.on('error', () => undefined)
+    socket.on('close', () => void closed.add(socket))
+    socket.resume()
+  }
+  await until(async () => closed.size === 6)
+  t.equal(await connectionsOf(server), 10)
+  for (const socket of sockets) socket.destroy()
+  await until(async () => (await connectionsOf(server)) === 0)
+  t.match((await hot(url, '/hot/answer')).body, { bytes: 0 })
+})
+
+t.test(`threads that exit ${rounds} times under traffic are replaced, and every reply is right`, async (t) => {
+  t.setTimeout(600_000)
+  const { server, url, notices } = await startServer(t, 3)
+  await hot(url, '/hot/answer')
+  let isOver = false
+  const counts = { answered: 0, forwarded: 0, closed: 0 }
+  const client = async (id: number): Promise<void> => {
+    for (let n = 0; !isOver; n++) {
+      const text = `${id}-${n}`
+      const route = n % 3 === 0 ? '/cold' : n % 3 === 1 ? '/hot/later' : '/hot/answer'
+      const reply = await post(url, route, text).catch((error: Error) => error)
+      // One thread exits at a time, so another one always listens.
+      if (reply instanceof Error && !/closed|RESET/.test(reply.message)) t.fail(reply.message)
+      if (reply instanceof Error) counts.closed++
+      else if (reply.body.main === true) {
+        counts.forwarded++
+        if (reply.body.bytes !== text.length) t.fail(`${route} ${text} has the reply ${JSON.stringify(reply.body)}`)
+      } else {
+        counts.answered++
+        if (reply.body.body !== text) t.fail(`${route} ${text} has the reply ${JSON.stringify(reply.body)}`)
+      }
+    }
+  }
+  const clients = Array.from({ length: 6 }, (_, id) => client(id))
+  for (let round = 1; round <= rounds; round++) {
+    const before = { ...counts }
+    if (round % 2 === 0) server.threads?.terminate(round % 3, 'of the test')
+    else await post(url, '/hot/exit').catch(() => undefined)
+    await until(async () => (server.threads?.lost ?? 0) >= round || counts.answered > before.answered + 1_000)
+    await until(async () => server.threads?.listening === 3)
+    await until(async () => counts.answered > before.answered + 20 && counts.forwarded > before.forwarded + 10)
+  }
+  isOver = true
+  await Promise.all(clients)
+  t.ok((server.threads?.lost ?? 0) >= rounds / 2, `${server.threads?.lost} threads were lost`)
+  t.ok(counts.closed <= 12 * rounds, `${counts.closed} connections were closed`)
+  t.ok(notices.length >= rounds / 2)
+  await until(async () => (await connectionsOf(server)) === 0)
+})
+
+t.test('a thread that loops is replaced, and other connections are served meanwhile', async (t) => {
+  t.setTimeout(120_000)
+  const { server, url, notices } = await startServer(t, 2, 300)
+  await hot(url, '/hot/answer')
+  const looping = post(url, '/hot/loop').catch((error: Error) => error.message)
+  // New connections reach the other thread by chance, until the looping one is replaced.
+  t.match(await looping, 'the connection was closed')
+  await until(async () => server.threads?.lost === 1)
+  t.match(notices.join(), /made no progress in \d+ ms of CPU time/)
+  for (let i = 0; i < 20; i++) t.match((await hot(url, '/hot/answer')).body, { bytes: 0 })
+})
+
+t.test('a stop finishes requests in progress, and closes idle connections', async (t) => {
+  const { server, url } = await startServer(t, 3)
+  await hot(url, '/hot/answer')
+  const { port } = new URL(url)
+  const idle = Array.from({ length: 9 }, () => net.connect(Number(port), '127.0.0.1'))
+  const idleClosed = Promise.all(idle.map((socket) => new Promise((resolve) => socket.on('close', resolve).resume())))
+  await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
+  const [first] = [idle[0]!]
+  const text = new Promise<string>((resolve) => {
+    let received = ''
+    first.on('data', (chunk: Buffer) => {
+      received += chunk.toString()
+      if (received.includes('"main"')) resolve(received)
+    })
+  })
+  first.write('POST /cold HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab')
+  await new Promise<void>((resolve) => server.once('request', () => resolve()))
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  first.write('cde')
+  t.match(await text, /"bytes":5/)
+  await idleClosed
+  await closed
+  t.rejects(post(url, '/cold'), 'nobody listens')
+})
+
+t.test('an address in use is the error of the system', async (t) => {
+  const { url } = await startServer(t, 2)
+  const second = new ThreadedServer(
+    { threads: 2, tls: undefined, node: {}, program, onNotice: () => undefined },
+    () => undefined,
+  )
+  const error = await new Promise<NodeJS.ErrnoException>((resolve) => {
+    second.once('error', resolve)
+    second.listen({ host: '127.0.0.1', port: Number(new URL(url).port) })
+  })
+  t.match(error, { code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: Number(new URL(url).port) })
+})
+
+function connectionsOf(server: ThreadedServer): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
