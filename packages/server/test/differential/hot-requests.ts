@@ -14,7 +14,7 @@ export interface Plan {
 
 export function hotRequest(choices: Choices): Plan {
   const kind = choices.one(['v1', 'v1', 'v1', 'v1', 'v2', 'v2', 'v1 get', 'v2 query', 'batch', 'health'] as const)
-  const name = choices.chance(0.97) ? choices.one(names.slice(0, 3)) : choices.one([...names, 'absent', 'A b', '..'])
+  const name = choices.chance(0.97) ? choices.one(names.slice(0, 3)) : choices.one([...names, 'absent', 'A%20b', '..'])
   switch (kind) {
     case 'v1':
       return withBody(choices, `/api/v1/index/${v1Name(choices, name)}/search`, v1Search(choices))
