@@ -7,7 +7,7 @@ const powers = memory.data<f64>([
 ])
 const powerMax: i32 = 22
 /**
- * Upper bound of the error of a double after three roundings, with a wide margin, and the number of bits that a double has more
+ * Upper bound of the error of a double after four roundings and without the digits after the 19th, with a wide margin, and the number of bits that a double has more
  * than a float.
  */
 const doubt: u64 = 16
@@ -25,16 +25,17 @@ export const floatMax: f64 = 3.4028235677973366e38
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 export function isScalable(exponent: i32): bool {
-  return exponent >= -2 * powerMax && exponent <= powerMax
+  return exponent >= -3 * powerMax && exponent <= powerMax
 }
 
-/** Multiplies by a power of ten, with one rounding down to 10^-22 and with two below. */
+/** Multiplies by a power of ten, with one rounding down to 10^-22, two down to 10^-44, and three below. */
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 export function scale(value: f64, exponent: i32): f64 {
   if (exponent > 0) return value * power(exponent)
   if (exponent >= -powerMax) return value / power(-exponent)
-  return value / 1e22 / power(-exponent - powerMax)
+  if (exponent >= -2 * powerMax) return value / 1e22 / power(-exponent - powerMax)
+  return value / 1e22 / 1e22 / power(-exponent - 2 * powerMax)
 }
 
 /** Whether the scaled double may round to another 32-bit float than the double of JSON.parse: too many roundings, too near a middle. */
@@ -44,6 +45,22 @@ export function isDoubtful(value: f64, mantissa: u64, exponent: i32): bool {
   if (mantissa <= exactMax && exponent >= -powerMax) return false
   const off = (reinterpret<u64>(value) & finerBits) - (middle - doubt)
   return off <= 2 * doubt || value < floatNormalMin
+}
+
+/** Whether eight bytes are all digits. */
+// @ts-expect-error: a decorator of AssemblyScript
+@inline
+export function areDigits(eight: u64): bool {
+  return (((eight + 0x4646464646464646) | (eight - 0x3030303030303030)) & 0x8080808080808080) == 0
+}
+
+/** The number of eight digits, the first of which is in the lowest byte: pairs, then fours, then all are combined. */
+// @ts-expect-error: a decorator of AssemblyScript
+@inline
+export function eightDigits(eight: u64): u64 {
+  const pairs = ((eight & 0x0f0f0f0f0f0f0f0f) * 2_561) >> 8
+  const fours = ((pairs & 0x00ff00ff00ff00ff) * 6_553_601) >> 16
+  return ((fours & 0x0000ffff0000ffff) * 42_949_672_960_001) >> 32
 }
 
 /** Returns the address after blanks. */

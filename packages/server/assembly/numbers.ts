@@ -1,8 +1,9 @@
 // Reads the numbers of a JSON array directly into 32-bit floats: exactly those that Math.fround returns for the result of
-// JSON.parse. It gives up if it cannot decide at once (more digits than fit, a value too close to the middle between two floats,
-// anything that is not a number). The caller then parses the whole text with JSON.parse.
+// JSON.parse. It gives up if it cannot decide at once (a value too close to the middle between two floats, anything that is not a
+// number). The caller then parses the whole text with JSON.parse. Of more digits than fit 64 bits, the first 19 count: the others change a
+// double less than its roundings do, and isDoubtful allows for these with a wide margin.
 
-import { blanks, digitsMax, floatMax, isDoubtful, isScalable, scale } from './decimal'
+import { areDigits, blanks, digitsMax, eightDigits, floatMax, isDoubtful, isScalable, scale } from './decimal'
 
 const floats: usize = 393_216
 
@@ -21,6 +22,7 @@ export function read(from: usize): usize {
     let c: u32 = load<u8>(at)
     const negative = c == 0x2d
     if (negative) c = load<u8>(++at)
+    const number = at
     let mantissa: u64 = 0
     let digits: i32 = 0
     let exponent: i32 = 0
@@ -35,12 +37,19 @@ export function read(from: usize): usize {
       const first = ++at
       if (mantissa == 0) while (load<u8>(at) == 0x30) at++
       const significant = at
+      for (let eight = load<u64>(at); areDigits(eight); eight = load<u64>(at)) {
+        mantissa = mantissa * 100_000_000 + eightDigits(eight)
+        at += 8
+      }
       for (c = load<u8>(at); c - 0x30 < 10; c = load<u8>(++at)) mantissa = mantissa * 10 + (c - 0x30)
       if (at == first) return 0
       digits += <i32>(at - significant)
       exponent = <i32>(first - at)
     }
-    if (digits > digitsMax) return 0
+    if (digits > digitsMax) {
+      mantissa = firstDigits(number)
+      exponent = firstExponent
+    }
     if ((c | 0x20) == 0x65) {
       c = load<u8>(++at)
       const down = c == 0x2d
@@ -69,4 +78,28 @@ export function read(from: usize): usize {
     if (c != 0x2c) return 0
     at = blanks(at)
   }
+}
+
+/** The power of ten of the last `firstDigits`. */
+let firstExponent: i32 = 0
+
+/** The first 19 significant digits of a number that has more. */
+function firstDigits(number: usize): u64 {
+  let mantissa: u64 = 0
+  let taken: i32 = 0
+  let exponent: i32 = 0
+  let inFraction = false
+  for (let at = number; ; at++) {
+    const c: u32 = load<u8>(at)
+    if (c == 0x2e) inFraction = true
+    else if (c - 0x30 >= 10) break
+    else if (taken == digitsMax) exponent += inFraction ? 0 : 1
+    else {
+      if (mantissa != 0 || c != 0x30) taken++
+      mantissa = mantissa * 10 + (c - 0x30)
+      if (inFraction) exponent--
+    }
+  }
+  firstExponent = exponent
+  return mantissa
 }

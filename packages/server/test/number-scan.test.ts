@@ -37,6 +37,18 @@ test(`numbers of every kind are read like JSON.parse reads them, seed ${seed}`, 
         (1 + (2 * random.below(2 ** 23) + 1) * 2 ** -24 + (random.below(3) - 1) * 2 ** -52) * 2 ** random.below(40),
       ),
     () => `${random.below(10)}E+${random.below(40)}`,
+    // More digits than 64 bits hold: exact expansions, midpoints with other digits behind them, and zeros at either end.
+    () => (sign() * unit()).toFixed(20 + random.below(40)),
+    () => String(Math.fround(unit())).padEnd(30, '0'),
+    () => {
+      const middle = (1 + (2 * random.below(2 ** 23) + 1) * 2 ** -24) * 2 ** -random.below(20)
+      return `${middle.toFixed(45)}${['', '1', '0000001'][random.below(3)]}`
+    },
+    () =>
+      `${random.below(2 ** 32)}${random.below(2 ** 32)}${random.below(2 ** 32)}.${random.below(2 ** 32)}e-${random.below(50)}`,
+    () => `0.${'0'.repeat(random.below(30))}${random.below(2 ** 32)}${random.below(2 ** 32)}${random.below(2 ** 32)}`,
+    () => (sign() * unit() * 10 ** -random.below(37)).toExponential(17),
+    () => `${random.below(10)}.${'0123456789'.repeat(3).slice(random.below(10), 10 + random.below(20))}`,
     () => '-0',
     () => '0.000000000000000000000000000012345',
     () => `${random.below(2 ** 32)}${random.below(2 ** 32)}${random.below(2 ** 32)}`,
@@ -53,6 +65,24 @@ test(`numbers of every kind are read like JSON.parse reads them, seed ${seed}`, 
     if (String(bitsOf(numbersRead)) !== String(expected)) t.same(bitsOf(numbersRead), expected, text)
   }
   t.ok(read > rounds / 2, `${read} of ${rounds} were read`)
+  t.end()
+})
+
+test('long and small numbers are read', (t) => {
+  const random = seededRandom(1)
+  // 53 random bits: numbers with few bits are often in the middle between two floats.
+  const unit = () => random.next() + random.next() * 2 ** -32
+  const notations: (() => string)[] = [
+    () => unit().toFixed(17),
+    () => unit().toPrecision(30),
+    () => (unit() * 1e-30).toExponential(17),
+    () => String(unit() * 1e-20),
+  ]
+  for (const notation of notations) {
+    let read = 0
+    for (let i = 0; i < 200; i++) if (scanned(Array.from({ length: 50 }, notation).join()) !== undefined) read += 1
+    t.ok(read > 195, `${read} of 200 arrays such as ${notation()}`)
+  }
   t.end()
 })
 
