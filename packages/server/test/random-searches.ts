@@ -39,6 +39,8 @@ const numbers = {
   threshold: ['1000', '5000', '1000000', '999', '0', 'null', '1000000001'],
   boost: ['0', '10', '100', '400', '401', '-1', 'null'],
   score: ['-1', '0.5', '-1e3', '0', 'null', '"0"', '-0', '1e400', '.5', '01'],
+  weight: ['0.5', '0', '1', '1e-3', '-0', '1.1', '-1', 'null', '"1"'],
+  constant: ['60', '60.0', '0.1', '1e6', '0', '-1', 'null'],
   flag: ['false', 'true', 'null', '0', 'falsey'],
 }
 
@@ -113,6 +115,8 @@ function bodyText(random: Random, { version, fields }: SearchPlace, vector: stri
     add(0.85, 'k', () => usually(random, numbers.count, 5))
     add(0.7, 'ef', () => usually(random, numbers.ef, 4))
     if (vector !== undefined) add(0.98, 'vector', () => vector)
+    add(0.1, 'dense_rrf_weight', () => usually(random, numbers.weight, 4))
+    add(0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
     tuning()
   } else {
     const one = () => {

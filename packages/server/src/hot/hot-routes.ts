@@ -5,12 +5,19 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ReaderCollection, ReaderSearch, SearchRequest } from '@annal/engine'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { bodyBytesQueryMax } from '../http/limits.ts'
-import type { HotRoutes, ThreadObserver } from '../serving/contract.ts'
+import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
 import { JsonCursor } from './json-cursor.ts'
 import { MsgpackCursor } from './msgpack-cursor.ts'
 import { readCollectionSearch, readIndexSearch, type SearchContext } from './read-search.ts'
-import { collectionJson, collectionMsgpack, indexJson, indexMsgpack, type WriteReply } from './reply-bytes.ts'
+import {
+  collectionJson,
+  collectionMsgpack,
+  type HitCopy,
+  indexJson,
+  indexMsgpack,
+  type ReplyForm,
+} from './reply-bytes.ts'
 
 /** A collection that this thread can search. */
 export interface HotCollection {
@@ -30,8 +37,8 @@ interface SearchRoute {
   readonly prefix: string
   readonly pattern: string
   readonly read: typeof readIndexSearch
-  readonly msgpack: WriteReply
-  readonly json: WriteReply
+  readonly msgpack: ReplyForm<Buffer>
+  readonly json: ReplyForm<HitCopy>
 }
 
 const routes: readonly SearchRoute[] = [
@@ -53,8 +60,6 @@ const routes: readonly SearchRoute[] = [
   },
 ]
 const ending = '/search'
-const jsonType = 'application/json; charset=utf-8'
-const msgpackType = 'application/msgpack'
 /** Other names are decoded by the main thread. */
 const plainName = /^[A-Za-z0-9_.~-]+$/
 
@@ -83,21 +88,33 @@ export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
       const { reader, collectionId, topKMax, filterBoostMax } = found
       const search = readBody(place, { definition: reader.definition, topKMax, filterBoostMax }, headers, body)
       if (search === undefined) return undefined
-      const isJson = acceptsOnlyJson(headers.accept)
-      const write = isJson ? place.json : place.msgpack
-      let searchedLsn = 0
-      const written = reader.searchHere(search, (hits) => {
-        searchedLsn = hits.lsn
-        return write(hits, search.field)
-      })
-      const finish = (bytes: Buffer | undefined) => {
-        if (bytes === undefined) return undefined
-        observer?.searched(() => ({ collectionId, lsn: searchedLsn, request: requestOf(search) }))
-        return { status: 200, contentType: isJson ? jsonType : msgpackType, body: bytes }
-      }
-      return written instanceof Promise ? written.then(finish) : finish(written)
+      const noted = () => ({ collectionId, request: requestOf(search) })
+      const note = observer && ((lsn: number) => observer.searched(() => ({ ...noted(), lsn })))
+      return acceptsOnlyJson(headers.accept)
+        ? searchAndWrite(reader, search, place.json, note)
+        : searchAndWrite(reader, search, place.msgpack, note)
     },
   }
+}
+
+function searchAndWrite<Copied>(
+  reader: ReaderCollection,
+  search: ReaderSearch,
+  { contentType, copy, write }: ReplyForm<Copied>,
+  note: ((lsn: number) => void) | undefined,
+): HotReply | undefined | Promise<HotReply | undefined> {
+  let searchedLsn = 0
+  const copied = reader.searchHere(search, (hits) => {
+    searchedLsn = hits.lsn
+    return copy(hits, search.field)
+  })
+  const finish = (copied: Copied | undefined): HotReply | undefined => {
+    const body = copied === undefined ? undefined : write(copied, search.field)
+    if (body === undefined) return undefined
+    note?.(searchedLsn)
+    return { status: 200, contentType, body }
+  }
+  return copied instanceof Promise ? copied.then(finish) : finish(copied)
 }
 
 /** The search as the engine records it. */

@@ -85,9 +85,12 @@ export class JsonCursor implements BodyCursor {
   }
 
   #base64(dimension: number): Float32Array | undefined {
-    const text = this.#plainText()
-    const bytes = text === undefined || text.length > 6 * dimension ? undefined : bytesOfBase64(text)
-    if (bytes === undefined || bytes.length !== 4 * dimension) return undefined
+    const from = this.#at + 1
+    const to = from + 4 * Math.ceil((4 * dimension) / 3)
+    if (this.#byte(to) !== quote) return undefined
+    const bytes = bytesOfBase64(this.#bytes.toString('latin1', from, to))
+    if (bytes?.length !== 4 * dimension) return undefined
+    this.#at = to + 1
     const floats = copyFloats(bytes)
     return firstNotFinite(floats) < 0 ? floats : undefined
   }

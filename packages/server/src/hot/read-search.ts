@@ -137,6 +137,14 @@ const readScoreThreshold: ReadKey = (cursor, draft) => {
   return true
 }
 
+/** A number of hybrid searches that the published Python client always sends. A search of one field checks and ignores it. */
+function ignored(isValid: (value: number) => boolean): ReadKey {
+  return (cursor) => {
+    const value = cursor.number()
+    return value !== undefined && isValid(value)
+  }
+}
+
 const readExact: ReadKey = (cursor, draft) => {
   const value = cursor.boolean()
   if (value === undefined) return false
@@ -185,6 +193,8 @@ const indexKeys = keyTable({
   ef: integer('ef', 1, efMax),
   vector: readVector,
   filter: readFilter(true),
+  dense_rrf_weight: ignored((weight) => weight >= 0 && weight <= 1),
+  rrf_rank_constant: ignored((constant) => constant > 0),
 })
 
 const collectionKeys = keyTable({ ...tuningKeys, fields: readFields, filter: readFilter(false) })

@@ -6,13 +6,27 @@ import { arrayHead, binaryHead, mapHead, stringHead, uintHead } from './msgpack-
 
 /** Counted for each hit in addition to its bytes; see answer-room.ts of the engine. */
 const hitOverheadBytes = 256
-const scratch = Buffer.allocUnsafeSlow(largeReplyBytes)
 
-/** Writes a reply; undefined if the main thread must write it. */
-export type WriteReply = (hits: HitBytes, field: string) => Buffer | undefined
+/**
+ * One form of a reply. `copy` runs while the hits cannot change and the owner of the engine waits, possibly more than once, so it only
+ * copies; `write` runs after it. Each returns undefined if the main thread must write the reply.
+ */
+export interface ReplyForm<Copied> {
+  readonly contentType: string
+  readonly copy: (hits: HitBytes, field: string) => Copied | undefined
+  readonly write: (copied: Copied, field: string) => Buffer | undefined
+}
+
+const msgpackType = 'application/msgpack'
+const jsonType = 'application/json; charset=utf-8'
+
+/** MessagePack is complete when it was copied. */
+function msgpackForm(copy: ReplyForm<Buffer>['copy']): ReplyForm<Buffer> {
+  return { contentType: msgpackType, copy, write: (bytes) => bytes }
+}
 
 /** `[[similarity, id, meta, filter, norm, vector], ...]`. */
-export const indexMsgpack: WriteReply = (hits) => {
+export const indexMsgpack = msgpackForm((hits) => {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
   const { count } = hits
@@ -26,10 +40,10 @@ export const indexMsgpack: WriteReply = (hits) => {
     reply.bytes[reply.at++] = 0x90
   }
   return reply.finish()
-}
+})
 
 /** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`. The objects of one list are numbered in its order. */
-export const collectionMsgpack: WriteReply = (hits, field) => {
+export const collectionMsgpack = msgpackForm((hits, field) => {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
   const { count } = hits
@@ -51,23 +65,64 @@ export const collectionMsgpack: WriteReply = (hits, field) => {
     reply.float(hits.similarity(i) + 0)
   }
   return reply.finish()
-}
+})
 
 /** `{"complete","lsn","results":[...]}`. */
-export const indexJson: WriteReply = (hits) => {
-  const list = hitsJson(hits)
-  return list === undefined ? undefined : finishJson(`${accountJson(hits)},"results":${list}}`)
+export const indexJson: ReplyForm<HitCopy> = {
+  contentType: jsonType,
+  copy: copyHits,
+  write(hits) {
+    const list = hitsJson(hits)
+    return list === undefined ? undefined : finishJson(`${accountJson(hits)},"results":${list}}`)
+  },
 }
 
 /** `{"complete","lsn","results":{field:[...]}}`. */
-export const collectionJson: WriteReply = (hits, field) => {
-  const list = hitsJson(hits)
-  return list === undefined
-    ? undefined
-    : finishJson(`${accountJson(hits)},"results":{${JSON.stringify(field)}:${list}}}`)
+export const collectionJson: ReplyForm<HitCopy> = {
+  contentType: jsonType,
+  copy: copyHits,
+  write(hits, field) {
+    const list = hitsJson(hits)
+    const key = JSON.stringify(field)
+    return list === undefined ? undefined : finishJson(`${accountJson(hits)},"results":{${key}:${list}}}`)
+  },
 }
 
-function accountJson({ complete, lsn }: HitBytes): string {
+/** The hits, independent of the memory of the engine. */
+export interface HitCopy extends Pick<HitBytes, 'count' | 'lsn' | 'complete'> {
+  /** Similarity, distance, and norm of each hit. */
+  readonly numbers: Float64Array
+  /** Where the id, the meta, and the filter of each hit end in `bytes`. */
+  readonly ends: Uint32Array
+  readonly bytes: Buffer
+}
+
+function copyHits(hits: HitBytes): HitCopy | undefined {
+  const stored = storedBytes(hits)
+  if (stored === undefined) return undefined
+  const { count, lsn, complete } = hits
+  const numbers = new Float64Array(3 * count)
+  const ends = new Uint32Array(3 * count)
+  const bytes = Buffer.allocUnsafe(stored)
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    numbers[3 * i] = hits.similarity(i)
+    numbers[3 * i + 1] = hits.distance(i)
+    numbers[3 * i + 2] = hits.norm(i)
+    hits.copyId(i, bytes, at)
+    at += hits.idBytes(i)
+    ends[3 * i] = at
+    hits.copyMeta(i, bytes, at)
+    at += hits.metaBytes(i)
+    ends[3 * i + 1] = at
+    hits.copyFilter(i, bytes, at)
+    at += hits.filterBytes(i)
+    ends[3 * i + 2] = at
+  }
+  return { count, lsn, complete, numbers, ends, bytes }
+}
+
+function accountJson({ complete, lsn }: HitCopy): string {
   return `{"complete":${complete},"lsn":${lsn}`
 }
 
@@ -75,25 +130,21 @@ function finishJson(text: string): Buffer | undefined {
   return text.length < replyPieceBytes ? Buffer.from(text) : undefined
 }
 
-function hitsJson(hits: HitBytes): string | undefined {
-  if (storedBytes(hits) === undefined) return undefined
+function hitsJson({ count, numbers, ends, bytes }: HitCopy): string | undefined {
   const metas = new MetaBudget()
   let text = '['
-  for (let i = 0; i < hits.count; i++) {
-    if (i > 0) text += ','
-    text += hitJson(hits, i, metas)
+  let from = 0
+  for (let i = 0; i < 3 * count; i += 3) {
+    const [idEnd, metaEnd, filterEnd] = [ends[i]!, ends[i + 1]!, ends[i + 2]!]
+    const id = idJson(bytes.toString('utf8', from, idEnd))
+    const meta = metaJson(bytes.subarray(idEnd, metaEnd), metas)
+    const filter = filterJson(bytes.toString('utf8', metaEnd, filterEnd))
+    const [similarity, distance, norm] = [numbers[i]!, numbers[i + 1]!, numbers[i + 2]!].map(numberJson)
+    text += `${i > 0 ? ',' : ''}{"id":${id},"similarity":${similarity},"distance":${distance},${meta},"filter":${filter},"norm":${norm}}`
     if (text.length >= replyPieceBytes) return undefined
+    from = filterEnd
   }
   return `${text}]`
-}
-
-function hitJson(hits: HitBytes, i: number, metas: MetaBudget): string {
-  const id = idJson(hits, i)
-  const similarity = numberJson(hits.similarity(i))
-  const distance = numberJson(hits.distance(i))
-  const filter = filterJson(hits, i)
-  const meta = metaJson(hits, i, metas)
-  return `{"id":${id},"similarity":${similarity},"distance":${distance},${meta},"filter":${filter},"norm":${numberJson(hits.norm(i))}}`
 }
 
 /** As JSON.stringify writes it. */
@@ -104,26 +155,25 @@ function numberJson(value: number): string {
 /** Characters that JSON writes unchanged. */
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-function idJson(hits: HitBytes, i: number): string {
-  const length = hits.idBytes(i)
-  hits.copyId(i, scratch, 0)
-  const text = scratch.toString('utf8', 0, length)
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
+function idJson(id: string): string {
+  return plain.test(id) ? `"${id}"` : JSON.stringify(id)
 }
 
-function filterJson(hits: HitBytes, i: number): string {
-  const length = hits.filterBytes(i)
-  if (length === 0) return '{}'
-  hits.copyFilter(i, scratch, 0)
-  return JSON.stringify(JSON.parse(scratch.toString('utf8', 0, length)))
+function filterJson(text: string): string {
+  return text === '' || isCanonical(text) ? text || '{}' : JSON.stringify(JSON.parse(text))
+}
+
+/** One key with a plain value, which JSON.stringify writes as it is. Most filters have other forms, and are parsed. */
+const canonical =
+  /^\{"[A-Za-z_][A-Za-z0-9_]{0,63}":(?:"[\x20\x21\x23-\x5b\x5d-\x7e]*"|0|[1-9][0-9]{0,14}|true|false)\}$/
+
+function isCanonical(text: string): boolean {
+  return canonical.test(text) && !text.startsWith('{"__proto__"')
 }
 
 /** See metaJson of wire/v1-search.ts. */
-function metaJson(hits: HitBytes, i: number, metas: MetaBudget): string {
-  const length = hits.metaBytes(i)
-  if (length === 0) return '"meta":{}'
-  hits.copyMeta(i, scratch, 0)
-  const bytes = scratch.subarray(0, length)
+function metaJson(bytes: Buffer, metas: MetaBudget): string {
+  if (bytes.length === 0) return '"meta":{}'
   const read = metas.read(bytes)
   if (read.meta !== undefined) return `"meta":${JSON.stringify(read.meta)}`
   const limit = read.limit === undefined ? '' : `,"meta_limit":"${read.limit}"`
