@@ -47,7 +47,7 @@ const reader = {
     return isWriting ? write(hits) : undefined
   },
 } as unknown as ReaderCollection
-const routes = createHotRoutes({ find: () => ({ reader, collectionId: 1, topKMax: 512, filterBoostMax: 400 }) })
+const routes = createHotRoutes({ find: () => ({ reader, topKMax: 512, filterBoostMax: 400 }) })
 const path = '/api/v1/index/docs/search'
 const admission = { route: routes.match('POST', path)!, database: 'default' } as Admission
 

@@ -1,21 +1,12 @@
 // A reader over the collection of an engine in the same thread, for tests of what uses readers.
-import type {
-  Collection,
-  CollectionSchema,
-  HitBytes,
-  ReaderCollection,
-  ReaderSearch,
-  SearchResult,
-} from '@annal/engine'
+import type { Collection, CollectionSchema, HitBytes, ReaderSearch, SearchResult } from '@annal/engine'
+import type { HotReader } from '../src/hot/hot-routes.ts'
 
 /** Searches through the collection, and gives its hits as bytes. */
-export function collectionReader(collection: Collection): ReaderCollection {
+export function collectionReader(collection: Collection): HotReader {
   return {
+    collectionId: 1,
     definition: collection.describe() as CollectionSchema,
-    get lsn() {
-      return collection.describe().lsn
-    },
-    waitFor: async (lsn) => collection.describe().lsn >= lsn,
     async searchHere(search, write) {
       const result = await collection.search(requestOf(search))
       return write(hitBytes(result, search.field))

@@ -85,7 +85,7 @@ function hotRoutes(running: RunningApp, searches: ReceivedSearch[] = []): HotRou
     find(_database, name) {
       if (name === 'none') return undefined
       const reader = collectionReader(database.collection(name))
-      return { reader, collectionId: 1, topKMax: running.config.topKMax, filterBoostMax: 400 }
+      return { reader, topKMax: running.config.topKMax, filterBoostMax: 400 }
     },
     observer: { searched: (facts) => void searches.push(facts()) },
   })

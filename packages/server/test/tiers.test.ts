@@ -1,6 +1,6 @@
 // A database may do exactly what its type allows, and a refused request has no partial effect.
 import { type Test, test } from 'tap'
-import { tiers } from '../src/license/tiers.ts'
+import { tiers } from '../src/license/tier-limits.ts'
 import { type Answer, runningApp } from './running-app.ts'
 
 const rootToken = 'the-root-token-0123456789'

@@ -68,6 +68,8 @@ export interface HitBytes {
 /** A collection as a reader sees it. */
 export interface ReaderCollection {
   readonly definition: CollectionSchema
+  /** The number of the collection in the log. */
+  readonly collectionId: number
   /** The newest record of the collection that searches of this thread see. */
   readonly lsn: number
   /**

@@ -33,6 +33,7 @@ const otherVersion = Symbol('other version')
 type Attempt<T> = T | typeof again | typeof owner | typeof otherVersion
 
 export class SharedCollection implements ReaderCollection {
+  readonly collectionId: number
   readonly #thread: ReaderThread
   readonly #hits = new HitBuffer()
   #view: ReplicaView | undefined
@@ -40,6 +41,7 @@ export class SharedCollection implements ReaderCollection {
   #filters: SharedFilters
 
   constructor(thread: ReaderThread, view: ReplicaView) {
+    this.collectionId = view.facts.collectionId
     this.#thread = thread
     this.#view = view
     this.#definition = view.facts.definition

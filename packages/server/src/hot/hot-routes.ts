@@ -2,7 +2,8 @@
 // the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
 // request is left to the main thread (see serving/contract.ts).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ReaderCollection, ReaderSearch, SearchRequest } from '@annal/engine'
+import type { SearchRequest } from '@annal/engine'
+import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { bodyBytesQueryMax } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
@@ -19,11 +20,12 @@ import {
   type ReplyForm,
 } from './reply-bytes.ts'
 
+/** What hot routes need of the collection of a reader. */
+export type HotReader = Pick<ReaderCollection, 'definition' | 'collectionId' | 'searchHere'>
+
 /** A collection that this thread can search. */
 export interface HotCollection {
-  readonly reader: ReaderCollection
-  /** For the sample of searches. */
-  readonly collectionId: number
+  readonly reader: HotReader
   /** Limits of the database, at most those of the server. */
   readonly topKMax: number
   readonly filterBoostMax: number
@@ -85,11 +87,12 @@ export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
       const place = routes.find(({ name }) => name === route.name)
       const found = place && find(database, route.collection)
       if (place === undefined || found === undefined) return undefined
-      const { reader, collectionId, topKMax, filterBoostMax } = found
+      const { reader, topKMax, filterBoostMax } = found
       const search = readBody(place, { definition: reader.definition, topKMax, filterBoostMax }, headers, body)
       if (search === undefined) return undefined
-      const noted = () => ({ collectionId, request: requestOf(search) })
-      const note = observer && ((lsn: number) => observer.searched(() => ({ ...noted(), lsn })))
+      const { collectionId } = reader
+      const facts = (lsn: number) => ({ collectionId, lsn, request: requestOf(search) })
+      const note = observer && ((lsn: number) => observer.searched(() => facts(lsn)))
       return acceptsOnlyJson(headers.accept)
         ? searchAndWrite(reader, search, place.json, note)
         : searchAndWrite(reader, search, place.msgpack, note)
@@ -98,7 +101,7 @@ export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
 }
 
 function searchAndWrite<Copied>(
-  reader: ReaderCollection,
+  reader: HotReader,
   search: ReaderSearch,
   { contentType, copy, write }: ReplyForm<Copied>,
   note: ((lsn: number) => void) | undefined,

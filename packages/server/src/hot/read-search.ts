@@ -1,17 +1,15 @@
 // Reads the body of a search of one dense field. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts)
 // and gives them the same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
+import type { CollectionSchema, DenseFieldSchema, Filter } from '@annal/engine'
 import {
-  type CollectionSchema,
-  type DenseFieldSchema,
   efDefault,
   efMax,
-  type Filter,
   filterBoostMax,
   prefilterThresholdMax,
   prefilterThresholdMin,
   type ReaderSearch,
   topKDefault,
-} from '@annal/engine'
+} from '@annal/engine/reader'
 import type { BodyCursor } from './body-cursor.ts'
 
 /** What the meaning of a body depends on. */
