@@ -30,6 +30,7 @@ import { builtInPublicKey } from './license/public-key.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createRequestLog } from './observe/request-log.ts'
+import type { ReportedRequest } from './observe/thread-observer.ts'
 import type { Tracing } from './observe/tracing.ts'
 import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
@@ -87,8 +88,8 @@ export function createApp(given: AppOptions): FastifyInstance {
     config,
     version,
     guard: createGuard({ authToken: config.authToken, rootToken: config.rootToken, slot, attempts }),
-    metrics: new Metrics(),
-    requestLog: createRequestLog(limits.requestLogMax),
+    metrics: new Metrics(shared.counts),
+    requestLog: createRequestLog(limits.requestLogMax, () => shared.newestRequests()),
     audit,
     schedules: schedulesIn(slot),
     licensing,
@@ -136,6 +137,9 @@ export function createApp(given: AppOptions): FastifyInstance {
     app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
   }
   app.server.maxConnections = limits.connectionsMax
+  shared.onReport(({ requests }) => {
+    for (const request of requests) recordRequest(request, app, tracing)
+  })
   app.addHook('onRoute', (route) => void routes.push(route))
   app.addHook('preClose', async () => attempts.stop())
   addAccess(app, slot)
@@ -153,6 +157,13 @@ export function createApp(given: AppOptions): FastifyInstance {
   })
   addRoutes(app, context)
   return app
+}
+
+/** Records a request that a serving thread answered, as the hooks record those of this thread. */
+function recordRequest(request: ReportedRequest, app: FastifyInstance, tracing: Tracing | undefined): void {
+  const { requestId: id, method, url, status, seconds } = request
+  tracing?.record(request)
+  app.log.debug({ req: { id, method, url }, status, seconds }, 'request')
 }
 
 /** The backup schedules in the settings of the slot's engine. */

@@ -86,6 +86,9 @@ export class RunningServer {
     this.#queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
       this.#warn(`searches are no longer recorded: ${error.message}`),
     )
+    parts.shared.onReport(({ searches }) => {
+      for (const line of searches) this.#queries.add(line)
+    })
     this.ready = this.#open()
     this.#noting = setInterval(() => void this.#noteTime(), noteTimeEveryMs).unref()
   }

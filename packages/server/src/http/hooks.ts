@@ -123,11 +123,11 @@ function bodyLimitOf(route: FastifyRequest['routeOptions']): number {
 }
 
 /** The log gets neither query strings nor headers. */
-export function requestFacts(request: FastifyRequest) {
+export function requestFacts(request: Pick<FastifyRequest, 'id' | 'method' | 'url'>) {
   return { id: request.id, method: request.method, path: pathOf(request) }
 }
 
-function pathOf(request: FastifyRequest): string {
+function pathOf(request: Pick<FastifyRequest, 'url'>): string {
   const query = request.url.indexOf('?')
   return query < 0 ? request.url : request.url.slice(0, query)
 }

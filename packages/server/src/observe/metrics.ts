@@ -29,8 +29,12 @@ interface Sample {
 }
 
 export class Metrics {
-  readonly #counts = new RequestCounts(new SharedCounters({ length: requestCountsLength }))
+  readonly #counts: RequestCounts
   readonly #closed = () => this.#counts.closed()
+
+  constructor(counts = new RequestCounts(new SharedCounters({ length: requestCountsLength }))) {
+    this.#counts = counts
+  }
 
   get requests(): number {
     return this.#counts.requests

@@ -26,12 +26,20 @@ export class QueryLog {
     this.#onFailed = onFailed
   }
 
-  note({ collectionId, lsn, request }: ReceivedSearch): void {
-    if (Math.random() >= this.#share || this.#waitingBytes > waitingBytesMax || this.#failed) return
-    const line = `${JSON.stringify({ lsn, timeMs: Date.now(), collectionId, request }, plain)}\n`
+  note(search: ReceivedSearch): void {
+    if (Math.random() < this.#share && this.#accepts) this.add(queryLine(search))
+  }
+
+  /** Records a search that another thread selected. */
+  add(line: string): void {
+    if (!this.#accepts) return
     this.#waiting.push(line)
     this.#waitingBytes += line.length
     this.#writing ??= this.#write()
+  }
+
+  get #accepts(): boolean {
+    return this.#waitingBytes <= waitingBytesMax && !this.#failed
   }
 
   async close(): Promise<void> {
@@ -70,6 +78,11 @@ export class QueryLog {
     this.#file = await open(path.join(this.#dir, `${String(next).padStart(10, '0')}.jsonl`), 'ax', 0o600)
     return this.#file
   }
+}
+
+/** The line of a search. */
+export function queryLine({ collectionId, lsn, request }: ReceivedSearch): string {
+  return `${JSON.stringify({ lsn, timeMs: Date.now(), collectionId, request }, plain)}\n`
 }
 
 /** Converts typed arrays to arrays, which JSON can represent. */

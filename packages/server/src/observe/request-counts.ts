@@ -22,7 +22,8 @@ const rowLength = microseconds + 1
 
 /** More routes than the server has, for every method that HTTP knows. Pages of memory that are never written take no memory. */
 const rowsMax = 512
-const otherRow = 0
+/** The row of routes without a row of their own. */
+export const otherRow = 0
 
 const startedAt = 0
 const inFlightAt = 1
@@ -43,6 +44,8 @@ export interface RouteCounts {
 
 export class RequestCounts {
   readonly #counters: Counters
+  /** Those of other threads, which are added to what this object shows. */
+  readonly #others: Counters[] = []
   /** By method, then by route: a request makes no key of its own. */
   readonly #rows = new Map<string, Map<string, number>>()
   #rowsUsed = otherRow + 1
@@ -53,11 +56,16 @@ export class RequestCounts {
   }
 
   get requests(): number {
-    return this.#counters.value(startedAt)
+    return this.#value(startedAt)
   }
 
   get inFlight(): number {
-    return this.#counters.value(inFlightAt)
+    return this.#value(inFlightAt)
+  }
+
+  /** Shows the counters of another thread too. Each thread has counters of its own, so that no two threads write to one line of the cache. */
+  include(counters: Counters): void {
+    this.#others.push(counters)
   }
 
   started(): void {
@@ -68,6 +76,26 @@ export class RequestCounts {
   /** The connection has nothing more of the request, whether it was answered or not. */
   closed(): void {
     this.#counters.add(inFlightAt, -1)
+  }
+
+  /** A serving thread may answer the request. It is counted when it did, because otherwise the main thread counts it. */
+  admitted(): void {
+    this.#counters.add(inFlightAt, 1)
+  }
+
+  counted(): void {
+    this.#counters.add(startedAt, 1)
+  }
+
+  /** Call it when the thread of these counters has ended: the requests that it had not answered are closed. */
+  static ended(counters: Counters): void {
+    const open = counters.value(inFlightAt)
+    counters.add(startedAt, open)
+    counters.add(inFlightAt, -open)
+  }
+
+  #value(index: number): number {
+    return this.#others.reduce((sum, counters) => sum + counters.value(index), this.#counters.value(index))
   }
 
   /** The row of a route. Only the thread that owns the counts assigns rows; it gives them to the others. */
@@ -92,10 +120,15 @@ export class RequestCounts {
     this.#counters.add(first + microseconds, Math.round(seconds * 1e6))
   }
 
-  /** Every route that was requested, in the order of the first requests. */
+  /** Every route that was requested. */
   *routes(): Generator<RouteCounts> {
     for (const [method, routes] of this.#rows) {
-      for (const [route, row] of routes) if (row !== otherRow) yield this.#read(method, route, row)
+      for (const [route, row] of routes) {
+        if (row === otherRow) continue
+        const counts = this.#read(method, route, row)
+        // Serving threads get the rows of their routes before they count a request.
+        if (counts.byStatus.length > 0) yield counts
+      }
     }
     const other = this.#read('other', 'other', otherRow)
     if (other.byStatus.length > 0) yield other
@@ -103,7 +136,7 @@ export class RequestCounts {
 
   #read(method: string, route: string, row: number): RouteCounts {
     const first = rowsAt + row * rowLength
-    const read = (column: number) => this.#counters.value(first + column)
+    const read = (column: number) => this.#value(first + column)
     const byStatus = [...statuses.map(String), 'other'].map((status, column) => [status, read(column)] as const)
     const buckets = Array.from({ length: microseconds - firstBucket }, (_, bucket) => read(firstBucket + bucket))
     return {

@@ -24,7 +24,8 @@ const pathLengthMax = 256
 
 type Writable = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] }
 
-export function createRequestLog(size: number): RequestLog {
+/** `others` returns the requests that serving threads answered themselves, at most `size` of each thread. */
+export function createRequestLog(size: number, others: () => readonly LoggedRequest[] = () => []): RequestLog {
   // Entries are overwritten in place. New objects would survive several garbage collections, which copy them each time.
   const ring: Writable[] = []
   let next = 0
@@ -36,8 +37,10 @@ export function createRequestLog(size: number): RequestLog {
       next = (next + 1) % size
     },
     lines(database, limit) {
-      const inOrder = ring.length < size ? ring : [...ring.slice(next), ...ring.slice(0, next)]
-      const found = inOrder.filter((request) => request.database === database)
+      const own = ring.length < size ? ring : [...ring.slice(next), ...ring.slice(0, next)]
+      const more = others()
+      const all = more.length === 0 ? own : [...own, ...more].sort((a, b) => a.timeMs - b.timeMs).slice(-size)
+      const found = all.filter((request) => request.database === database)
       return limit === 0 ? [] : found.slice(-limit).map(lineOf)
     },
   }

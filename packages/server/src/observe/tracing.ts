@@ -15,6 +15,8 @@ export interface AnsweredRequest {
   readonly requestId: string
   /** The header `traceparent`, with which a caller makes the span part of its trace. */
   readonly parent: string | undefined
+  /** When the reply was complete, in milliseconds since 1970. Default: now. */
+  readonly endMs?: number
 }
 
 export interface Tracing {
@@ -41,10 +43,9 @@ export async function openTracing(
   })
   const tracer = provider.getTracer('annal', version)
   return {
-    record({ method, route, status, seconds, requestId, parent }) {
+    record({ method, route, status, seconds, requestId, parent, endMs: endTime = Date.now() }) {
       const remote = parentOf(parent)
       const context = remote ? api.trace.setSpanContext(api.ROOT_CONTEXT, remote) : api.ROOT_CONTEXT
-      const endTime = Date.now()
       const attributes = {
         'http.request.method': method,
         'http.route': route,

@@ -73,7 +73,6 @@ export class GrantsOwner {
 
   /** Call it when a thread has ended. */
   detach(thread: number): void {
-    this.#ports.get(thread)?.close()
     this.#ports.delete(thread)
     const mark = markOf(thread)
     if (Atomics.load(this.#words, mark) % 2 !== 0) Atomics.add(this.#words, mark, 1)

@@ -1,6 +1,6 @@
 // What the main thread and the serving threads share to decide about requests and to count them, and how a thread gets its part of it. The
 // same state serves a server without serving threads, which shares it with nobody.
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { ControlChange } from '@annal/engine'
 import { tokenModeOf } from '../access/auth.ts'
 import { monotonicMs, RateBuckets } from '../access/rate-buckets.ts'
@@ -10,7 +10,12 @@ import type { BodyBudgets } from '../http/body-room.ts'
 import { type Budget, createBudget } from '../http/budget.ts'
 import * as limits from '../http/limits.ts'
 import { amounts, SharedAmounts } from '../http/shared-amounts.ts'
-import type { Gate } from './contract.ts'
+import { SharedCounters } from '../observe/counters.ts'
+import { RequestCounts, requestCountsLength } from '../observe/request-counts.ts'
+import type { LoggedRequest } from '../observe/request-log.ts'
+import { RequestRing } from '../observe/request-ring.ts'
+import { type ObserverShare, SharedObserver, type ThreadReport } from '../observe/thread-observer.ts'
+import type { Gate, ThreadObserver } from './contract.ts'
 import { withdrawChanged } from './granting.ts'
 import { type GrantsMessage, GrantsOwner, GrantsView } from './grants.ts'
 import { createThreadGate, type GateRules } from './thread-gate.ts'
@@ -24,6 +29,7 @@ export interface ThreadShare {
   readonly grants: SharedArrayBuffer
   readonly firstGrants: GrantsMessage
   readonly buckets: { readonly memory: SharedArrayBuffer; readonly perSecond: number } | undefined
+  readonly observer: ObserverShare
   /** Transfer it. */
   readonly port: MessagePort
 }
@@ -36,6 +42,16 @@ export interface Budgets {
   readonly largeReplies: Budget
 }
 
+/** The routes that serving threads may answer, as metrics name them. Others are counted under `other`. */
+export const hotPatterns = [
+  ['POST', '/api/v1/index/:name/search'],
+  ['POST', '/api/v1/index/:name/vector/get'],
+  ['POST', '/api/v2/collection/:name/search'],
+  ['POST', '/api/v2/collection/:name/objects/query'],
+  ['GET', '/api/v1/health'],
+  ['GET', '/api/v2/health'],
+] as const
+
 /** Row of the main thread in what threads share. Serving thread n has row n + 1. */
 const mainRow = 0
 
@@ -43,8 +59,14 @@ export class SharedState {
   readonly grants: GrantsOwner
   readonly rates: RateLimit
   readonly budgets: Budgets
+  /** Requests that this thread and the serving threads answered. */
+  readonly counts: RequestCounts
   readonly #config: Config
   readonly #amounts: SharedAmounts
+  /** By the number of the thread. They outlive the thread: the next one with its number adds to them. */
+  readonly #observed = new Map<number, { readonly counters: SharedCounters; readonly ring: RequestRing }>()
+  readonly #ports = new Map<number, MessagePort>()
+  readonly #listeners: ((report: ThreadReport) => void)[] = []
 
   /** The clock of grants and rates. */
   readonly now: () => number
@@ -56,6 +78,7 @@ export class SharedState {
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
     this.budgets = budgetsOf(this.#amounts)
     this.rates = createRateLimit(config.rateLimit, now)
+    this.counts = new RequestCounts(new SharedCounters({ length: requestCountsLength }))
     this.grants = new GrantsOwner({ threads, max: limits.authAddressesMax })
   }
 
@@ -63,6 +86,9 @@ export class SharedState {
   share(thread: number): ThreadShare {
     const { host, allowedHosts, corsOrigins, trustedProxies, rateLimit } = this.#config
     const { port1, port2 } = new MessageChannel()
+    this.#ports.set(thread, port1)
+    port1.on('message', (report: ThreadReport) => this.#receive(report))
+    // The listener must not keep the process running.
     port1.unref()
     const { buckets } = this.rates
     return {
@@ -72,14 +98,57 @@ export class SharedState {
       grants: this.grants.memory,
       firstGrants: this.grants.attach(thread, port1),
       buckets: buckets && rateLimit !== undefined ? { memory: buckets.memory, perSecond: rateLimit } : undefined,
+      observer: this.#observerShare(thread),
       port: port2,
     }
+  }
+
+  /** Calls `listener` with what threads report. */
+  onReport(listener: (report: ThreadReport) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** The newest requests that serving threads answered. */
+  newestRequests(): LoggedRequest[] {
+    return [...this.#observed.values()].flatMap(({ ring }) => ring.requests())
   }
 
   /** Gives back everything that the thread held. */
   ended(thread: number): void {
     this.grants.detach(thread)
     this.#amounts.clear(thread + 1)
+    const observed = this.#observed.get(thread)
+    if (observed !== undefined) RequestCounts.ended(observed.counters)
+    const port = this.#ports.get(thread)
+    this.#ports.delete(thread)
+    if (port === undefined) return
+    // What the thread sent before it ended.
+    for (let left = receiveMessageOnPort(port); left !== undefined; left = receiveMessageOnPort(port)) {
+      this.#receive(left.message as ThreadReport)
+    }
+    port.close()
+  }
+
+  #receive(report: ThreadReport): void {
+    for (const listener of this.#listeners) listener(report)
+  }
+
+  #observerShare(thread: number): ObserverShare {
+    let observed = this.#observed.get(thread)
+    if (observed === undefined) {
+      const counters = new SharedCounters({ length: requestCountsLength })
+      observed = { counters, ring: new RequestRing({ slots: limits.requestLogMax }) }
+      this.#observed.set(thread, observed)
+      this.counts.include(counters)
+    }
+    const { logLevel, tracesUrl, queryLogPercent } = this.#config
+    return {
+      counts: observed.counters.memory,
+      rows: new Map(hotPatterns.map(([method, pattern]) => [pattern, this.counts.row(method, pattern)])),
+      ring: observed.ring.memory,
+      reportsRequests: tracesUrl !== undefined || logLevel === 'debug' || logLevel === 'trace',
+      queryLogPercent,
+    }
   }
 
   /** Call it after a change was applied and before it is acknowledged. Resolves when no thread decides by the state before it. */
@@ -91,7 +160,10 @@ export class SharedState {
 /** The parts of a serving thread. */
 export interface ThreadState {
   readonly gate: Gate
+  readonly observer: ThreadObserver
   readonly budgets: Budgets
+  /** Sends what the observer has not sent yet. Call it before the thread ends. */
+  finish(): void
 }
 
 /** On the serving thread: makes the parts of what the main thread shares. Tests pass the clock of the main thread. */
@@ -106,7 +178,8 @@ export async function openThreadState(share: ThreadShare, now: () => number = mo
     now,
     ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
   })
-  return { gate, budgets }
+  const observer = new SharedObserver(share.observer, port)
+  return { gate, observer, budgets, finish: () => observer.report() }
 }
 
 function budgetsOf(shared: SharedAmounts): Budgets {
