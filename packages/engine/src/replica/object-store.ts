@@ -210,13 +210,22 @@ export class ObjectStore {
   }
 }
 
+/** Records up to about this size share one buffer, because an allocation for each costs more than writing it. */
+const scratchBytes = 65_536
+const scratch = new Uint8Array(scratchBytes)
+
+/** The record is valid until the next call. */
 function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
-  const text = textEncoder.encode(filter)
-  const sparseAt = headBytes + padded(meta.length + text.length)
-  const bytes = new Uint8Array(sparse.reduce((sum, { indices }) => sum + 8 + indices.length * 8, sparseAt))
-  new Uint32Array(bytes.buffer, 0, 3).set([meta.length, text.length, sparse.length])
+  const sparseBytes = sparse.reduce((sum, { indices }) => sum + 8 + indices.length * 8, 0)
+  // One unit of a text takes at most three bytes.
+  const bytesMax = headBytes + padded(meta.length + 3 * filter.length) + sparseBytes
+  const bytes = bytesMax <= scratchBytes ? scratch : new Uint8Array(bytesMax)
+  const textAt = headBytes + meta.length
+  const { written } = textEncoder.encodeInto(filter, bytes.subarray(textAt))
+  const sparseAt = headBytes + padded(meta.length + written)
+  new Uint32Array(bytes.buffer, 0, 3).set([meta.length, written, sparse.length])
   bytes.set(meta, headBytes)
-  bytes.set(text, headBytes + meta.length)
+  bytes.fill(0, textAt + written, sparseAt)
   let offset = sparseAt
   for (const { field, indices, values } of sparse) {
     new Uint32Array(bytes.buffer, offset, 2).set([field, indices.length])
@@ -224,7 +233,7 @@ function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
     new Float32Array(bytes.buffer, offset + 8 + indices.length * 4, indices.length).set(values)
     offset += 8 + indices.length * 8
   }
-  return bytes
+  return bytes.subarray(0, offset)
 }
 
 /** Bytes of a record, for reserving memory. */
