@@ -8,8 +8,11 @@ import { ArrivingBody } from '../src/http/arriving-body.ts'
 import { bodyBytesAtOnceMax, itemTextBytesMax, jsonNumberBytesMax, vectorNumbersMax } from '../src/http/limits.ts'
 import { parseJsonBody } from '../src/wire/json-body.ts'
 import { JsonItems } from '../src/wire/json-items.ts'
+import { readList } from '../src/wire/list-body.ts'
 import { MsgpackItems } from '../src/wire/msgpack-items.ts'
 import { ScannedNumbers } from '../src/wire/numbers.ts'
+import type { IndexShape } from '../src/wire/v1-index.ts'
+import { insertReader } from '../src/wire/v1-upsert.ts'
 
 const seed = chosenSeed()
 const shape = { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) }
@@ -248,3 +251,40 @@ test('reading a body that has arrived yields to other work', async (t) => {
   isOver = true
   t.ok(turns >= chunks / 2, `${turns} turns for ${chunks} chunks`)
 })
+
+/** A body of an insert with `count` objects, each of one vector in its place of the list. */
+function insertBody(count: number, dimension: number, asBytes: boolean): Buffer {
+  const objects = Array.from({ length: count }, (_, i) => {
+    const vector = Float32Array.from({ length: dimension }, (_, j) => i + (j + 1) / 1_024)
+    return [`${i}`, new Uint8Array(0), '', 1, asBytes ? new Uint8Array(vector.buffer) : Array.from(vector)]
+  })
+  return Buffer.from(encode(objects, { forceFloat32: true }))
+}
+
+for (const asBytes of [false, true]) {
+  test(`entries of a large body share memory, one after another; vectors as ${asBytes ? 'bytes' : 'arrays'}`, async (t) => {
+    const [count, dimension] = [300, 700]
+    const bytes = insertBody(count, dimension, asBytes)
+    const chunks = [...pieces(bytes, [0.001, 0.4, 0.3])]
+    const body = new ArrivingBody(Readable.from(chunks), { format: 'msgpack', bytesMax: 1e8, declared: bytes.length })
+    const shape: IndexShape = { dense: { dimension }, denseField: 'v', sparseField: 's' } as IndexShape
+    const entries = await readList(
+      body,
+      insertReader({ shape, batchMax: 1_000 }, () => undefined),
+    )
+    t.notOk(Array.isArray(entries), 'the body is read while it arrives')
+    let i = 0
+    const buffers = new Set<ArrayBufferLike>()
+    for await (const { id, fields } of entries) {
+      const { vector } = fields.v as unknown as { readonly vector: Float32Array }
+      const expected = Float32Array.from({ length: dimension }, (_, j) => i + (j + 1) / 1_024)
+      if (id !== `${i}` || Buffer.compare(Buffer.from(vector.slice().buffer), Buffer.from(expected.buffer)) !== 0)
+        t.fail(`object ${i} has another vector`)
+      buffers.add(vector.buffer)
+      i++
+    }
+    t.equal(i, count)
+    t.equal(buffers.size, 1)
+    t.equal(Buffer.concat(chunks).length, bytes.length, 'buffers of another sender are not freed')
+  })
+}

@@ -1,6 +1,7 @@
 export { type Clock, systemClock } from './clock.ts'
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from './data-directory.ts'
 export { errnoOf, isDiskFull, WalError, type WalErrorCode, type WalErrorDetails } from './errors.ts'
+export { freeBuffer } from './free-buffer.ts'
 export { copyHistory, type HistoryPlace, historySegments, readHistory } from './history.ts'
 export { createIdentity, type Identity, newTimeline, openIdentity, readIdentity } from './identity.ts'
 export { payloadBytesMax } from './limits.ts'

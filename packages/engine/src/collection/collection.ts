@@ -1,6 +1,6 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
 
-import { collectInSlices, runInTurns, TimeSlice } from '@annal/wal'
+import { collectInSlices, freeBuffer, runInTurns, TimeSlice } from '@annal/wal'
 import type { Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -105,6 +105,8 @@ export class LocalCollection extends CollectionLife implements Collection {
       filters,
       pieces,
     )
+    // Written and applied. Only this call knows these columns.
+    for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
     return { lsn, durable, upserted: result.touched.length }
   }
 

@@ -5,7 +5,7 @@
 // multi-vector field have consecutive slots. originals-file.ts has the format of a chunk file. Opening a file and reading a row verify who
 // wrote it, and that its rows are those written one after another.
 import { join } from 'node:path'
-import { isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
+import { freeBuffer, isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { accessing, isMissing } from '../file-damage.ts'
 import { Column } from '../memory/column.ts'
@@ -145,6 +145,7 @@ export class Originals {
     // In order, one piece after another, because the checksum of each row depends on the previous row.
     for (const { chunk, offset, bytes } of this.#encode(first, vectors)) {
       await writeFully(this.#chunk(chunk).file, bytes, offset)
+      freeBuffer(bytes.buffer)
       this.#dirty.add(chunk)
     }
     let slot = first

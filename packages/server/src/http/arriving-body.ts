@@ -1,7 +1,8 @@
 // A body that its route reads while it arrives. A small body is read at once. Of a larger one, only one entry of its list is in memory at
 // a time. This file knows bytes, not their meaning.
+import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { TimeSlice } from '@annal/wal'
+import { freeBuffer, TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
 import type { BodyRoom } from './body-room.ts'
 import { bodyBytesAtOnceMax } from './limits.ts'
@@ -62,20 +63,26 @@ export class ArrivingBody {
   }
 
   /**
-   * Returns the body from its beginning, after `whole` returned undefined. Between chunks it yields to other work when its time slice is
-   * over: one turn of the event loop can read 32 chunks, and the processing of all of them would block the others.
+   * Returns the body from its beginning, after `whole` returned undefined. A chunk is valid until the next one is requested. Between
+   * chunks it yields to other work when its time slice is over: one turn of the event loop can read 32 chunks, and the processing of all
+   * of them would block the others.
    */
   async *chunks(): AsyncGenerator<Buffer, void, void> {
     const slice = new TimeSlice()
-    const begun = this.#begun
+    const begun = this.#begun.reverse()
     this.#begun = []
-    yield* begun
     for (;;) {
-      await slice.renewIfOver()
-      const chunk = await this.#next()
+      if (begun.length === 0) await slice.renewIfOver()
+      const chunk = begun.pop() ?? (await this.#next())
       if (chunk === undefined) return
       yield chunk
+      this.#free(chunk)
     }
+  }
+
+  /** Frees a chunk, if it is one that Node.js received into a buffer of its own. */
+  #free({ buffer, byteLength }: Buffer): void {
+    if (this.#payload instanceof IncomingMessage && buffer.byteLength === byteLength) freeBuffer(buffer)
   }
 
   /** Receives and drops the rest of the body, so that the client can read the reply. */

@@ -17,7 +17,7 @@ export interface ListReader<T> {
   readonly msgpack: {
     readonly shape: MsgpackListShape
     whole(bytes: Buffer): readonly T[]
-    /** Reads one entry. Yields between parts, so that other work can run. */
+    /** Reads one entry, which is valid until the next one is read. Yields between parts, so that other work can run. */
     item(bytes: Buffer, path: string): Generator<void, T>
     noList(first: Buffer): readonly T[]
   }
@@ -63,11 +63,15 @@ async function* msgpackEntries<T>(
   const { name } = json.shape
   const items = new MsgpackItems(msgpack.shape, body.bytesMax)
   let count = 0
-  for await (const chunk of body.chunks()) {
-    items.push(chunk)
-    for (let item = items.next(); item !== undefined; item = items.next()) {
-      yield await runInTurns(msgpack.item(item, `${name}[${count++}]`))
+  try {
+    for await (const chunk of body.chunks()) {
+      items.push(chunk)
+      for (let item = items.next(); item !== undefined; item = items.next()) {
+        yield await runInTurns(msgpack.item(item, `${name}[${count++}]`))
+      }
     }
+  } finally {
+    items.free()
   }
   const { listed, first } = items.end()
   if (listed) end(count)

@@ -1,6 +1,7 @@
 // Reads a MessagePack body with a list while it arrives. The bytes of each entry are returned as soon as they are complete, and
 // are valid until the next bytes are pushed. Announced counts are compared with the bytes that can still arrive and with the
 // limits, so a body is rejected at the byte that exceeds a limit.
+import { freeBuffer } from '@annal/wal'
 import { ServerError } from '../http/errors.ts'
 import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../http/limits.ts'
 import { float32Bytes, float32Head, float32Run } from './float-run.ts'
@@ -85,6 +86,11 @@ export class MsgpackItems {
     return { listed: this.#listed, first: this.#first }
   }
 
+  /** Frees the received bytes, and with them every entry. */
+  free(): void {
+    freeBuffer(this.#window.buffer)
+  }
+
   /** Drops the bytes that are no longer needed. */
   #drop(): void {
     const { length: depth } = this.#open
@@ -105,6 +111,7 @@ export class MsgpackItems {
     const room = needed > windowBytesMax ? this.#bytesMax - this.#base : 2 * needed
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, room))
     this.#window.copy(larger, 0, 0, this.#filled)
+    this.free()
     this.#window = larger
   }
 

@@ -10,9 +10,12 @@ import { floatsOfBytes } from './vector-bytes.ts'
 export class MsgpackReader {
   readonly #bytes: Buffer
   readonly #view: DataView
+  readonly #room: (length: number) => Float32Array
   #at = 0
 
-  constructor(bytes: Uint8Array) {
+  /** `room` returns space for the numbers of a vector. */
+  constructor(bytes: Uint8Array, room: (length: number) => Float32Array = floatRoom) {
+    this.#room = room
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
@@ -72,7 +75,7 @@ export class MsgpackReader {
     if (head >= 0xe0) return head - 256
     const width = numberWidths[head]
     if (width === undefined) throw this.#wrong('a number', head, field)
-    this.#room(width, field)
+    this.#need(width, field)
     const offset = this.#at
     this.#at += width
     return numberAt(this.#view, head, offset)
@@ -81,7 +84,7 @@ export class MsgpackReader {
   /** An array of numbers as float32; each must be finite as float32. Nil is empty. */
   floats(field: string): Float32Array {
     const length = this.array(field)
-    const values = floatRoom(length)
+    const values = this.#room(length)
     const bytes = this.#bytes
     const view = this.#view
     const end = bytes.length
@@ -119,7 +122,7 @@ export class MsgpackReader {
   vector(field: string): Float32Array {
     const head = this.#bytes[this.#at]
     const isBinary = head !== undefined && head >= 0xc4 && head <= 0xc6
-    return isBinary ? floatsOfBytes(this.#binaryView(field), field) : this.floats(field)
+    return isBinary ? floatsOfBytes(this.#binaryView(field), field, this.#room) : this.floats(field)
   }
 
   /** An array of whole numbers from 0 to 2^32 - 1. Nil is empty. */
@@ -162,12 +165,12 @@ export class MsgpackReader {
   }
 
   #head(field: string): number {
-    this.#room(1, field)
+    this.#need(1, field)
     return this.#bytes[this.#at++]!
   }
 
   #take(length: number, field: string): Buffer {
-    this.#room(length, field)
+    this.#need(length, field)
     const taken = this.#bytes.subarray(this.#at, this.#at + length)
     this.#at += length
     return taken
@@ -185,7 +188,7 @@ export class MsgpackReader {
     return this.#take(4, field).readUInt32BE()
   }
 
-  #room(length: number, field: string): void {
+  #need(length: number, field: string): void {
     if (this.#at + length <= this.#view.byteLength) return
     throw new ServerError('invalid_msgpack', `the MessagePack body ends inside ${field}`, { field })
   }

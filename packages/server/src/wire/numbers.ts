@@ -21,6 +21,25 @@ export function floatRoom(length: number): Float32Array {
   return room
 }
 
+/** Space for the vectors of one entry of a list at a time: an entry's vectors are overwritten by those of the next one. */
+export class EntryFloats {
+  #floats: Float32Array | undefined
+  #used = 0
+
+  /** Begins an entry. */
+  begin(): void {
+    this.#used = 0
+  }
+
+  /** Vectors for which there is no space live as long as the request. */
+  readonly room = (length: number): Float32Array => {
+    if (this.#used + length > slabFloats) return floatRoom(length)
+    this.#floats ??= new Float32Array(slabFloats)
+    this.#used += length
+    return this.#floats.subarray(this.#used - length, this.#used)
+  }
+}
+
 /** Placeholder of an array of numbers. It reads as an empty array; `floatsFrom` and `indicesFrom` return the numbers. */
 export class ScannedNumbers extends Array<never> {
   /** Doubles if every digit may matter. */

@@ -5,7 +5,7 @@ import { invalidArgument } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
-import { floatsFrom, indicesFrom } from './numbers.ts'
+import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { describedAs, vectorValue } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
@@ -48,6 +48,7 @@ export interface UpsertContext {
 /** Reads the objects of an insert in both forms. */
 export function insertReader(context: UpsertContext, end: (count: number) => void): ListReader<ObjectInput> {
   const { shape, batchMax } = context
+  const floats = new EntryFloats()
   return {
     json: {
       shape: {
@@ -64,7 +65,8 @@ export function insertReader(context: UpsertContext, end: (count: number) => voi
       whole: (bytes) => readUpsertMsgpack(bytes, context),
       // biome-ignore lint/correctness/useYield: a tuple has one vector, which is read at once
       *item(bytes, path) {
-        return readTuple(new MsgpackReader(bytes), path, shape)
+        floats.begin()
+        return readTuple(new MsgpackReader(bytes, floats.room), path, shape)
       },
       noList: (first) => readUpsertMsgpack(first, context),
     },

@@ -8,7 +8,7 @@ import { bodyBytesUpsertMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
-import { floatsFrom, indicesFrom } from './numbers.ts'
+import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 import { describedAs, type Infer } from './schema.ts'
@@ -62,6 +62,7 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
 
 /** Reads the objects of an upsert in both forms. */
 export function objectsReader(batchMax: number, end: (count: number) => void): ListReader<ObjectInput> {
+  const floats = new EntryFloats()
   return {
     json: {
       shape: { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) },
@@ -72,7 +73,10 @@ export function objectsReader(batchMax: number, end: (count: number) => void): L
     msgpack: {
       shape: { list: 'element', itemBytesMax: bodyBytesUpsertMax, onCount: (count) => checkBatch(count, batchMax) },
       whole: (bytes) => readObjectBatch(bytes, batchMax),
-      item: (bytes, path) => readObjectTuple(new MsgpackReader(bytes), path),
+      item(bytes, path) {
+        floats.begin()
+        return readObjectTuple(new MsgpackReader(bytes, floats.room), path)
+      },
       noList: (first) => readObjectBatch(first, batchMax),
     },
     end,

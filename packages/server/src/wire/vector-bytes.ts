@@ -8,20 +8,24 @@ const floatBytes = 4
 const exponentBits = 0x7f80_0000
 
 /** The vector in these bytes, as a copy. Throws invalid_argument unless they are whole, finite floats. */
-export function floatsOfBytes(bytes: Uint8Array, field: string): Float32Array {
+export function floatsOfBytes(
+  bytes: Uint8Array,
+  field: string,
+  room: (length: number) => Float32Array = floatRoom,
+): Float32Array {
   if (bytes.length % floatBytes !== 0) {
     const message = `${field} has ${bytes.length} bytes, which is not a whole number of 32-bit floats`
     throw invalidArgument(message, { field, value: bytes.length, limit: floatBytes })
   }
-  const floats = copyFloats(bytes)
+  const floats = copyFloats(bytes, room)
   const i = firstNotFinite(floats)
   if (i >= 0) throw notFinite(`${field}[${i}]`, String(floats[i]))
   return floats
 }
 
 /** Copies the bytes, whose number is a multiple of 4, to aligned floats. The processors that Annal runs on are little-endian. */
-export function copyFloats(bytes: Uint8Array): Float32Array {
-  const floats = floatRoom(bytes.length / floatBytes)
+export function copyFloats(bytes: Uint8Array, room: (length: number) => Float32Array = floatRoom): Float32Array {
+  const floats = room(bytes.length / floatBytes)
   new Uint8Array(floats.buffer, floats.byteOffset, bytes.length).set(bytes)
   return floats
 }
