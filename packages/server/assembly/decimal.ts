@@ -7,7 +7,7 @@ const powers = memory.data<f64>([
 ])
 const powerMax: i32 = 22
 /**
- * Upper bound of the error of a double after four roundings and without the digits after the 19th, with a wide margin, and the number of bits that a double has more
+ * Upper bound of the error of a double after three roundings and without the digits after the 19th, with a wide margin, and the number of bits that a double has more
  * than a float.
  */
 const doubt: u64 = 16
@@ -25,17 +25,16 @@ export const floatMax: f64 = 3.4028235677973366e38
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 export function isScalable(exponent: i32): bool {
-  return exponent >= -3 * powerMax && exponent <= powerMax
+  return exponent >= -2 * powerMax && exponent <= powerMax
 }
 
-/** Multiplies by a power of ten, with one rounding down to 10^-22, two down to 10^-44, and three below. */
+/** Multiplies by a power of ten, with one rounding down to 10^-22 and with two below. */
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 export function scale(value: f64, exponent: i32): f64 {
   if (exponent > 0) return value * power(exponent)
   if (exponent >= -powerMax) return value / power(-exponent)
-  if (exponent >= -2 * powerMax) return value / 1e22 / power(-exponent - powerMax)
-  return value / 1e22 / 1e22 / power(-exponent - 2 * powerMax)
+  return value / 1e22 / power(-exponent - powerMax)
 }
 
 /** Whether the scaled double may round to another 32-bit float than the double of JSON.parse: too many roundings, too near a middle. */

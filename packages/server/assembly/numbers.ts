@@ -1,9 +1,9 @@
 // Reads the numbers of a JSON array directly into 32-bit floats: exactly those that Math.fround returns for the result of
-// JSON.parse. It gives up if it cannot decide at once (a value too close to the middle between two floats, anything that is not a
-// number). The caller then parses the whole text with JSON.parse. Of more digits than fit 64 bits, the first 19 count: the others change a
-// double less than its roundings do, and isDoubtful allows for these with a wide margin.
+// JSON.parse. Where a double that was scaled with several roundings could round to another float, exact-double.ts computes the right one. It gives
+// up if the digits after the 19th could decide, and for anything that is not a number. The caller then parses the whole text with JSON.parse.
 
 import { areDigits, blanks, digitsMax, eightDigits, floatMax, isDoubtful, isScalable, scale } from './decimal'
+import { exactDouble, exactExponentMax, exactExponentMin } from './exact-double'
 
 const floats: usize = 393_216
 
@@ -46,7 +46,8 @@ export function read(from: usize): usize {
       digits += <i32>(at - significant)
       exponent = <i32>(first - at)
     }
-    if (digits > digitsMax) {
+    const isCut = digits > digitsMax
+    if (isCut) {
       mantissa = firstDigits(number)
       exponent = firstExponent
     }
@@ -62,9 +63,13 @@ export function read(from: usize): usize {
     }
     let value = <f64>mantissa
     if (mantissa != 0 && exponent != 0) {
-      if (!isScalable(exponent)) return 0
-      value = scale(value, exponent)
-      if (isDoubtful(value, mantissa, exponent)) return 0
+      const scalable = isScalable(exponent)
+      if (scalable) value = scale(value, exponent)
+      if (!scalable || isDoubtful(value, mantissa, exponent)) {
+        if (exponent < exactExponentMin || exponent > exactExponentMax) return 0
+        value = exactDouble(mantissa, exponent)
+        if (isCut && value != exactDouble(mantissa + 1, exponent)) return 0
+      }
     }
     if (value >= floatMax) return 0
     store<f32>(out, <f32>(negative ? -value : value))

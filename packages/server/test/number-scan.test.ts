@@ -73,6 +73,11 @@ test('long and small numbers are read', (t) => {
   // 53 random bits: numbers with few bits are often in the middle between two floats.
   const unit = () => random.next() + random.next() * 2 ** -32
   const notations: (() => string)[] = [
+    // The mean of two floats is often exactly in the middle between two others.
+    () => String((Math.fround(unit()) + Math.fround(unit())) / 2),
+    () => String(random.below(2 ** 25) * 2 ** -24),
+    () => (unit() * 1e38).toPrecision(17),
+    () => (unit() * 1e-41).toExponential(17),
     () => unit().toFixed(17),
     () => unit().toPrecision(30),
     () => (unit() * 1e-30).toExponential(17),
