@@ -29,7 +29,7 @@ export class MsgpackCursor implements BodyCursor {
     const count = head >= 0x80 && head <= 0x8f ? head & 0x0f : head === 0xde ? this.#uint(2) : -1
     if (count < 0) return false
     for (let i = 0; i < count; i++) {
-      const key = this.#text(keyBytesMax)
+      const key = this.#key()
       if (key === undefined || !member(key)) return false
     }
     return true
@@ -140,6 +140,22 @@ export class MsgpackCursor implements BodyCursor {
 
   ends(): boolean {
     return true
+  }
+
+  /** A short text, which is always ASCII. */
+  #key(): string | undefined {
+    const bytes = this.#bytes
+    const from = this.#at + 1
+    const head = this.#byte()
+    const to = from + (head & 0x1f)
+    if (head < 0xa0 || head > 0xbf) {
+      this.#at = from - 1
+      return this.#text(keyBytesMax)
+    }
+    if (to > bytes.length) return undefined
+    for (let at = from; at < to; at++) if (bytes[at]! >= 0x80) return undefined
+    this.#at = to
+    return bytes.toString('latin1', from, to)
   }
 
   /** The next byte; at the end, one that begins no value. */
