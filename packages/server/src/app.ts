@@ -47,6 +47,7 @@ import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
+import { connectThreads } from './serving/connect-threads.ts'
 import { createGranting } from './serving/granting.ts'
 import { SharedState } from './serving/shared-state.ts'
 import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
@@ -132,7 +133,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
   }
   const hasThreads = config.serverThreads > 1 && canSharePort()
-  const app = hasThreads ? newThreadedApp(options, tls, config.serverThreads) : newApp(options, tls)
+  const app = hasThreads ? newThreadedApp(options, { tls, slot, shared, config }) : newApp(options, tls)
   if (config.serverThreads > 1 && !hasThreads) {
     app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
   }
@@ -184,17 +185,29 @@ const nodeLimits = {
   maxHeaderSize: limits.headerBytesMax,
 }
 
-/** Serving threads listen and decrypt, and forward to this application. */
-function newThreadedApp(common: FastifyServerOptions, tls: TlsOptions | undefined, threads: number): FastifyInstance {
+interface ThreadedAppOptions extends Pick<AppOptions, 'tls' | 'slot' | 'config'> {
+  readonly shared: SharedState
+}
+
+/** Serving threads listen and decrypt. They answer what is hot, and forward the rest to this application. */
+function newThreadedApp(
+  common: FastifyServerOptions,
+  { tls, slot, config, shared }: ThreadedAppOptions,
+): FastifyInstance {
   const app: FastifyInstance = fastify({
     ...common,
     // Only for the scheme in the address.
     ...(tls === undefined ? {} : { https: tls }),
     serverFactory: (listener) => {
       const node = { ...nodeLimits, requestTimeout: 0, keepAliveTimeout: limits.keepAliveTimeoutMs }
-      const onNotice = (sentence: string): void => app.log.warn(sentence)
-      const server = new ThreadedServer({ threads, tls, node, onNotice }, listener)
+      const options = {
+        ...{ threads: config.serverThreads, tls, node },
+        onNotice: (sentence: string) => app.log.warn(sentence),
+        onThreadExit: (thread: number) => shared.ended(thread),
+      }
+      const server = new ThreadedServer(options, listener)
       server.maxRequestsPerSocket = limits.requestsPerSocketMax
+      connectThreads({ server, slot, shared, config })
       return server
     },
   } as FastifyHttpOptions<Server>)

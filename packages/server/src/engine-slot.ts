@@ -8,6 +8,7 @@ export class EngineSlot {
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined
+  readonly #opened: (() => void)[] = []
   #watched: (() => readonly string[]) | undefined
 
   /** The engine serves every collection. */
@@ -15,6 +16,13 @@ export class EngineSlot {
     this.#engine = engine
     this.#recovering = false
     this.#progress = undefined
+    for (const opened of this.#opened.splice(0)) opened()
+  }
+
+  /** Calls `opened` as soon as the engine serves every collection. */
+  onOpen(opened: () => void): void {
+    if (this.#engine !== undefined && !this.#recovering) opened()
+    else this.#opened.push(opened)
   }
 
   /** The engine serves the collections that are ready. It may not know all names yet. */

@@ -182,6 +182,8 @@ export class RunningServer {
       dataDir: config.dataDir,
       fsync: config.fsync,
       ...(config.threads === undefined ? {} : { threads: config.threads }),
+      // One more for each thread, for one that replaces it before the engine knows that it has ended.
+      readers: config.serverThreads > 1 ? Math.min(64, 2 * config.serverThreads) : 0,
       limits: { topKMax, batchMax, collectionsMax, backupMsMax },
       archive: config.archive,
       keepLog: config.keepLog,

@@ -70,7 +70,12 @@ export async function runningApp(
   const serverThreads = Number(process.env.ANNAL_SERVER_THREADS ?? 1)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', serverThreads, ...changes }
   const { topKMax, batchMax, collectionsMax } = config
-  const engine = await openEngine({ dataDir, threads: 1, limits: { topKMax, batchMax, collectionsMax } })
+  const engine = await openEngine({
+    dataDir,
+    threads: 1,
+    readers: 2 * config.serverThreads,
+    limits: { topKMax, batchMax, collectionsMax },
+  })
   const slot = slotWith(engine)
   if (licensed && config.rootToken !== undefined) await layLicense(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)

@@ -212,6 +212,7 @@ let isDrained = false
 function reportDrained(): void {
   if (!isStopping || isDrained || counts.connections(thread) > 0) return
   isDrained = true
+  parts?.finish?.()
   sender.flush()
   tell({ kind: 'drained' })
 }

@@ -125,9 +125,13 @@ export class ServingThreads {
   }
 
   #sendParts(thread: number, { worker }: Running): void {
-    if (this.#makeParts === undefined) return
-    const { value, transfer } = this.#makeParts(thread)
-    worker.postMessage({ kind: 'parts', value } satisfies ToThread, transfer)
+    if (this.#makeParts === undefined || this.#isStopping || this.#threads[thread]?.worker !== worker) return
+    try {
+      const { value, transfer } = this.#makeParts(thread)
+      worker.postMessage({ kind: 'parts', value } satisfies ToThread, transfer)
+    } catch (error) {
+      this.#options.events.onNotice(`serving thread ${thread} only forwards requests: ${(error as Error).message}`)
+    }
   }
 
   /** Emits `timeout` on virtual connections that were idle for too long. */

@@ -1,6 +1,5 @@
 // The program of a serving thread.
 import { runServingThread } from './run-thread.ts'
+import { openThreadParts, type PartsValue } from './thread-parts.ts'
 
-runServingThread(async () => {
-  throw new Error('no parts')
-})
+runServingThread((value) => openThreadParts(value as PartsValue))
