@@ -170,7 +170,7 @@ test('the gate accepts only what the main thread accepts', async (t) => {
   const accepted = new Set<string>()
   for (const config of configs) {
     const served = await serve(t, config)
-    const rounds = (long ? 5_000 : 60) * ('rootToken' in config ? 3 : 1)
+    const rounds = (long ? 500 : 60) * ('rootToken' in config ? 3 : 1)
     const wrong: string[] = []
     for (let round = 0; round < rounds; round++) {
       if ('rootToken' in config && random.below(3) === 0) await change(served, random)

@@ -11,7 +11,7 @@ import { SharedAmounts } from '../src/http/shared-amounts.ts'
 import { type Config, createApp, readConfig, slotWith } from '../src/index.ts'
 import { SharedState } from '../src/serving/shared-state.ts'
 import { layLicense, testLicensing } from './licenses.ts'
-import { temporaryDirectory } from './running-app.ts'
+import { send, temporaryDirectory } from './running-app.ts'
 import { floodWords, type Job, rateWords, searchHead, searchRoute, tokenNumber } from './thread-state-worker.ts'
 
 const long = process.env.ANNAL_LONG === '1'
@@ -47,16 +47,15 @@ async function serve(t: Test, changes: Partial<Config>) {
   if (config.rootToken !== undefined) await layLicense(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)
   const app = createApp({ slot: slotWith(engine), config, shared, ...(licensing && { licensing }) })
-  await app.ready()
   t.teardown(async () => {
     await app.close()
     await engine.close()
   })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
   /** Sends the search of the workers to the main thread. */
   const search = (authorization?: string) => {
-    const { method, url, headers } = searchHead(authorization)
-    const { 'content-length': _, ...rest } = headers as Record<string, string>
-    return app.inject({ method: method as 'POST', url, headers: rest, payload: { fields: {} } })
+    const { method, url } = searchHead()
+    return send(address, method, url, { json: { fields: {} }, ...(authorization && { headers: { authorization } }) })
   }
   return { app, shared, engine, search }
 }
@@ -128,7 +127,7 @@ test('counts and records of all threads add up', async (t) => {
     }),
   )
   // The first request lets the main thread grant the caller.
-  t.equal((await search()).statusCode, 400)
+  t.equal((await search()).status, 400)
   const results = await Promise.all(workers.map(({ result }) => result))
   for (const [thread, { worker }] of workers.entries()) {
     await worker.terminate()
@@ -194,7 +193,7 @@ test('a revocation waits for a reply that is being handed over, until its thread
   })
   for (let turn = 0; turn < 200; turn++) await nextTurn()
   t.notOk(isAcknowledged)
-  t.match((await search(token)).statusCode, 401, 'the main thread rejects the token meanwhile')
+  t.match((await search(token)).status, 401, 'the main thread rejects the token meanwhile')
   shared.ended(0)
   await deleted
   t.ok(isAcknowledged)
