@@ -39,6 +39,7 @@ import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { Checkpointer } from './snapshot/checkpointer.ts'
+import type { DeltaLimits } from './snapshot/delta-limits.ts'
 import { memoriesMax } from './vector/address-space.ts'
 import { createWorkerPool } from './vector/open-pool.ts'
 import type { WorkerPool } from './vector/pool.ts'
@@ -68,6 +69,8 @@ export interface EngineParts {
   readonly pool?: WorkerPool
   /** Takes no checkpoints, not even on close. */
   readonly readOnly?: boolean
+  /** When checkpoints contain only changes; the usual limits by default. */
+  readonly deltas?: DeltaLimits
 }
 
 const trimEveryMs = 10 * 60_000
@@ -127,6 +130,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       {
         onTaken: (taken) => this.backups.checkpointTaken(taken),
         keepLog: options.keepLog ?? false,
+        ...(parts.deltas && { deltas: parts.deltas }),
         onProgress: (progress) => this.#progress.report(progress),
         onTrouble: (sentence) => this.#notices.push(sentence),
       },

@@ -2,7 +2,9 @@
 // are identified by their content: a snapshot of a collection as of one record is written once, and files of original
 // vectors only grow.
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { type Image, imageManifestName, originalsName, partName } from './image.ts'
+import { snapshotFiles } from '../snapshot/manifest.ts'
+import type { SnapshotHead } from '../snapshot/snapshot-format.ts'
+import { type Image, imageManifestName, listedParts, originalsName } from './image.ts'
 
 export interface DiskFile {
   /** Equal for two names of one file. */
@@ -27,27 +29,25 @@ export function heldBeyond(files: readonly DiskFile[], others: readonly DiskFile
 
 export function filesOfCheckpoint({ path, manifest }: Checkpoint): DiskFile[] {
   const files: DiskFile[] = [{ key: path, bytes: blockBytes }]
-  for (const { id, lsn, files: parts, originals, originalBytes = [] } of manifest.collections) {
-    for (const { part, bytes } of parts) files.push({ key: partKey(id, lsn, part), bytes })
+  for (const collection of manifest.collections) {
+    const { originals, originalBytes = [] } = collection
+    for (const { expected } of snapshotFiles(collection)) files.push({ key: partKey(expected), bytes: expected.bytes })
     for (const [index, name] of originals.entries()) files.push({ key: name, bytes: originalBytes[index] ?? 0 })
   }
   return files
 }
 
 /** `uuid` is that of the directory that holds the image. */
-export function filesOfImage(
-  id: string,
-  { source, snapshotLsn, parts, originals, tail }: Image,
-  uuid: string,
-): DiskFile[] {
+export function filesOfImage(id: string, image: Image, uuid: string): DiskFile[] {
+  const { source, parts, originals, tail } = image
   const own = (name: string) => `${id}/${name}`
   const isOfHere = source.uuid === uuid
   const files: DiskFile[] = [
     { key: own(imageManifestName), bytes: blockBytes },
     { key: own('tail'), bytes: tail.bytes },
   ]
-  for (const { part, bytes } of parts)
-    files.push({ key: isOfHere ? partKey(source.collectionId, snapshotLsn, part) : own(partName(part)), bytes })
+  for (const { name, expected } of parts.flatMap((file) => listedParts(image, file)))
+    files.push({ key: isOfHere ? partKey(expected) : own(name), bytes: expected.bytes })
   for (const file of originals) {
     const { generation, field, chunk, full, bytes, sha256 } = file
     // Images of backups hold copies of files that were still growing; those of clones link them.
@@ -58,6 +58,6 @@ export function filesOfImage(
   return files
 }
 
-function partKey(collectionId: number, lsn: number, part: number): string {
-  return `${collectionId} ${lsn} ${part}`
+function partKey({ collectionId, lsn, part, since }: SnapshotHead): string {
+  return `${collectionId} ${lsn} ${part} ${since ?? ''}`
 }

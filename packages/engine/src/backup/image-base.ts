@@ -1,8 +1,8 @@
 // The possible bases of an image: a collection in a checkpoint, or another image.
 
 import type { FieldSchema } from '../model/schema.ts'
-import { listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
-import { type ImageOriginals, type ImagePart, originalsName, partName, type StoredImage } from './image.ts'
+import { type ListedFile, listedFiles, listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
+import { type ImageOriginals, listedParts, originalsName, type StoredImage } from './image.ts'
 
 export interface ImageBase {
   readonly dir: string
@@ -10,12 +10,19 @@ export interface ImageBase {
   readonly collectionId: number
   readonly lsn: number
   readonly fields: readonly FieldSchema[]
-  readonly parts: readonly (Omit<ImagePart, 'sha256'> & { readonly name: string })[]
+  readonly parts: readonly BasePart[]
   readonly originals: readonly (Omit<ImageOriginals, 'sha256'> & { readonly name: string })[]
 }
 
+export interface BasePart {
+  readonly part: number
+  /** All of the part, then its changes in order. */
+  readonly files: readonly ListedFile[]
+}
+
 export function bytesOf({ parts, originals }: ImageBase): number {
-  return [...parts, ...originals].reduce((sum, { bytes }) => sum + bytes, 0)
+  const snapshot = parts.flatMap(({ files }) => files.map(({ expected }) => expected))
+  return [...snapshot, ...originals].reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 /** Whether a checkpoint records the size of its files of original vectors; those of earlier versions do not. */
@@ -25,7 +32,8 @@ export function saysLengths({ originals, originalBytes }: ManifestCollection): b
 
 export function baseOfCheckpoint(dir: string, collection: ManifestCollection): ImageBase {
   const { id, lsn, fields, files } = collection
-  return { dir, collectionId: id, lsn, fields, parts: files, originals: originalsOwner(collection) }
+  const parts = files.map((file) => ({ part: file.part, files: listedFiles(collection, file) }))
+  return { dir, collectionId: id, lsn, fields, parts, originals: originalsOwner(collection) }
 }
 
 export function baseOfImage({ dir, image }: StoredImage): ImageBase {
@@ -34,7 +42,7 @@ export function baseOfImage({ dir, image }: StoredImage): ImageBase {
     collectionId: image.source.collectionId,
     lsn: image.snapshotLsn,
     fields: image.fields,
-    parts: image.parts.map((file) => ({ ...file, name: partName(file.part) })),
+    parts: image.parts.map((file) => ({ part: file.part, files: listedParts(image, file) })),
     originals: image.originals.map((file) => ({ ...file, name: originalsName(file) })),
   }
 }

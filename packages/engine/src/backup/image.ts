@@ -6,14 +6,17 @@ import type { Vfs } from '@annal/wal'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
+import { type ListedFile, listedFiles } from '../snapshot/manifest.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
 
 export const imageManifestName = 'manifest.json'
 /**
  * Format 2 added a header to files of original vectors, which a reader of format 1 would take for a vector. Format 3 stores vectors of
- * cosine fields unchanged, which a reader of format 2 would take for unit vectors.
+ * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
+ * reader of format 3 would not find. It is written only for images that have such files.
  */
-const seal: Seal = { format: 3, key: 'image' }
+const seal: Seal = { format: 4, key: 'image' }
+const formatWithoutDeltas = 3
 
 /** The part number of the tail, in the numbering of the fields. */
 export const tailPart = 0xffff_ffff
@@ -24,10 +27,20 @@ interface FileFacts {
   readonly sha256: string
 }
 
+/** What changed in a part since the file before it. */
+export interface ImageDelta extends FileFacts {
+  readonly lsn: number
+  readonly sum: string
+}
+
 export interface ImagePart extends FileFacts {
   readonly part: number
   /** As its snapshot files state it. */
   readonly sum: string
+  /** The newest record that the file reflects; absent where it is that of the snapshot. */
+  readonly lsn?: number
+  /** Later changes, in order. The last reflects the newest record of the snapshot. */
+  readonly deltas?: readonly ImageDelta[]
 }
 
 export interface ImageOriginals extends FileFacts {
@@ -89,7 +102,10 @@ export interface NamedFile extends FileFacts {
 
 export function filesOf({ parts, originals, tail }: Image): NamedFile[] {
   return [
-    ...parts.map((file) => ({ ...file, name: partName(file.part) })),
+    ...parts.flatMap((file) => [
+      { ...file, name: partName(file.part) },
+      ...(file.deltas ?? []).map((delta) => ({ ...delta, name: deltaName(file.part, delta.lsn) })),
+    ]),
     ...originals.map((file) => ({ ...file, name: originalsName(file) })),
     { ...tail, name: partName(tailPart) },
   ]
@@ -97,6 +113,27 @@ export function filesOf({ parts, originals, tail }: Image): NamedFile[] {
 
 export function partName(part: number): string {
   return part === tailPart ? 'tail.snap' : `part-${part}.snap`
+}
+
+export function deltaName(part: number, lsn: number): string {
+  return `part-${part}-changes-${lsn}.snap`
+}
+
+/** The snapshot files of one part, with their names in the image. */
+export function listedParts(
+  { source, snapshotLsn }: Image,
+  { part, bytes, sum, lsn, deltas }: ImagePart,
+): ListedFile[] {
+  const named = deltas?.map((delta) => ({ ...delta, name: deltaName(part, delta.lsn) }))
+  const file = {
+    part,
+    bytes,
+    sum,
+    name: partName(part),
+    ...(lsn !== undefined && { lsn }),
+    ...(named && { deltas: named }),
+  }
+  return listedFiles({ id: source.collectionId, lsn: snapshotLsn }, file)
 }
 
 export function originalsName({
@@ -118,7 +155,7 @@ export function growingBytes({ originals }: Image): number {
 
 /** Returns the checksum of the manifest. */
 export function writeImageManifest(vfs: Vfs, dir: string, image: Image): Promise<string> {
-  return writeSealed(vfs, join(dir, imageManifestName), { ...seal, value: image })
+  return writeSealed(vfs, join(dir, imageManifestName), sealed(image))
 }
 
 /** Throws snapshot_damaged or format_too_new. Its content is trusted only in directories that this engine owns. */
@@ -128,7 +165,12 @@ export async function readImage(vfs: Vfs, dir: string): Promise<StoredImage> {
 }
 
 export function imageText(image: Image): string {
-  return sealedText({ ...seal, value: image }).text
+  return sealedText(sealed(image)).text
+}
+
+function sealed(image: Image): Seal & { readonly value: Image } {
+  const hasDeltas = image.parts.some(({ deltas }) => deltas?.length)
+  return { ...seal, ...(!hasDeltas && { format: formatWithoutDeltas }), value: image }
 }
 
 export function parseImageText(text: string, path: string): unknown {

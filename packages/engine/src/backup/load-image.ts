@@ -9,7 +9,7 @@ import { rebuild } from '../replica/rebuild.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { loadReplica } from '../snapshot/replica-parts.ts'
 import { SnapshotSource } from '../snapshot/snapshot-source.ts'
-import { originalsName, partName, type StoredImage, tailPart } from './image.ts'
+import { listedParts, originalsName, partName, type StoredImage, tailPart } from './image.ts'
 import { readTail } from './tail-file.ts'
 
 export interface LoadAs {
@@ -33,21 +33,20 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onR
   const definition = { name, fields: image.fields }
   if (image.snapshotLsn === 0) return Replica.empty(id, definition, { ...host, lsn: 0, generation: 0 })
   const placed = await placeOriginals(vfs, stored, id, host.originals.dir)
-  const { snapshotLsn: lsn, source } = image
-  const partOf = (part: number) => {
-    const { bytes, sum } = image.parts.find((candidate) => candidate.part === part) ?? { bytes: 0, sum: '0' }
-    return SnapshotSource.open(watched(vfs, onRead), join(dir, partName(part)), {
-      collectionId: source.collectionId,
-      part,
-      lsn,
-      bytes,
-      sum,
-    })
+  const { snapshotLsn: lsn } = image
+  const filesOf = (part: number) => {
+    const missing = { part, bytes: 0, sum: '0', sha256: '' }
+    const file = image.parts.find((candidate) => candidate.part === part) ?? missing
+    return listedParts(image, file).map(
+      ({ name, expected }) =>
+        () =>
+          SnapshotSource.open(watched(vfs, onRead), join(dir, name), expected),
+    )
   }
   const entry = { id, databaseId: 0, definition, createdAtMs: 0, lsnCreated: 0, hashSeed: host.seed }
   const listed = image.originals.map((file) => ({ ...file, name: originalsName(file) }))
   const from = { pool: host.pool, originals: host.originals, listed, lsnApplied: 0 }
-  return loadReplica(entry, lsn, partOf, from).catch(async (error) => {
+  return loadReplica(entry, lsn, filesOf, from).catch(async (error) => {
     for (const path of placed) await vfs.remove(path)
     throw error
   })

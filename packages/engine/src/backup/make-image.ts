@@ -2,10 +2,14 @@
 // grows, and the records after the snapshot are written. Writers never wait for it.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
+import { assert } from '../errors.ts'
 import { accessing } from '../file-damage.ts'
+import type { ListedFile } from '../snapshot/manifest.ts'
 import { hashFile } from './hash-file.ts'
 import {
+  deltaName,
   type Image,
+  type ImageDelta,
   type ImageOriginals,
   type ImagePart,
   type ImageTail,
@@ -43,13 +47,22 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
     plan.checkWanted()
   }
   const parts: ImagePart[] = []
-  for (const { name, part, bytes, sum } of base?.parts ?? []) {
-    const path = join(dir, partName(part))
-    const from = join((base as ImageBase).dir, name)
+  const linkPart = async (from: string, name: string, bytes: number, sum: string) => {
+    const path = join(dir, name)
     await accessing(from, () => linkOrCopy(vfs, from, path))
-    const sha256 = held.get(`${partName(part)} ${bytes} ${sum}`)?.sha256 ?? (await hashOf(vfs, path, plan))
-    parts.push({ part, bytes, sum, sha256 })
+    const sha256 = held.get(`${name} ${bytes} ${sum}`)?.sha256 ?? (await hashOf(vfs, path, plan))
     advance(bytes)
+    return { bytes, sum, sha256 }
+  }
+  for (const { part, files } of base?.parts ?? []) {
+    const deltas: ImageDelta[] = []
+    const linked = async ({ name, expected: { lsn, bytes, sum } }: ListedFile, isFirst: boolean) =>
+      linkPart(join((base as ImageBase).dir, name), isFirst ? partName(part) : deltaName(part, lsn), bytes, sum)
+    const [first, ...later] = files
+    assert(first, 'a part has a file')
+    const facts = await linked(first, true)
+    for (const file of later) deltas.push({ lsn: file.expected.lsn, ...(await linked(file, false)) })
+    parts.push({ part, ...facts, ...(deltas.length > 0 && { lsn: first.expected.lsn, deltas }) })
   }
   const originals: ImageOriginals[] = []
   for (const file of base?.originals ?? []) {
@@ -92,8 +105,13 @@ function olderFiles(older: StoredImage | undefined, base: ImageBase | undefined)
   const held = new Map<string, { readonly path: string; readonly sha256: string }>()
   if (!older || !base || older.image.snapshotLsn !== base.lsn) return held
   const put = (key: string, name: string, sha256: string) => held.set(key, { path: join(older.dir, name), sha256 })
-  for (const { part, bytes, sum, sha256 } of older.image.parts)
+  for (const { part, bytes, sum, sha256, deltas } of older.image.parts) {
     put(`${partName(part)} ${bytes} ${sum}`, partName(part), sha256)
+    for (const delta of deltas ?? []) {
+      const name = deltaName(part, delta.lsn)
+      put(`${name} ${delta.bytes} ${delta.sum}`, name, delta.sha256)
+    }
+  }
   for (const file of older.image.originals)
     put(`${originalsName(file)} ${file.bytes}`, originalsName(file), file.sha256)
   return held

@@ -5,7 +5,7 @@ import { parseDefinition } from '../input/definition.ts'
 import { parseName, printed } from '../model/ids.ts'
 import { type FieldSchema, rulesNewest, withRules } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
-import type { Image } from './image.ts'
+import type { Image, ImageDelta, ImagePart } from './image.ts'
 
 type Input = { readonly [key: string]: unknown }
 
@@ -75,6 +75,7 @@ function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void
   const expected = snapshotLsn === 0 ? [] : Array.from({ length: fields.length + 1 }, (_, part) => part)
   const found = parts.map(({ part }) => part).sort((a, b) => a - b)
   if (String(found) !== String(expected)) throw wrong('parts', found)
+  for (const part of parts) checkDeltas(part, fields, snapshotLsn)
   if (snapshotLsn > lsn) throw wrong('snapshotLsn', snapshotLsn)
   if (snapshotLsn === 0 && originals.length > 0) throw wrong('originals', originals.length)
   const names = new Set(originals.map(({ generation, field, chunk }) => `${generation} ${field} ${chunk}`))
@@ -82,9 +83,30 @@ function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void
     throw wrong('originals', originals.length)
 }
 
-function parsePart(raw: unknown, fields: readonly FieldSchema[]): Image['parts'][number] {
-  const input = object(raw, 'parts', ['part', 'bytes', 'sum', 'sha256'])
-  return { part: whole(input.part, 'parts.part', fields.length), sum: sumOf(input.sum), ...facts(input) }
+/** Changes follow the part in the order of their records, and the last is as of the snapshot. Only graphs have them. */
+function checkDeltas({ part, lsn, deltas }: ImagePart, fields: readonly FieldSchema[], snapshotLsn: number): void {
+  if (lsn === undefined && deltas === undefined) return
+  if (lsn === undefined || deltas === undefined || deltas.length === 0) throw wrong('parts.deltas', deltas)
+  const field = fields[part - 1]
+  if (field === undefined || field.kind === 'sparse') throw wrong('parts.deltas', part)
+  const lsns = [lsn, ...deltas.map((delta) => delta.lsn)]
+  if (lsns.some((one, i) => one <= (lsns[i - 1] ?? 0)) || lsns.at(-1) !== snapshotLsn) throw wrong('parts.deltas', lsns)
+}
+
+function parsePart(raw: unknown, fields: readonly FieldSchema[]): ImagePart {
+  const input = object(raw, 'parts', ['part', 'bytes', 'sum', 'sha256', 'lsn', 'deltas'])
+  return {
+    part: whole(input.part, 'parts.part', fields.length),
+    sum: sumOf(input.sum),
+    ...facts(input),
+    ...(input.lsn !== undefined && { lsn: whole(input.lsn, 'parts.lsn', Number.MAX_SAFE_INTEGER) }),
+    ...(input.deltas !== undefined && { deltas: list(input.deltas, 'parts.deltas').map(parseDelta) }),
+  }
+}
+
+function parseDelta(raw: unknown): ImageDelta {
+  const input = object(raw, 'parts.deltas', ['lsn', 'bytes', 'sum', 'sha256'])
+  return { lsn: whole(input.lsn, 'parts.deltas.lsn', Number.MAX_SAFE_INTEGER), sum: sumOf(input.sum), ...facts(input) }
 }
 
 function parseOriginals(raw: unknown, fields: readonly FieldSchema[]): Image['originals'][number] {

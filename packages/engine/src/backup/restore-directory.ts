@@ -24,7 +24,7 @@ import { peekEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { manifestName, writeManifest } from '../snapshot/manifest.ts'
+import { manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
 
@@ -141,8 +141,9 @@ async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Pro
 /** The files stay unchanged; the manifest is rewritten for the new directory and names the writers of the files. */
 async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string, directory: string): Promise<void> {
   await vfs.makeDirectory(to)
-  for (const { files, originals, originalBytes = [] } of manifest.collections) {
-    for (const { name } of files)
+  for (const collection of manifest.collections) {
+    const { originals, originalBytes = [] } = collection
+    for (const { name } of snapshotFiles(collection))
       await accessing(join(path, name), () => linkOrCopy(vfs, join(path, name), join(to, name)))
     // Files of original vectors may still grow in the other directory, so they are never shared with it.
     for (const [index, name] of originals.entries())

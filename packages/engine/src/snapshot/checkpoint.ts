@@ -13,15 +13,20 @@ import { dimensionOf } from '../replica/originals-owner.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/pool.ts'
+import { changesWorth, type DeltaLimits, usualDeltaLimits } from './delta-limits.ts'
 import {
+  chainId,
+  listedFiles,
   listedOriginals,
   type Manifest,
   type ManifestCollection,
+  type ManifestFile,
   manifestName,
   readManifest,
+  snapshotFiles,
   writeManifest,
 } from './manifest.ts'
-import { cutReplica, loadReplica } from './replica-parts.ts'
+import { cutReplica, type EarlierPart, loadReplica, type PartCut } from './replica-parts.ts'
 import { writeSnapshotFile } from './snapshot-file.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 
@@ -84,6 +89,8 @@ export interface CheckpointWork {
   readonly damage: Damage
   /** Whether the log has all its records, which makes it a recovery path too. */
   readonly isLogWhole: boolean
+  /** When only changes are written; the usual limits by default. */
+  readonly deltas?: DeltaLimits
   readonly onProgress: (done: number, total: number) => void
 }
 
@@ -123,8 +130,9 @@ async function fillCheckpoint(
   temporary: string,
   source: CheckpointSource,
   previous: Checkpoint | undefined,
-  { pace, damage, onProgress }: CheckpointWork,
+  work: CheckpointWork,
 ): Promise<Manifest> {
+  const { damage, onProgress } = work
   const { vfs } = place
   const collections: ManifestCollection[] = []
   for (const collection of source.collections) {
@@ -137,7 +145,11 @@ async function fillCheckpoint(
     if (isLinked && replica === undefined) collections.push(await linkLeft(vfs, previous.path, temporary, before))
     else if (isLinked && !damage.has(previous, entry.id) && (await linkWhole(vfs, previous.path, temporary, before)))
       collections.push(replica ? await withProofs(before, replica) : before)
-    else if (replica) collections.push(await writeCollection(place, temporary, collection, pace))
+    else if (replica) {
+      const earlier =
+        before && previous && !damage.has(previous, entry.id) ? { path: previous.path, before } : undefined
+      collections.push(await writeCollection(place, temporary, collection, { earlier, work }))
+    }
     onProgress(collections.length, source.collections.length)
   }
   const { lsn, timeMs, catalog } = source
@@ -149,31 +161,100 @@ async function fillCheckpoint(
   return manifest
 }
 
+/** The snapshot of a collection in the previous checkpoint. */
+interface Earlier {
+  readonly path: string
+  readonly before: ManifestCollection
+}
+
 async function writeCollection(
   { vfs, originalsDir }: CheckpointPlace,
   dir: string,
   collection: CheckpointCollection,
-  pace: SteadyPace,
+  { earlier, work }: { readonly earlier: Earlier | undefined; readonly work: CheckpointWork },
 ): Promise<ManifestCollection> {
   const { id } = collection.entry
-  const cut = await cutReplica(collection, pace)
+  const { pace, deltas: limits = usualDeltaLimits } = work
+  const earlierPart: EarlierPart = (part) => {
+    const file = earlier?.before.files.find((candidate) => candidate.part === part)
+    const bytesMax = file && changesWorth(file, limits)
+    return earlier && file && bytesMax ? { id: chainId(earlier.before, file), bytesMax } : undefined
+  }
+  const cut = await cutReplica(collection, pace, earlierPart)
   assert(cut, `collection ${id} is not in quarantine`)
+  const head = { collectionId: id, lsn: cut.lsn }
+  const files: ManifestFile[] = []
+  const written: (() => void)[] = []
   try {
-    const files: ManifestCollection['files'][number][] = []
-    for (const { part, pieces } of cut.parts) {
-      const name = fileName(id, part)
-      const head = { collectionId: id, part, lsn: cut.lsn }
-      files.push({ name, part, ...(await writeSnapshotFile(vfs, join(dir, name), head, pieces, pace)) })
+    for (const one of cut.parts) {
+      const file = one.isDelta
+        ? await writeDelta(vfs, dir, one, { head, earlier: earlier as Earlier, pace })
+        : await writeWhole(vfs, dir, one, { head, pace })
+      // A file of the earlier checkpoint is missing, for example: everything is written.
+      if (!file) return await rewriteCollection()
+      files.push(file)
+      written.push(() => one.written(chainId({ id, lsn: cut.lsn }, file)))
     }
     for (const file of cut.replica.originals) await file?.sync()
     const originals = cut.originals.map(({ name }) => name)
     const originalProofs = await proofsOf(cut.replica, cut.originals)
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
     const originalBytes = cut.originals.map(({ bytes }) => bytes)
+    for (const report of written) report()
     return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, originalBytes, originalProofs, files }
   } finally {
     cut.release()
   }
+
+  async function rewriteCollection(): Promise<ManifestCollection> {
+    cut?.release()
+    for (const file of files)
+      for (const { name } of listedFiles({ id, lsn: 0 }, file)) await vfs.remove(join(dir, name))
+    return writeCollection({ vfs, originalsDir } as CheckpointPlace, dir, collection, { earlier: undefined, work })
+  }
+}
+
+interface PartWork {
+  readonly head: { readonly collectionId: number; readonly lsn: number }
+  readonly pace: SteadyPace
+}
+
+async function writeWhole(
+  vfs: Vfs,
+  dir: string,
+  { part, pieces }: PartCut,
+  { head, pace }: PartWork,
+): Promise<ManifestFile> {
+  const name = fileName(head.collectionId, part)
+  return { name, part, ...(await writeSnapshotFile(vfs, join(dir, name), { ...head, part }, pieces, pace)) }
+}
+
+/** Links the earlier files of a part and writes its changes. Undefined, with nothing linked, when that cannot be done. */
+async function writeDelta(
+  vfs: Vfs,
+  dir: string,
+  { part, pieces }: PartCut,
+  { head, pace, earlier }: PartWork & { readonly earlier: Earlier },
+): Promise<ManifestFile | undefined> {
+  const file = earlier.before.files.find((candidate) => candidate.part === part)
+  assert(file, `changes of part ${part} follow a snapshot of it`)
+  const chain = listedFiles(earlier.before, file)
+  const since = chain.at(-1)?.expected.lsn ?? 0
+  // No record came since, so a file of this name exists.
+  if (since === head.lsn) return undefined
+  if (
+    !(await linkAll(
+      vfs,
+      earlier.path,
+      dir,
+      chain.map(({ name }) => name),
+    ))
+  )
+    return undefined
+  const name = deltaName(head.collectionId, part, head.lsn)
+  const facts = await writeSnapshotFile(vfs, join(dir, name), { ...head, part, since }, pieces, pace)
+  const delta = { name, lsn: head.lsn, ...facts }
+  return { ...file, lsn: chain[0]?.expected.lsn ?? 0, deltas: [...(file.deltas ?? []), delta] }
 }
 
 function proofsOf({ originals }: Replica, files: readonly OriginalsFile[]) {
@@ -189,9 +270,14 @@ async function withProofs(collection: ManifestCollection, replica: Replica): Pro
 }
 
 /** Links every file of a collection. When one is missing it links none, and the collection must be written again. */
-async function linkWhole(vfs: Vfs, from: string, to: string, collection: ManifestCollection): Promise<boolean> {
+function linkWhole(vfs: Vfs, from: string, to: string, collection: ManifestCollection): Promise<boolean> {
+  return linkAll(vfs, from, to, namesOf(collection))
+}
+
+/** Links every file, or none when one is missing; returns which. */
+async function linkAll(vfs: Vfs, from: string, to: string, names: readonly string[]): Promise<boolean> {
   const linked: string[] = []
-  for (const name of namesOf(collection)) {
+  for (const name of names) {
     try {
       await vfs.link(join(from, name), join(to, name))
     } catch (error) {
@@ -219,8 +305,8 @@ async function linkLeft(
   return collection
 }
 
-function namesOf({ files, originals }: ManifestCollection): string[] {
-  return [...files.map(({ name }) => name), ...originals]
+function namesOf(collection: ManifestCollection): string[] {
+  return [...snapshotFiles(collection).map(({ name }) => name), ...collection.originals]
 }
 
 /** A checkpoint that cannot be used. */
@@ -336,22 +422,23 @@ async function loadFrom(
     const held = join(path, name)
     if (!(await vfs.exists(live))) await accessing(held, () => vfs.link(held, live))
   }
-  const partOf = (part: number) => {
+  const filesOf = (part: number) => {
     const file = collection.files.find((candidate) => candidate.part === part)
-    const { name, bytes, sum } = file ?? { name: fileName(collection.id, part), bytes: 0, sum: '0' }
-    return SnapshotSource.open(vfs, join(path, name), {
-      collectionId: collection.id,
-      part,
-      lsn: collection.lsn,
-      bytes,
-      sum,
-    })
+    const missing: ManifestFile = { name: fileName(collection.id, part), part, bytes: 0, sum: '0' }
+    return listedFiles(collection, file ?? missing).map(
+      ({ name, expected }) =>
+        () =>
+          SnapshotSource.open(vfs, join(path, name), expected),
+    )
   }
   const definition = { ...entry.definition, fields: collection.fields }
   const originals = { vfs, dir: originalsDir, directory: () => place.directory() ?? '' }
-  return loadReplica({ ...entry, definition }, collection.lsn, partOf, {
+  const replica = await loadReplica({ ...entry, definition }, collection.lsn, filesOf, {
     ...{ pool, originals, listed: listedOriginals(collection) },
   })
+  // The next checkpoint may contain only what is applied from here on.
+  for (const file of collection.files) replica.dense[file.part - 1]?.loadedAs(chainId(collection, file))
+  return replica
 }
 
 /** Removes unfinished checkpoints that a crash left behind. */
@@ -367,20 +454,57 @@ async function removeOld(
 ): Promise<number> {
   const { good, damaged } = await findCheckpoints(place)
   const whole = good.filter((checkpoint) => !damage.has(checkpoint))
-  for (const { path } of whole.slice(keptCount)) await retire(place, path)
+  const { kept, isEnough } = keptOf(whole)
+  const oldest = kept.at(-1)
+  for (const checkpoint of whole) {
+    if (kept.includes(checkpoint)) continue
+    // Moments after the oldest checkpoint can be restored from it.
+    if (oldest && checkpoint.manifest.lsn > oldest.manifest.lsn) await discard(place, checkpoint.path)
+    else await retire(place, checkpoint.path)
+  }
   // Damaged checkpoints stay until there are two recovery paths without them.
   const lost = [...good.filter((checkpoint) => damage.has(checkpoint)), ...damaged.filter(({ isLost }) => isLost)]
-  if (whole.length >= keptCount || isLogWhole) for (const { path } of lost) await discard(place, path)
-  // With only one checkpoint the whole log is kept, so that there are always two recovery paths. The same holds when a
-  // collection was in quarantine or not loaded when the older checkpoint was taken.
-  const older = whole[keptCount - 1]
-  if (!older) return 0
+  if (isEnough || isLogWhole) for (const { path } of lost) await discard(place, path)
   const living = new Set(catalog.collections.map(({ id }) => id))
   // An archived checkpoint must lead to every moment it covers, including those before the deletion.
-  if (place.archiveDir === undefined) await removeDropped(place.vfs, older, (id) => !living.has(id))
-  const held = new Set(older.manifest.collections.map(({ id }) => id))
-  const isWhole = older.manifest.catalog.collections.every(({ id }) => held.has(id) || !living.has(id))
-  return isWhole ? older.manifest.lsn : 0
+  if (place.archiveDir === undefined)
+    for (const older of kept.slice(1)) await removeDropped(place.vfs, older, (id) => !living.has(id))
+  // Without two recovery paths the whole log is kept. The same holds when a collection was in quarantine or not loaded
+  // when the oldest checkpoint was taken.
+  if (!oldest || !isEnough) return 0
+  const held = new Set(oldest.manifest.collections.map(({ id }) => id))
+  const isWhole = oldest.manifest.catalog.collections.every(({ id }) => held.has(id) || !living.has(id))
+  return isWhole ? oldest.manifest.lsn : 0
+}
+
+/**
+ * The checkpoints to keep, newest first: the two newest, and for each collection of which the newest one has changes only, one that does not
+ * need the same files. `isEnough`: damage of one file leaves a way to recover every collection.
+ */
+function keptOf(whole: readonly Checkpoint[]): { readonly kept: readonly Checkpoint[]; readonly isEnough: boolean } {
+  const kept = new Set(whole.slice(0, keptCount))
+  let isEnough = kept.size === keptCount
+  const [newest, ...others] = whole
+  for (const collection of newest?.manifest.collections ?? []) {
+    if (!collection.files.some(({ deltas }) => deltas?.length)) continue
+    // Two checkpoints share the files of a collection that nobody writes to.
+    if (others[0]?.manifest.collections.some(({ id, lsn }) => id === collection.id && lsn === collection.lsn)) continue
+    const independent = others.find((other) => isIndependent(other.manifest, collection))
+    if (independent) kept.add(independent)
+    else isEnough = false
+  }
+  return { kept: whole.filter((checkpoint) => kept.has(checkpoint)), isEnough }
+}
+
+/** Whether a start from the manifest gets the collection without the files on which its newest changes depend. */
+function isIndependent(manifest: Manifest, { id, files }: ManifestCollection): boolean {
+  // The collection was created later, so the log has all its records.
+  if (!manifest.catalog.collections.some((entry) => entry.id === id)) return true
+  const other = manifest.collections.find((collection) => collection.id === id)
+  return (
+    other !== undefined &&
+    !files.some(({ deltas, sum }) => deltas?.length && other.files.some((file) => file.sum === sum))
+  )
 }
 
 /**
@@ -397,8 +521,8 @@ export async function removeDropped(
   const remaining = { ...manifest, collections: manifest.collections.filter(({ id }) => !isDropped(id)) }
   // The manifest is written first: after a crash it must not name files that are gone.
   await writeManifest(vfs, join(path, manifestName), remaining)
-  for (const { files, originals } of removedCollections)
-    for (const name of [...files.map((file) => file.name), ...originals])
+  for (const collection of removedCollections)
+    for (const name of namesOf(collection))
       await vfs.remove(join(path, name)).catch((error: unknown) => {
         if (!isMissing(error)) throw error
       })
@@ -424,4 +548,8 @@ async function discard({ vfs, dir }: CheckpointPlace, path: string): Promise<voi
 
 function fileName(collectionId: number, part: number): string {
   return `collection-${collectionId}-part-${part}.snap`
+}
+
+function deltaName(collectionId: number, part: number, lsn: number): string {
+  return `collection-${collectionId}-part-${part}-changes-${String(lsn).padStart(20, '0')}.snap`
 }

@@ -20,7 +20,8 @@ import {
   sweepTemporary,
   writeCheckpoint,
 } from './checkpoint.ts'
-import { CheckpointPolicy } from './checkpoint-policy.ts'
+import { CheckpointPolicy, type Held, linkWork } from './checkpoint-policy.ts'
+import { type DeltaLimits, usualDeltaLimits } from './delta-limits.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Writers must be idle for this long before an idle checkpoint. */
@@ -38,6 +39,8 @@ export interface Taken {
 export interface CheckpointerHost {
   /** Never truncate the log. */
   readonly keepLog: boolean
+  /** When only changes are written; the usual limits by default. */
+  readonly deltas?: DeltaLimits
   readonly onProgress: (progress: Progress | undefined) => void
   /** Called when a checkpoint exists and the log was truncated as far as possible. */
   readonly onTaken: (taken: Taken) => Promise<void>
@@ -149,7 +152,7 @@ export class Checkpointer {
 
   /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
   recordApplied(event: Event, bytes: number): void {
-    this.#policy.recordApplied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
+    this.#policy.recordApplied(linkWork(event), bytes)
     this.#takeIfDue()
   }
 
@@ -193,8 +196,13 @@ export class Checkpointer {
   #takeIfDue(): void {
     if (!this.#work) return
     clearTimeout(this.#idleTimer)
-    if (this.#policy.isDue(() => sizeOf(this.#work?.source()))) this.#takeInBackground()
+    if (this.#policy.isDue(() => this.#held())) this.#takeInBackground()
     else if (this.#policy.isWorthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
+  }
+
+  #held(): Held {
+    const limits = this.#host.deltas ?? usualDeltaLimits
+    return heldBy(this.#work?.source(), limits)
   }
 
   /** Counted since the engine was opened. */
@@ -255,7 +263,8 @@ export class Checkpointer {
     const onProgress = (done: number, total: number) =>
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
     const isLogWhole = log.state().lsnFirst <= 1
-    const work = { pace: this.#pace, damage: this.#damage, isLogWhole, onProgress }
+    const deltas = this.#host.deltas ?? usualDeltaLimits
+    const work = { pace: this.#pace, damage: this.#damage, isLogWhole, deltas, onProgress }
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
     this.#newest = checkpoint
     this.#isRenewalDue = false
@@ -277,12 +286,22 @@ export class Checkpointer {
   }
 }
 
-function sizeOf(source: CheckpointSource | undefined): { readonly objects: number; readonly bytes: number } {
-  let objects = 0
-  let bytes = 0
+function heldBy(source: CheckpointSource | undefined, { partBytesMin }: DeltaLimits): Held {
+  const held = { objects: 0, bytes: 0, wholeBytes: 0 }
   for (const { recovering: replica } of source?.collections ?? []) {
-    objects += replica?.count ?? 0
-    for (const size of Object.values(replica?.bytes() ?? {})) bytes += size
+    if (!replica) continue
+    const bytes = total(replica.bytes())
+    // Of large graphs, a checkpoint writes what changed.
+    const graphs = replica.dense
+      .map((field) => (field ? total(field.bytes()) : 0))
+      .filter((size) => size >= partBytesMin)
+    held.objects += replica.count
+    held.bytes += bytes
+    held.wholeBytes += Math.max(0, bytes - graphs.reduce((sum, size) => sum + size, 0))
   }
-  return { objects, bytes }
+  return held
+}
+
+function total(sizes: Readonly<Record<string, number>>): number {
+  return Object.values(sizes).reduce((sum, size) => sum + size, 0)
 }

@@ -8,15 +8,33 @@ import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-owner.ts'
 import { readSealed, writeSealed } from './sealed-json.ts'
-import type { SnapshotFileFacts } from './snapshot-format.ts'
+import type { SnapshotFileFacts, SnapshotHead } from './snapshot-format.ts'
 
 export const manifestName = 'manifest.json'
 /**
  * Format 2 added tokens and settings to the catalog, which a reader of format 1 would lose. Format 3 added a header to
  * files of original vectors, which a reader of format 2 would take for a vector. Format 4 has vectors of cosine fields as
- * they were given, which a reader of format 3 would take for vectors of unit length.
+ * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a part, which
+ * a reader of format 4 would not find.
  */
-const formatVersion = 4
+const formatVersion = 5
+/** Written unless a collection has such files, so that the version before can read the directory. */
+const formatWithoutDeltas = 4
+
+/** A file that has what changed in a part since the file before it. */
+export interface ManifestDelta extends SnapshotFileFacts {
+  readonly name: string
+  readonly lsn: number
+}
+
+export interface ManifestFile extends SnapshotFileFacts {
+  readonly name: string
+  readonly part: number
+  /** The newest record that the file reflects; absent where it is that of the collection. */
+  readonly lsn?: number
+  /** Later changes, in order. The last reflects the collection's newest record. */
+  readonly deltas?: readonly ManifestDelta[]
+}
 
 export interface ManifestCollection {
   readonly id: number
@@ -31,7 +49,7 @@ export interface ManifestCollection {
   /** For each file its writer and the checksum chain of its rows; null where that is unknown. */
   readonly originalProofs?: readonly (OriginalsProof | null)[]
   /** The objects first, then one file for each field. */
-  readonly files: readonly ({ readonly name: string; readonly part: number } & SnapshotFileFacts)[]
+  readonly files: readonly ManifestFile[]
 }
 
 export interface Manifest {
@@ -44,6 +62,42 @@ export interface Manifest {
   readonly timeMs: number
   readonly catalog: CatalogState
   readonly collections: readonly ManifestCollection[]
+}
+
+/** A snapshot file of a collection and what its header and its chunks must be. */
+export interface ListedFile {
+  readonly name: string
+  readonly expected: SnapshotHead & SnapshotFileFacts
+}
+
+/** The files of one part: all of it, then its changes in order. */
+export function listedFiles(
+  { id: collectionId, lsn }: Pick<ManifestCollection, 'id' | 'lsn'>,
+  file: ManifestFile,
+): ListedFile[] {
+  const { name, part, bytes, sum, deltas = [] } = file
+  const first: ListedFile = { name, expected: { collectionId, part, lsn: file.lsn ?? lsn, bytes, sum } }
+  let since = first.expected.lsn
+  return [
+    first,
+    ...deltas.map((delta) => {
+      const expected = { collectionId, part, lsn: delta.lsn, since, bytes: delta.bytes, sum: delta.sum }
+      since = delta.lsn
+      return { name: delta.name, expected }
+    }),
+  ]
+}
+
+/** All snapshot files of a collection. */
+export function snapshotFiles(collection: ManifestCollection): ListedFile[] {
+  return collection.files.flatMap((file) => listedFiles(collection, file))
+}
+
+/** Names the state that the files of a part produce. */
+export function chainId(collection: Pick<ManifestCollection, 'id' | 'lsn'>, file: ManifestFile): string {
+  return listedFiles(collection, file)
+    .map(({ expected: { lsn, sum } }) => `${lsn}-${sum}`)
+    .join(' ')
 }
 
 /** The files of original vectors, as the manifest lists them. */
@@ -64,7 +118,9 @@ export function listedOriginals({
 }
 
 export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest): Promise<void> {
-  await writeSealed(vfs, path, { format: formatVersion, key: 'manifest', value: manifest })
+  const hasDeltas = manifest.collections.some(({ files }) => files.some(({ deltas }) => deltas?.length))
+  const format = hasDeltas ? formatVersion : formatWithoutDeltas
+  await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 
 /** Throws snapshot_damaged or format_too_new. */

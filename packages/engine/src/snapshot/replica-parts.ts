@@ -1,7 +1,7 @@
 // Converts a replica to the parts of its snapshot files, and back.
 import type { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
-import { EngineError } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import { numbersPart, type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
 import { type FieldSchema, graphField } from '../model/schema.ts'
@@ -13,7 +13,7 @@ import { type OriginalsPlace, originalsOwner } from '../replica/originals-owner.
 import { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense/field.ts'
-import type { DenseField, PreparedCut, SparseField } from '../vector/field.ts'
+import type { DenseField, EarlierCut, FieldCut, PreparedCut, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { loadSparseField } from '../vector/sparse/field.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
@@ -28,11 +28,17 @@ export interface ReplicaCut {
   readonly replica: Replica
   readonly lsn: number
   /** Every part with its bytes. A piece may be live memory, so copy it in the turn that yields it. */
-  readonly parts: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
+  readonly parts: readonly PartCut[]
   /** Files of original vectors, with their length at that moment. */
   readonly originals: readonly OriginalsFile[]
   release(): void
 }
+
+/** The bytes of a part, or of its changes since an earlier snapshot. */
+export type PartCut = Pick<FieldCut, 'isDelta' | 'pieces' | 'written'> & { readonly part: number }
+
+/** Names the snapshot of a part whose later changes may be written instead of all of it. */
+export type EarlierPart = (part: number) => EarlierCut | undefined
 
 /** The source of a cut: the current replica, and the gate that tells when nothing is being applied. */
 export interface Cuttable {
@@ -44,13 +50,20 @@ export interface Cuttable {
  * Cuts a replica between two events. Most of the data that must be copied is copied beforehand while writers continue;
  * writers wait only while later changes are copied again. Returns undefined when there is no replica.
  */
-export async function cutReplica(collection: Cuttable, pace: SteadyPace): Promise<ReplicaCut | undefined> {
+export async function cutReplica(
+  collection: Cuttable,
+  pace: SteadyPace,
+  earlier: EarlierPart = () => undefined,
+): Promise<ReplicaCut | undefined> {
   for (;;) {
     const prepared = await collection.gate.between(() => {
       const replica = collection.recovering
       replica?.checkWhole()
       return (
-        replica && { replica, fields: fieldsOf(replica).map(({ part, field }) => ({ part, cut: field.prepareCut() })) }
+        replica && {
+          replica,
+          fields: fieldsOf(replica).map(({ part, field }) => ({ part, cut: field.prepareCut(earlier(part)) })),
+        }
       )
     })
     if (!prepared) return undefined
@@ -58,8 +71,10 @@ export async function cutReplica(collection: Cuttable, pace: SteadyPace): Promis
     try {
       for (const { cut } of fields) await cut.copyAhead((bytes) => pace.spend(bytes))
       const taken = await collection.gate.between(() =>
-        // A rebuild may have replaced the replica.
-        collection.recovering === replica ? takeCut(replica, fields) : undefined,
+        // A rebuild may have replaced the replica, and a field its memory.
+        collection.recovering === replica && !fields.some(({ cut }) => cut.isStale())
+          ? takeCut(replica, fields)
+          : undefined,
       )
       if (taken) return taken
     } finally {
@@ -83,8 +98,8 @@ function takeCut(
     lsn: replica.lsnApplied,
     // Objects first: their changed blocks are copied in larger pieces than those of fields.
     parts: [
-      { part: objectsPart, pieces: writeSections(sections) },
-      ...cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
+      { part: objectsPart, isDelta: false, pieces: writeSections(sections), written: () => undefined },
+      ...cuts.map(({ part, cut }) => ({ ...cut, part })),
     ],
     originals: replica.originals.flatMap((file) => file?.files() ?? []),
     release: () => {
@@ -109,11 +124,14 @@ function sectionsOf(replica: Replica): Section[] {
   return [sectionOf('replica', ...[head, free, resting].map(numbersPart)), ...replica.dumpObjects()]
 }
 
-/** Throws snapshot_damaged when a part does not hold what it must. Sources are always closed. */
+/** Opens one file of a part. */
+export type OpenSource = () => Promise<SnapshotSource>
+
+/** `filesOf` gives the files of a part: all of it, then its changes in order. Throws snapshot_damaged when a part does not hold what it must. Sources are always closed. */
 export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
-  partOf: (part: number) => Promise<SnapshotSource>,
+  filesOf: (part: number) => readonly OpenSource[],
   from: {
     readonly pool: WorkerPool
     readonly originals: OriginalsPlace
@@ -124,9 +142,9 @@ export async function loadReplica(
   },
 ): Promise<Replica> {
   // In parallel: the slow parts are the disk and the first use of memory pages.
-  const objects = readPart(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
+  const objects = readPart(filesOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
   const fields = entry.definition.fields.map((field, index) =>
-    readPart(partOf(1 + index), (source) => loadField(field, source, from.pool)),
+    readPart(filesOf(1 + index), (source, deltas) => loadField(field, source, deltas, from.pool)),
   )
   const settled = await Promise.allSettled<Closable>([objects, ...fields])
   const failed = settled.find((one) => one.status === 'rejected')
@@ -149,18 +167,38 @@ interface Closable {
   close(): Promise<void>
 }
 
-async function readPart<T>(opening: Promise<SnapshotSource>, load: (source: SnapshotSource) => Promise<T>): Promise<T> {
-  const source = await opening
+async function readPart<T>(
+  [open, ...later]: readonly OpenSource[],
+  load: (source: SnapshotSource, deltas: AsyncIterable<SnapshotSource>) => Promise<T>,
+): Promise<T> {
+  assert(open, 'a part has a file')
+  const source = await open()
   try {
-    return await load(source)
+    return await load(source, openedInTurn(later))
   } finally {
     await source.close()
   }
 }
 
-async function loadField(field: FieldSchema, source: SnapshotSource, pool: WorkerPool) {
+async function* openedInTurn(files: readonly OpenSource[]): AsyncGenerator<SnapshotSource> {
+  for (const open of files) {
+    const source = await open()
+    try {
+      yield source
+    } finally {
+      await source.close()
+    }
+  }
+}
+
+async function loadField(
+  field: FieldSchema,
+  source: SnapshotSource,
+  deltas: AsyncIterable<SnapshotSource>,
+  pool: WorkerPool,
+) {
   const graph = graphField(field)
-  const dense = graph && (await loadDenseField(graph, pool, source))
+  const dense = graph && (await loadDenseField(graph, pool, source, { deltas }))
   const sparse = field.kind === 'sparse' ? await loadSparseField(field, pool, source) : undefined
   return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
 }

@@ -1,7 +1,7 @@
 // The layout of one snapshot file: a header, chunks that each carry a checksum, and a footer, so that a truncated file
 // is detected like a changed one. Every chunk except the last is full. Specified in docs/formats/snapshot.md.
 //
-//   header, 64 bytes:  | "ANNLSNAP" | u16 version | u16 oldest reader | u32 64 | u32 collection | u32 part | u64 LSN | zeros | u64 xxh64 of bytes 0..55 |
+//   header, 64 bytes:  | "ANNLSNAP" | u16 version | u16 oldest reader | u32 64 | u32 collection | u32 part | u64 LSN | u64 since | zeros | u64 xxh64 of bytes 0..55 |
 //   chunk:             | u32 bytes, 1..1 Mi | u32 number, 0 first | u64 xxh64 of bytes, seed = number | bytes |
 //   footer:            | u32 0 | u32 chunks | u64 total bytes | u64 xxh64 of all chunk sums in order |
 //
@@ -10,7 +10,9 @@ import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
 const magic = 0x50414e534c4e4e41n // "ANNLSNAP" read as a little-endian number
-export const formatVersion = 1
+/** Version 1 has all of a part. Version 2 has what changed in it since an earlier file. */
+const wholeVersion = 1
+export const formatVersion = 2
 export const headerBytes = 64
 export const chunkHeadBytes = 16
 export const footerBytes = 24
@@ -21,6 +23,8 @@ export interface SnapshotHead {
   /** 0 for the objects, 1 + position for a field. */
   readonly part: number
   readonly lsn: number
+  /** The file has only what changed since the file of this LSN. */
+  readonly since?: number
 }
 
 export interface SnapshotFileFacts {
@@ -29,16 +33,18 @@ export interface SnapshotFileFacts {
   readonly sum: string
 }
 
-export function headerOf({ collectionId, part, lsn }: SnapshotHead): Uint8Array {
+export function headerOf({ collectionId, part, lsn, since }: SnapshotHead): Uint8Array {
   const bytes = new Uint8Array(headerBytes)
   const view = new DataView(bytes.buffer)
   view.setBigUint64(0, magic, true)
-  view.setUint16(8, formatVersion, true)
-  view.setUint16(10, formatVersion, true)
+  const version = since === undefined ? wholeVersion : formatVersion
+  view.setUint16(8, version, true)
+  view.setUint16(10, version, true)
   view.setUint32(12, headerBytes, true)
   view.setUint32(16, collectionId, true)
   view.setUint32(20, part, true)
   view.setBigUint64(24, BigInt(lsn), true)
+  if (since !== undefined) view.setBigUint64(32, BigInt(since), true)
   view.setBigUint64(56, xxh64(bytes.subarray(0, 56)), true)
   return bytes
 }

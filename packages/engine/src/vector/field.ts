@@ -43,9 +43,20 @@ export interface DenseHits {
 
 /** The bytes of a field as of one moment, while writers continue. Must be released. */
 export interface FieldCut {
+  /** Whether the pieces are only what changed since the snapshot that `prepareCut` named. */
+  readonly isDelta: boolean
   /** May be views of memory that others write: each must be copied in the turn in which it is yielded. */
   readonly pieces: Iterable<Uint8Array>
+  /** The pieces were written, and `id` names the snapshot that they are, or that they end: a later cut may contain only the changes. */
+  written(id: string): void
   release(): void
+}
+
+/** A snapshot of a field for which a cut may contain only what changed since. */
+export interface EarlierCut {
+  readonly id: string
+  /** More bytes than this are not worth it. */
+  readonly bytesMax: number
 }
 
 /** Yields to other work after this many bytes were processed. */
@@ -55,6 +66,8 @@ export type Rest = (bytes: number) => Promise<void>
 export interface PreparedCut {
   /** Copies what `take` needs, a little at a time; `rest` is awaited after a number of bytes. Called once. */
   copyAhead(rest: Rest): Promise<void>
+  /** Whether the field has other memory than when this began, so that a new cut must be prepared. */
+  isStale(): boolean
   /** The field as of now. Nothing may be applied meanwhile. */
   take(): FieldCut
   release(): void
@@ -92,8 +105,13 @@ export interface DenseField {
   norm(ordinal: Ordinal): number
   /** Ordinals that the row is linked to at level 0; some of them may be removed. */
   links(ordinal: Ordinal): readonly Ordinal[]
-  /** Starts a cut. Nothing may be applied in the turn of the call. Writers continue until it is taken, and afterwards. */
-  prepareCut(): PreparedCut
+  /**
+   * Starts a cut. Nothing may be applied in the turn of the call. Writers continue until it is taken, and afterwards. The cut contains only
+   * what changed since `earlier`, if the field knows that.
+   */
+  prepareCut(earlier?: EarlierCut): PreparedCut
+  /** The field was just loaded and is what the snapshot with this name is, until the next event is applied. */
+  loadedAs(id: string): void
   /** Hash of everything that a replay must reproduce. */
   digest(): bigint
   /** Like digest, in steps. The result is valid only if nothing was applied meanwhile. */

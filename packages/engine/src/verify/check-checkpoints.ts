@@ -6,7 +6,7 @@ import type { Vfs } from '@annal/wal'
 import { type ListedOriginals, originalsFault } from '../replica/check-originals.ts'
 import { dimensionOf } from '../replica/originals-owner.ts'
 import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
-import { listedOriginals } from '../snapshot/manifest.ts'
+import { listedOriginals, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'
 
 export interface CheckpointCheck {
@@ -63,16 +63,14 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
   // While a server runs, a checkpoint may be removed during the check; that is no fault.
   for (const { path, message } of damaged)
     if (await vfs.exists(path)) found.push({ file: relative(dataDir, path), what: message })
-  const total = good.flatMap(({ manifest }) => manifest.collections).flatMap(({ files }) => files).length
+  const total = good.flatMap(({ manifest }) => manifest.collections).flatMap(snapshotFiles).length
   const whole: Checkpoint[] = []
   let done = 0
   for (const checkpoint of good) {
     const before = found.length
     for (const collection of checkpoint.manifest.collections) {
-      const { id, lsn, files } = collection
-      for (const { name, part, bytes, sum } of files) {
+      for (const { name, expected } of snapshotFiles(collection)) {
         const path = join(checkpoint.path, name)
-        const expected = { collectionId: id, part, lsn, bytes, sum }
         const what = await (check.isDeep ? snapshotFault : snapshotHeadFault)(vfs, path, expected)
         if (what !== undefined) found.push({ file: relative(dataDir, path), what })
         onFile?.(++done, total)

@@ -2,7 +2,7 @@
 // check also compares the checksums of the manifest.
 import { basename, join, relative } from 'node:path'
 import { sizeOf, type Vfs } from '@annal/wal'
-import { filesOf, originalsName, partName, readImage, type StoredImage } from '../backup/image.ts'
+import { filesOf, listedParts, originalsName, readImage, type StoredImage } from '../backup/image.ts'
 import { verifyImage } from '../backup/verify-image.ts'
 import { EngineError } from '../errors.ts'
 import { unreadableFile } from '../file-damage.ts'
@@ -71,10 +71,8 @@ async function imageFaults({ vfs, isDeep }: ImageCheck, dir: string): Promise<st
 /** Faults of the files of an image that contain their own checksums. */
 async function partFaults(vfs: Vfs, { dir, image }: StoredImage): Promise<string[]> {
   const faults: string[] = []
-  const { collectionId } = image.source
-  for (const { part, bytes, sum } of image.parts) {
-    const expected = { collectionId, part, lsn: image.snapshotLsn, bytes, sum }
-    const fault = await snapshotFault(vfs, join(dir, partName(part)), expected)
+  for (const { name, expected } of image.parts.flatMap((file) => listedParts(image, file))) {
+    const fault = await snapshotFault(vfs, join(dir, name), expected)
     if (fault !== undefined) faults.push(fault)
   }
   for (const file of image.originals) {

@@ -6,7 +6,7 @@ import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
 import { originalsFault } from '../replica/check-originals.ts'
 import { dimensionOf } from '../replica/originals-owner.ts'
 import { findCheckpoints } from '../snapshot/checkpoint.ts'
-import { listedOriginals } from '../snapshot/manifest.ts'
+import { listedOriginals, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
 export interface ArchiveReport {
@@ -71,10 +71,9 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
   const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
   for (const { path, manifest } of good) {
     for (const collection of manifest.collections) {
-      const { id, lsn, files } = collection
-      for (const { name, part, bytes, sum } of files) {
+      for (const { name, expected } of snapshotFiles(collection)) {
         const file = join(path, name)
-        const fault = await snapshotFault(vfs, file, { collectionId: id, part, lsn, bytes, sum })
+        const fault = await snapshotFault(vfs, file, expected)
         // A checkpoint that was removed in the meantime is no fault.
         if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
       }

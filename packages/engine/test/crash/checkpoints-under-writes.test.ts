@@ -8,6 +8,7 @@ import { type Engine, openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
+import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 
 tap.setTimeout(7_200_000)
 
@@ -31,7 +32,9 @@ for (let round = 0; round < rounds; round++) {
       await rm(dir, { recursive: true })
     })
     const dataDir = join(dir, 'data')
-    const engine = await openEngine({ dataDir, fsync: 'none', keepLog: true }, { pool })
+    // Every second round has checkpoints of changes.
+    const parts = { pool, ...(round % 2 === 0 && { deltas: eagerDeltas }) }
+    const engine = await openEngine({ dataDir, fsync: 'none', keepLog: true }, parts)
     const collection = await engine.database().createCollection({
       name: 'main',
       fields: [

@@ -4,6 +4,7 @@
 import { writeSync } from 'node:fs'
 import { type Engine, openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
+import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 import { failpoints } from './failpoints.ts'
 import { watchedVfs } from './watched-vfs.ts'
 
@@ -43,7 +44,7 @@ const vfs = watchedVfs(async (call) => {
   if (matches(call) && left-- === 0) process.kill(process.pid, 'SIGKILL')
 })
 const pool = await openWorkerPool({ threads: 1 })
-const engine = await openEngine({ dataDir }, { vfs, pool })
+const engine = await openEngine({ dataDir }, { vfs, pool, deltas: eagerDeltas })
 await runLife(engine, Number(life))
 await engine.close()
 await pool.close()

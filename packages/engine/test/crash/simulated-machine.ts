@@ -6,6 +6,7 @@ import { type Engine, openEngine } from '@annal/engine'
 import type { WorkerPool } from '@annal/engine/testing'
 import type { Vfs } from '@annal/wal'
 import { type Random, SimDisk } from '@annal/wal/testing'
+import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 
 /** One disk, and a real empty directory for each start, because a stopped engine never releases its lock. */
 export class World {
@@ -24,7 +25,8 @@ export class World {
     const vfs = below(this.disk.vfs(), base)
     await vfs.makeDirectory(join(base, 'data'))
     await vfs.syncDirectory(base)
-    return openEngine({ dataDir: join(base, 'data') }, { vfs, pool })
+    // Checkpoints of small collections contain only changes, too: their files are part of every stop.
+    return openEngine({ dataDir: join(base, 'data') }, { vfs, pool, deltas: eagerDeltas })
   }
 
   /** Resolves when the machine has stopped. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import fc from 'fast-check'
+import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 import type { Real } from './command.ts'
 import { commands } from './commands.ts'
 import { Model } from './model.ts'
@@ -20,11 +21,11 @@ async function open(dir: string, pool: WorkerPool): Promise<Real & { end(): Prom
   const dataDir = join(dir, 'data')
   const options = { dataDir, threads: 1, keepLog: true }
   const real = {
-    engine: await openEngine(options, { pool }),
+    engine: await openEngine(options, { pool, deltas: eagerDeltas }),
     async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
       await real.engine.close()
       if (!keepCheckpoints) await rm(join(dataDir, 'checkpoints'), { recursive: true, force: true })
-      real.engine = await openEngine(options, { pool })
+      real.engine = await openEngine(options, { pool, deltas: eagerDeltas })
     },
     async end() {
       await real.engine.close()

@@ -11,6 +11,7 @@ import tap, { test } from 'tap'
 import { type EngineParts, openEngine } from '../../src/engine.ts'
 import { EngineError } from '../../src/errors.ts'
 import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 import { applyFault, chosen, type Fault, faultsOf, filesIn, kindOf, kinds, type Way } from './faults.ts'
 import { answersOf, copyTree, makeWorld, type World } from './world.ts'
 
@@ -33,7 +34,7 @@ test(`missing and swapped files (ANNAL_SEED=${seed})`, async (t) => {
   t.teardown(() => rm(root, { recursive: true }))
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
-  const parts = { pool, vfs: withoutSync(nodeVfs()) }
+  const parts = { pool, vfs: withoutSync(nodeVfs()), deltas: eagerDeltas }
   const world = await makeWorld(join(root, 'one'), seed, parts)
   const other = await makeWorld(join(root, 'two'), seed + 1, parts)
   const random = seededRandom(seed)

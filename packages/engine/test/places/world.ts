@@ -66,6 +66,10 @@ export async function makeWorld(root: string, seed: number, parts: EngineParts):
   engine = await opened()
   const database = engine.database()
   await database.collection('a').rebuild()
+  // The backup has a part and its changes.
+  await engine.checkpoint()
+  await write(engine, 'default', 'a', 10, random)
+  await engine.checkpoint()
   const { lsn } = await write(engine, 'default', 'a', 20, random)
   const past = { lsn, digest: database.collection('a').stateDigest() }
   await backedUp(database, 'a', 'k')

@@ -8,11 +8,12 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type Engine, openEngine, type Precision, verifyDataDirectory } from '@annal/engine'
 import tap, { test } from 'tap'
 import { rulesNewest } from '../../src/model/schema.ts'
+import { eagerDeltas } from './eager-deltas.ts'
 
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4', 'data-directory-5', 'data-directory-6']
+const formats = [2, 3, 4, 5, 6, 7].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
@@ -131,7 +132,7 @@ function digestsOf(engine: Engine): Record<string, string> {
 }
 
 async function made(dir: string): Promise<Golden> {
-  const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 })
+  const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 }, { deltas: eagerDeltas })
   await fillGiven(engine)
   await fill(engine)
   const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]

@@ -53,7 +53,9 @@ export class LinksAhead {
     while (this.#copyNext() > 0) {
       // Links added since: as much as was written meanwhile.
     }
-    for (const ordinal of this.#written.ordinals()) this.#copyLists(ordinal)
+    this.#written.ordinals().forEach((ordinal) => {
+      this.#copyLists(ordinal)
+    })
     this.#written.end()
   }
 

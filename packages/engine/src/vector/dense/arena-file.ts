@@ -16,6 +16,7 @@ import { elementAt } from '../element-at.ts'
 import type { WorkerPool } from '../pool.ts'
 import { type Arena, newArena } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
+import { applyDelta, deltaHeaderBytes, deltaMagic } from './arena-delta.ts'
 import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
 import { header, none } from './header.ts'
 import { shapeOf } from './shape.ts'
@@ -69,8 +70,50 @@ export function* dumpField(
   }
 }
 
-/** The inverse of dumpField. Throws `snapshot_damaged` or `format_too_new`. */
+/** A snapshot of a field: all of it as of one moment, and what changed later, each source opened when the one before it was read. */
+export interface FieldSources {
+  readonly source: ByteSource
+  readonly deltas?: AsyncIterable<ByteSource>
+}
+
+/** The inverse of dumpField and of deltas. Throws `snapshot_damaged` or `format_too_new`. */
 export async function loadSegments(
+  definition: DenseFieldSchema,
+  pool: WorkerPool,
+  segmentRows: number,
+  { source, deltas }: FieldSources,
+): Promise<SegmentState[]> {
+  const segments = await readSegments(definition, pool, segmentRows, source)
+  for await (const delta of deltas ?? []) await changeSegments(definition, segmentRows, segments, delta)
+  // Last, because lists before a delta may name rows that only the delta has, and no walk has begun.
+  for (const { arena } of segments) checkSound(arena, new FieldBytes(source, definition.name))
+  return segments
+}
+
+async function changeSegments(
+  { name, params }: DenseFieldSchema,
+  segmentRows: number,
+  segments: readonly SegmentState[],
+  source: ByteSource,
+): Promise<void> {
+  const bytes = new FieldBytes(source, name)
+  const damaged = (what: string) => bytes.damaged(what)
+  const head = await bytes.take(deltaHeaderBytes)
+  const [version, count] = new Uint32Array(head.slice(8).buffer)
+  if (new TextDecoder().decode(head.subarray(0, 8)) !== deltaMagic) throw damaged('magic')
+  if (version !== (params.rules ?? 1) || count !== segments.length) throw damaged('a header of another field')
+  for (const { arena, settled } of segments)
+    await applyDelta(arena, { settled, endMax: segmentRows }, { source, damaged })
+  await source.end()
+}
+
+function checkSound(arena: Arena, bytes: FieldBytes): void {
+  arena.kernel.attach(arena.ownThread)
+  const unsound = arena.kernel.firstUnsound() >>> 0
+  if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
+}
+
+async function readSegments(
   definition: DenseFieldSchema,
   pool: WorkerPool,
   segmentRows: number,
@@ -124,9 +167,6 @@ async function loadSegment(
   await loadBlocks(arena, elementAt(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   await bytes.fill(arena, [...partsOfUnits(arena)])
-  arena.kernel.attach(arena.ownThread)
-  const unsound = arena.kernel.firstUnsound() >>> 0
-  if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
   return { arena, settled }
 }
 

@@ -11,6 +11,7 @@ import type {
   DenseHits,
   DenseRows,
   DenseSearch,
+  EarlierCut,
   FieldCut,
   FieldSegment,
   Ordinal,
@@ -19,8 +20,10 @@ import type {
 import { InFlight } from '../in-flight.ts'
 import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
 import type { Bitmap } from './arena.ts'
+import type { ArenaChanges } from './arena-changes.ts'
 import { LinksAhead } from './arena-cut.ts'
-import { dumpField, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
+import { DeltaAhead, deltaBytes, deltaHead } from './arena-delta.ts'
+import { dumpField, type FieldSources, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
 import { graphQuery } from './graph-query.ts'
 import { mergeHits } from './merge-hits.ts'
 import { walkEntriesMax } from './scratch.ts'
@@ -43,6 +46,17 @@ interface ScanPart {
 /** Rows of one piece of a scan of all rows. */
 const scanRows = 32_768
 
+/** What changed in each segment since a snapshot with a name. */
+interface Tracked {
+  readonly id: string
+  readonly segments: readonly Counted[]
+}
+
+interface Counted {
+  readonly changes: ArenaChanges
+  release(): void
+}
+
 export interface FieldHealth {
   readonly unreachable: number
   readonly removed: number
@@ -63,15 +77,16 @@ export async function openDenseField(
   return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
 }
 
-/** The inverse of a cut. The source is read to its end; the caller closes it. */
+/** The inverse of a cut, and of cuts with later changes. The sources are read to their ends; the caller closes them. */
 export async function loadDenseField(
   definition: DenseFieldSchema,
   pool: WorkerPool,
   source: ByteSource,
-  options: DenseFieldOptions = {},
+  options: DenseFieldOptions & { readonly deltas?: AsyncIterable<ByteSource> } = {},
 ): Promise<GraphDenseField> {
   const segmentRows = segmentRowsOf(definition, options)
-  return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
+  const sources: FieldSources = { source, ...(options.deltas && { deltas: options.deltas }) }
+  return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, sources))
 }
 
 /** Number of rows that fit in one memory, together with the memory of threads and upper levels. */
@@ -91,6 +106,8 @@ class GraphField implements GraphDenseField {
   #closed = false
   #broken: unknown
   #growthSeen = -1
+  /** Undefined unless a snapshot was written or loaded since the arenas began. */
+  #tracked: Tracked | undefined
 
   constructor(definition: DenseFieldSchema, pool: WorkerPool, segmentRows: number, loaded: readonly SegmentState[]) {
     this.definition = definition
@@ -316,17 +333,58 @@ class GraphField implements GraphDenseField {
     return this.#segments[Math.floor(ordinal / this.segmentRows)]
   }
 
-  prepareCut(): PreparedCut {
+  prepareCut(earlier?: EarlierCut): PreparedCut {
+    return this.#prepareDelta(earlier) ?? this.#prepareWhole()
+  }
+
+  #prepareWhole(): PreparedCut {
     const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
     return {
       copyAhead: async (rest) => {
         for (const links of ahead) await links.copy(rest)
       },
+      isStale: () => !this.#hasArenas(ahead),
       take: () => this.#cut(ahead),
       release: () => {
         for (const links of ahead) links.release()
       },
     }
+  }
+
+  /** Undefined if the changes since the snapshot are unknown or not worth it. */
+  #prepareDelta(earlier: EarlierCut | undefined): PreparedCut | undefined {
+    const tracked = this.#tracked
+    if (earlier === undefined || tracked?.id !== earlier.id) return undefined
+    const changes = tracked.segments.map((counted) => counted.changes)
+    if (!this.#hasArenas(changes)) return undefined
+    const bytes = changes.reduce((sum, one) => sum + deltaBytes(one.arena, one.changed()), 0)
+    if (bytes > earlier.bytesMax) return undefined
+    // From here on the changes belong to this cut: unless it is written, the next one is whole.
+    this.#tracked = undefined
+    const ahead = changes.map((one) => new DeltaAhead(one))
+    for (const one of tracked.segments) one.release()
+    const stops = ahead.map((delta, i) => elementAt(this.#segments, i).count(delta))
+    const release = () => {
+      for (const stop of stops) stop()
+      for (const delta of ahead) delta.release()
+    }
+    return {
+      copyAhead: async (rest) => {
+        for (const delta of ahead) await delta.copy(rest)
+      },
+      isStale: () => !this.#hasArenas(ahead),
+      take: () => {
+        const pieces = ahead.flatMap((delta, i) => delta.finish(elementAt(this.#segments, i).settled))
+        const head = deltaHead(this.definition.params.rules ?? 1, ahead.length)
+        release()
+        return { isDelta: true, pieces: [head, ...pieces], ...this.#trackFromNow() }
+      },
+      release,
+    }
+  }
+
+  #hasArenas(all: readonly { readonly arena: unknown }[]): boolean {
+    return all.length === this.#segments.length && this.#segments.every(({ arena }, i) => arena === all[i]?.arena)
   }
 
   #cut(ahead: readonly LinksAhead[]): FieldCut {
@@ -336,12 +394,41 @@ class GraphField implements GraphDenseField {
       this.segmentRows,
       cuts.map(({ cut }) => cut),
     )
+    const { written, release } = this.#trackFromNow()
     return {
+      isDelta: false,
       pieces,
+      written,
       release: () => {
-        for (const { release } of cuts) release()
+        release()
+        for (const cut of cuts) cut.release()
       },
     }
+  }
+
+  /** Counts changes for the cut after this one. They are kept if this one is written. */
+  #trackFromNow(): Pick<FieldCut, 'written' | 'release'> {
+    let segments: readonly Counted[] | undefined = this.#segments.map((segment) => segment.countChanges())
+    return {
+      written: (id) => {
+        if (segments === undefined) return
+        this.#track({ id, segments })
+        segments = undefined
+      },
+      release: () => {
+        for (const one of segments ?? []) one.release()
+        segments = undefined
+      },
+    }
+  }
+
+  #track(tracked: Tracked): void {
+    for (const one of this.#tracked?.segments ?? []) one.release()
+    this.#tracked = tracked
+  }
+
+  loadedAs(id: string): void {
+    this.#track({ id, segments: this.#segments.map((segment) => segment.countChanges()) })
   }
 
   *digestInSteps(): Generator<void, bigint> {

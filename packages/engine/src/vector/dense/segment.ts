@@ -8,7 +8,9 @@ import type { DenseSchemaParams } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
 import { stagingBytes, type WorkerPool } from '../pool.ts'
 import { type Arena, newArena } from './arena.ts'
+import { ArenaChanges } from './arena-changes.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
+import type { DeltaAhead } from './arena-delta.ts'
 import { jobItemsMax } from './arena-plan.ts'
 import { entersNowhere, isCutOff } from './cut-off.ts'
 import { header, marked, none } from './header.ts'
@@ -33,6 +35,8 @@ export class Segment {
   readonly params: DenseSchemaParams
   readonly #pool: WorkerPool
   readonly #cuts = new Set<ArenaCut>()
+  /** What counts the rows that change; of other arenas when the segment settled meanwhile. */
+  readonly #counting = new Set<ArenaChanges | DeltaAhead>()
   #arena: Arena
   #settled: boolean
   #isCutOff: boolean
@@ -65,6 +69,26 @@ export class Segment {
     return { cut, release: () => void this.#cuts.delete(cut) }
   }
 
+  /** Counts what changes from now on, until it is released. Nothing may be applied in this turn. */
+  countChanges(): { readonly changes: ArenaChanges; release(): void } {
+    const changes = new ArenaChanges(this.#arena)
+    const stop = this.count(changes)
+    return {
+      changes,
+      release: () => {
+        stop()
+        changes.end()
+      },
+    }
+  }
+
+  /** Reports to `counting` the rows that change, until the returned function is called. */
+  count(counting: ArenaChanges | DeltaAhead): () => void {
+    counting.reserve(this.#reserved)
+    this.#counting.add(counting)
+    return () => void this.#counting.delete(counting)
+  }
+
   get arena(): Arena {
     return this.#arena
   }
@@ -94,6 +118,7 @@ export class Segment {
       this.#next ??= this.#newArena()
       this.#next.reserve(end)
     }
+    for (const counting of this.#counting) counting.reserve(end)
     this.#reserved = end
   }
 
@@ -105,10 +130,15 @@ export class Segment {
   async insert(batch: Batch): Promise<void> {
     const n = batch.ordinals.length
     if (n === 0) return
-    for (const cut of this.#cuts) if (cut.belongsTo(this.#arena)) cut.beforeRowsChange(batch.ordinals)
+    this.#beforeRowsChange(batch.ordinals)
     const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals)) await this.#add(batch)
     else await this.#settle(batch)
+  }
+
+  #beforeRowsChange(ordinals: Uint32Array): void {
+    for (const cut of this.#cuts) if (cut.belongsTo(this.#arena)) cut.beforeRowsChange(ordinals)
+    for (const counting of this.#counting) if (counting.arena === this.#arena) counting.add(ordinals)
   }
 
   async #add(batch: Batch): Promise<void> {
@@ -150,9 +180,11 @@ export class Segment {
   /** Sets the version of death for those of the ordinals that have a row. */
   async remove(ordinals: Uint32Array, version: number): Promise<void> {
     const arena = this.#arena
-    for (const cut of this.#cuts) if (cut.belongsTo(arena)) cut.beforeRowsChange(ordinals)
+    // An object may have no row in this field.
+    const alive = ordinals.filter((ordinal) => arena.isAlive(ordinal))
+    this.#beforeRowsChange(alive)
     let removed = 0
-    for (const ordinal of ordinals) {
+    for (const ordinal of alive) {
       if (!arena.isAlive(ordinal)) continue
       setDeath(arena, ordinal, version)
       removed++

@@ -1,5 +1,6 @@
 // The nodes whose lists were written, as the kernel marks them: one byte for each ordinal. Copying lists while they are written copies
-// these again at the end.
+// these again at the end, and a checkpoint that contains only changes writes them.
+import { Bitmap } from '../../memory/bitmap.ts'
 
 /** The arena's memory, and the end of its ordinals. */
 interface Memory {
@@ -13,10 +14,18 @@ interface Region {
   readonly capacity: number
 }
 
+/** What was written since the watch began. */
+export interface Watch {
+  /** Marks of this moment included. No job may be running. */
+  ordinals(): Bitmap
+  end(): void
+}
+
 export class Touched {
   /** The kernel writes to the last region, and to an earlier one during a job that started before the region grew. */
   #regions: Region[] = []
-  readonly #watches = new Set<{ readonly before: number[] }>()
+  /** For each watch, what was marked before a later watch cleared the marks. */
+  readonly #watches = new Set<Bitmap>()
 
   /** Adds a larger region, or one that replaces the last. */
   widen(region: Region): void {
@@ -24,23 +33,30 @@ export class Touched {
     this.#regions.push(region)
   }
 
-  /** Reports what is written from now on. No job may be running, neither now nor when `ordinals` is called. */
-  watch(memory: () => Memory): { ordinals(): Iterable<number>; end(): void } {
-    // The bytes are cleared for all watchers, so earlier watchers keep what was marked.
-    for (const { before } of this.#watches) for (const ordinal of this.#marked(memory())) before.push(ordinal)
+  /** Reports what is written from now on. No job may be running. */
+  watch(memory: () => Memory): Watch {
+    // The bytes are cleared for all watches, so earlier ones keep what was marked.
+    for (const before of this.#watches) this.#addMarked(before, memory())
     this.#regions = this.#regions.slice(-1)
     for (const { address, capacity } of this.#regions) memory().u8.fill(0, address, address + capacity)
-    const own: { readonly before: number[] } = { before: [] }
+    const own = new Bitmap()
     this.#watches.add(own)
-    return { ordinals: () => [...own.before, ...this.#marked(memory())], end: () => void this.#watches.delete(own) }
+    return {
+      ordinals: () => {
+        this.#addMarked(own, memory())
+        return own
+      },
+      end: () => void this.#watches.delete(own),
+    }
   }
 
-  *#marked({ u8, u32, end }: Memory): Generator<number> {
+  #addMarked(to: Bitmap, { u8, u32, end }: Memory): void {
     for (const { address, capacity } of this.#regions) {
-      for (let first = 0; first < Math.min(end, capacity); first += 4) {
+      const last = Math.min(end, capacity)
+      for (let first = 0; first < last; first += 4) {
         if (u32[(address + first) / 4] === 0) continue
-        for (let ordinal = first; ordinal < Math.min(first + 4, end); ordinal++)
-          if (u8[address + ordinal] !== 0) yield ordinal
+        for (let ordinal = first; ordinal < Math.min(first + 4, last); ordinal++)
+          if (u8[address + ordinal] !== 0) to.set(ordinal)
       }
     }
   }

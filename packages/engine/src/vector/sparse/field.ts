@@ -232,6 +232,7 @@ class InvertedField implements SparseField {
     this.#preparing.add(ahead)
     return {
       copyAhead: (rest) => ahead.sort(rest),
+      isStale: () => false,
       take: () => {
         this.#preparing.delete(ahead)
         return this.#cut(ahead.finish())
@@ -248,7 +249,9 @@ class InvertedField implements SparseField {
     const cut = new SparseCut(this.#state, indices)
     this.#cuts.add(cut)
     return {
+      isDelta: false,
       pieces: dumpSparse(this.definition, cut),
+      written: () => undefined,
       release: () => {
         this.#cuts.delete(cut)
         cut.release()
