@@ -19,6 +19,7 @@ function act(action: string, body: Buffer): HotReply | undefined | Promise<HotRe
   if (action === 'later') return wait(5).then(() => reply(body))
   if (action === 'later-forward') return wait(5).then(() => undefined)
   if (action === 'loop') for (;;);
+  if (action === 'large') return { status: 200, contentType: 'text/plain', body: Buffer.alloc(100_000) }
   return reply(body)
 }
 

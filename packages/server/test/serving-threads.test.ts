@@ -113,6 +113,27 @@ t.test('hot and forwarded requests of one connection are answered in order, in p
   }
 })
 
+t.test('a client that pipelines requests and does not read gets replies only as fast as it reads', async (t) => {
+  const { url } = await startServer(t, 1)
+  await hot(url, '/hot/answer')
+  const requests = 500
+  const client = net.connect(Number(new URL(url).port), '127.0.0.1').pause()
+  t.teardown(() => client.destroy())
+  client.write('POST /hot/large HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'.repeat(requests))
+  // Until the thread has begun to answer.
+  await until(async () => Number((await hot(url, '/hot/answer')).body.held) > 1)
+  for (let i = 0; i < 20; i++) {
+    const held = Number((await hot(url, '/hot/answer')).body.held)
+    t.ok(held < 10, `${held} replies wait for the client`)
+  }
+  let received = 0
+  for await (const chunk of client) {
+    received += (chunk as Buffer).length
+    if (received > requests * 100_000 + requests * 150) break
+  }
+  t.ok(received > requests * 100_000, 'all are answered in the end')
+})
+
 t.test('a forwarded request has the address of its client', async (t) => {
   const { url } = await startServer(t, 2)
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })

@@ -84,6 +84,8 @@ export class ClientConnection {
   /** This thread has answered none of its requests. */
   #isNew = true
   #moves = false
+  /** The next request waits until the client has read its replies. */
+  #isDraining = false
   #activeSecond: number
   #stalledLength = 0
   #stalledSecond = 0
@@ -205,6 +207,7 @@ export class ClientConnection {
 
   #readRequests(): void {
     while (this.#state === 'local' && this.#pending !== undefined && this.#body === undefined) {
+      if (this.#isFull()) return
       const known = readHead(this.#pending, this.#known)
       if (known === 'incomplete') return
       if (known === 'unusual') {
@@ -216,6 +219,23 @@ export class ClientConnection {
       this.#pending = undefined
       this.#startRequest(bytes, known)
     }
+  }
+
+  /** Whether replies wait for the client. Then its next request waits until it has read them, so that they do not fill memory. */
+  #isFull(): boolean {
+    if (!this.#socket.writableNeedDrain) return false
+    this.#socket.pause()
+    if (!this.#isDraining) this.#socket.once('drain', () => this.#continueAfterDrain())
+    this.#isDraining = true
+    return true
+  }
+
+  #continueAfterDrain(): void {
+    this.#isDraining = false
+    this.#activeSecond = this.#host.seconds()
+    this.#partialSecond = this.#activeSecond
+    if (this.#room > 0) this.#socket.resume()
+    this.#readRequests()
   }
 
   #startRequest(bytes: Buffer, known: KnownHead): void {
