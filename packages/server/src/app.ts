@@ -10,6 +10,7 @@ import { type Attempts, createAttempts } from './access/attempts.ts'
 import { createGuard, tokenModeOf } from './access/auth.ts'
 import type { TlsOptions } from './access/tls.ts'
 import { Schedules } from './backups/schedules.ts'
+import type { Collector } from './collector.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
 import { addBodyParsers } from './http/bodies.ts'
@@ -65,6 +66,8 @@ export interface AppOptions {
   readonly tls?: TlsOptions | undefined
   /** Where traces of requests are sent. Default: nowhere. */
   readonly tracing?: Tracing | undefined
+  /** Collects garbage after a load. Default: nothing does. */
+  readonly collector?: Collector
   /** Counts wrong tokens. Tests pass one with their own clock. */
   readonly attempts?: Attempts
   /** What serving threads share with this application. Default: there are none. */
@@ -95,6 +98,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     schedules: schedulesIn(slot),
     licensing,
     tracing,
+    collector: given.collector,
     shared,
     grants: createGranting({
       ...{ owner: shared.grants, rates: shared.rates, now: shared.now },

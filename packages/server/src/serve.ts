@@ -8,6 +8,7 @@ import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import { Carrier } from './backups/carrier.ts'
 import { BackupSchedule } from './backups/scheduler.ts'
+import { Collector, collectGarbage } from './collector.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
@@ -36,7 +37,12 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)
   const shared = new SharedState(config, config.serverThreads)
+  const collector = new Collector(() => {
+    collectGarbage()
+    if (isThreaded(app.server)) app.server.threads?.collectGarbage()
+  })
   const app = createApp({
+    collector,
     slot,
     config,
     audit,
@@ -48,7 +54,12 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   // With the default backlog of 511, the system resets connections that arrive while a busy server accepts one per turn of its
   // event loop.
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
-  return new RunningServer({ config, events, slot, shared, audit, licensing, tracing, app, address })
+  return new RunningServer({ config, events, slot, shared, collector, audit, licensing, tracing, app, address })
+}
+
+/** The type of the server that the framework declares does not include it. */
+function isThreaded(server: unknown): server is ThreadedServer {
+  return server instanceof ThreadedServer
 }
 
 interface ServerParts {
@@ -56,6 +67,7 @@ interface ServerParts {
   readonly events: ServerEvents
   readonly slot: EngineSlot
   readonly shared: SharedState
+  readonly collector: Collector
   readonly audit: Audit
   readonly licensing: Licensing | undefined
   readonly tracing: Tracing | undefined
@@ -97,9 +109,9 @@ export class RunningServer {
   async reloadTls(): Promise<void> {
     const { app, config } = this.#parts
     const renewed = await readTls(config)
-    const { server } = app as { readonly server: unknown }
+    const server: unknown = app.server
     if (renewed === undefined) return
-    if (server instanceof HttpsServer || server instanceof ThreadedServer) server.setSecureContext(renewed)
+    if (server instanceof HttpsServer || isThreaded(server)) server.setSecureContext(renewed)
   }
 
   /** Stops accepting requests, finishes the running ones, and closes the engine. Idempotent. */
@@ -150,7 +162,8 @@ export class RunningServer {
   }
 
   async #close(): Promise<void> {
-    const { app, tracing, audit } = this.#parts
+    const { app, tracing, audit, collector } = this.#parts
+    collector.stop()
     await closeConnections(app)
     await tracing?.close()
     // Closing the engine stops a running replay. If the engine could not be opened, there is nothing to close, and `ready` rejects with

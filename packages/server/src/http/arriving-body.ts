@@ -48,6 +48,11 @@ export class ArrivingBody {
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   }
 
+  /** Number of bytes received so far. */
+  get received(): number {
+    return this.#received
+  }
+
   /** Returns a small body; undefined for a larger one, which `chunks` returns. Throws body_too_large, overloaded, or bad_request. */
   async whole(): Promise<Buffer | undefined> {
     if (this.#declared !== undefined && this.#declared > bodyBytesAtOnceMax) return undefined

@@ -6,6 +6,7 @@ import { type DecisionParts, decide, hasBody } from '../access/decide.ts'
 import { hostCheckFor } from '../access/hosts.ts'
 import { createCors } from '../access/origins.ts'
 import type { AuditEvent } from '../observe/audit-chain.ts'
+import { ArrivingBody } from './arriving-body.ts'
 import { createBodyWatch } from './body-watch.ts'
 import { refusal, ServerError } from './errors.ts'
 import * as limits from './limits.ts'
@@ -13,7 +14,7 @@ import type { RouteContext } from './route-context.ts'
 
 /** Checks in this order: count, host, preflight, origin, token, budgets. All run before the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
-  const { config, guard, grants, licensing, metrics, shared, requestLog, tracing } = context
+  const { config, guard, grants, licensing, metrics, shared, requestLog, tracing, collector } = context
   const { budgets, rates } = shared
   const mode = tokenModeOf(config)
   const checkHost = hostCheckFor(mode, config)
@@ -91,6 +92,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       parent: request.headers.traceparent as string | undefined,
     })
     auditRequest(context, request, { status, action: route.config?.audit })
+    if (request.body instanceof ArrivingBody) collector?.received(request.body.received)
     done()
   })
 }

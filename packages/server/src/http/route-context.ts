@@ -2,6 +2,7 @@
 import type { Database } from '@annal/engine'
 import type { Guard } from '../access/auth.ts'
 import type { Schedules } from '../backups/schedules.ts'
+import type { Collector } from '../collector.ts'
 import type { Config } from '../config.ts'
 import type { EngineSlot } from '../engine-slot.ts'
 import type { Licensing } from '../license/licensing.ts'
@@ -20,6 +21,8 @@ export interface RouteContext {
   readonly guard: Guard
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
+  /** Collects garbage after a load. */
+  readonly collector: Collector | undefined
   /** What serving threads share with this thread. */
   readonly shared: SharedState
   readonly grants: Granting

@@ -61,6 +61,8 @@ export type ToThread =
   | { readonly kind: 'tls'; readonly tls: ThreadTls }
   /** The engine is open. The value makes the parts of the thread (`run-thread.ts`). */
   | { readonly kind: 'parts'; readonly value: unknown }
+  /** Collect garbage: a load is over. */
+  | { readonly kind: 'collect' }
   /** Accept no more connections, answer nothing here, and close what is idle. */
   | { readonly kind: 'stop' }
 

@@ -3,6 +3,7 @@ import net, { type Socket } from 'node:net'
 import tls from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ownThread } from '@annal/engine/thread-watch'
+import { collectGarbage } from '../collector.ts'
 import { connectionsCheckingIntervalMs, keepAliveTimeoutMs, readerTimeoutMs } from '../http/limits.ts'
 import { ClientConnection, type ConnectionHost, type ConnectionTimes } from './client-connection.ts'
 import { FrameSender } from './frame-sender.ts'
@@ -240,6 +241,7 @@ function receive(message: ToThread, openParts: OpenParts): void {
   else if (message.kind === 'listen') void listen(message.addresses)
   else if (message.kind === 'parts') void takeParts(openParts(message.value))
   else if (message.kind === 'tls') setTls(message.tls)
+  else if (message.kind === 'collect') collectGarbage()
   else stop()
 }
 

@@ -134,6 +134,11 @@ export class ServingThreads {
     }
   }
 
+  /** The threads collect their garbage. */
+  collectGarbage(): void {
+    for (const { worker } of this.#threads) post(worker, { kind: 'collect' })
+  }
+
   /** Emits `timeout` on virtual connections that were idle for too long. */
   checkTimeouts(): void {
     const nowMs = Date.now()
