@@ -58,6 +58,8 @@ const seams: readonly {
   readonly module: RegExp
   readonly among: RegExp
   readonly only: RegExp
+  /** False: types may be imported. */
+  readonly typesToo?: boolean
   readonly why: string
 }[] = [
   {
@@ -71,6 +73,13 @@ const seams: readonly {
     among: /^packages\/engine\/src\//,
     only: /^packages\/engine\/src\/(vector\/threads\/|worker\.ts|.*reader)/,
     why: 'worker threads belong to vector/threads/',
+  },
+  {
+    module: /^node:http$/,
+    among: /^packages\/server\/src\//,
+    only: /^$/,
+    typesToo: false,
+    why: 'an import loads the implementation of fetch with it; node-modules.ts loads it without',
   },
   { module: /^fastify/, among: /^packages\//, only: /^packages\/server\//, why: 'only the server knows HTTP' },
 ]
@@ -110,7 +119,7 @@ function seamFaults(file: SourceFile): string[] {
     .filter((seam) => seam.among.test(file.path) && !seam.only.test(file.path))
     .flatMap((seam) =>
       file.imports
-        .filter(({ specifier }) => seam.module.test(specifier))
+        .filter(({ specifier, typeOnly }) => seam.module.test(specifier) && !(typeOnly && seam.typesToo === false))
         .map(({ specifier }) => `${file.path}: imports ${specifier}, but ${seam.why}`),
     )
 }

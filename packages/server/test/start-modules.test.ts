@@ -1,7 +1,7 @@
 // What a start does not load: everything that only some routes or settings need, and the graph threads.
 import { test } from 'tap'
 import { send, temporaryDirectory } from './running-app.ts'
-import { startProcess } from './running-process.ts'
+import { type RunningProcess, startProcess } from './running-process.ts'
 
 /** Packages that only some routes or settings need. */
 const later = [
@@ -18,6 +18,12 @@ const later = [
 ]
 const laterScopes = ['@aws-sdk', '@smithy', '@opentelemetry']
 
+const reporting = `--import=${new URL('loaded-modules.ts', import.meta.url).href}`
+
+function loadedBy(running: RunningProcess, thread: string): string[] {
+  return [...running.stderr().matchAll(new RegExp(`^loaded ${thread} (\\S+)$`, 'gm'))].map(([, url = '']) => url)
+}
+
 const index = { index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' }
 
 test('a start loads no package that only some routes or settings need, and starts no thread', {
@@ -26,11 +32,10 @@ test('a start loads no package that only some routes or settings need, and start
   const running = startProcess({
     NDD_DATA_DIR: await temporaryDirectory(t),
     NDD_NUM_SERVER_THREADS: '1',
-    NODE_OPTIONS: `--import=${new URL('loaded-modules.ts', import.meta.url).href}`,
+    NODE_OPTIONS: reporting,
   })
   t.teardown(() => running.child.kill('SIGKILL'))
-  const loaded = (thread: string) =>
-    [...running.stderr().matchAll(new RegExp(`^loaded ${thread} (\\S+)$`, 'gm'))].map(([, url = '']) => url)
+  const loaded = (thread: string) => loadedBy(running, thread)
   const packages = () =>
     new Set(loaded('main').flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []))
 
@@ -46,10 +51,31 @@ test('a start loads no package that only some routes or settings need, and start
 
   t.equal((await send(url, 'POST', '/api/v1/index/create', { json: index })).status, 200)
   t.ok(packages().has('ajv'), 'the first body is validated')
+  t.notOk(loaded('main').includes('fetch'), 'no import has loaded the implementation of fetch')
   t.strictSame(loaded('worker'), [], 'an empty collection needs no thread')
   const insert = await send(url, 'POST', '/api/v1/index/docs/vector/insert', {
     json: [{ id: 'a', vector: [1, 0, 0, 0] }],
   })
   t.equal(insert.status, 200)
   t.ok(loaded('worker').length > 0, 'a write needs a thread')
+})
+
+test('serving threads load no package, and not the HTTP and TLS of Node.js', { timeout: 120_000 }, async (t) => {
+  const running = startProcess({
+    NDD_DATA_DIR: await temporaryDirectory(t),
+    NDD_NUM_SERVER_THREADS: '2',
+    NODE_OPTIONS: reporting,
+  })
+  t.teardown(() => running.child.kill('SIGKILL'))
+  const url = await running.serving
+  t.equal((await send(url, 'GET', '/api/v2/health')).status, 200)
+  const loaded = loadedBy(running, 'worker')
+  t.ok(
+    loaded.some((one) => /serving[-/]thread/.test(one)),
+    'threads serve',
+  )
+  t.strictSame(
+    loaded.filter((one) => /node_modules|^node:(http|https|tls)$|^fetch$/.test(one)),
+    [],
+  )
 })

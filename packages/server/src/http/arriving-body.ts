@@ -1,9 +1,9 @@
 // A body that its route reads while it arrives. A small body is read at once. Of a larger one, only one entry of its list is in memory at
 // a time. This file knows bytes, not their meaning.
-import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { freeBuffer, TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
+import { nodeHttp } from '../node-modules.ts'
 import type { BodyRoom } from './body-room.ts'
 import { bodyBytesAtOnceMax } from './limits.ts'
 import { declaredBytes, tooLarge, wrongLength } from './whole-body.ts'
@@ -87,7 +87,7 @@ export class ArrivingBody {
 
   /** Frees a chunk, if it is one that Node.js received into a buffer of its own. */
   #free({ buffer, byteLength }: Buffer): void {
-    if (this.#payload instanceof IncomingMessage && buffer.byteLength === byteLength) freeBuffer(buffer)
+    if (this.#payload instanceof nodeHttp().IncomingMessage && buffer.byteLength === byteLength) freeBuffer(buffer)
   }
 
   /** Receives and drops the rest of the body, so that the client can read the reply. */

@@ -6,9 +6,9 @@
 // that the reply is complete. Anything whose end this thread does not know (chunked bodies, pipelining behind a forwarded request, upgrades,
 // what is not HTTP) makes it a `tunnel` until it closes.
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { keepAliveTimeoutMs, requestsPerSocketMax } from '../http/limits.ts'
+import { nodeHttp } from '../node-modules.ts'
 import type { Admission, HotReply, RequestEnd, RequestHead } from './contract.ts'
 import { type FrameSender, ownBytes } from './frame-sender.ts'
 import { frameKind, pieceBytes, windowBytes } from './messages.ts'
@@ -365,7 +365,7 @@ export class ClientConnection {
     { replyHeaders }: Admission,
     { requestId, isLast }: { readonly requestId: string; readonly isLast: boolean },
   ): Buffer {
-    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${requestId}\r\nx-content-type-options: nosniff\r\n`
+    let lines = `HTTP/1.1 ${status} ${reasonOf(status)}\r\nx-request-id: ${requestId}\r\nx-content-type-options: nosniff\r\n`
     for (const [name, value] of replyHeaders) lines += `${name}: ${value}\r\n`
     lines += `content-type: ${contentType}\r\ncontent-length: ${body.length}\r\nDate: ${this.#host.date()}\r\n`
     lines += isLast ? 'Connection: close\r\n\r\n' : keepAliveLines
@@ -451,3 +451,8 @@ export class ClientConnection {
 }
 
 const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}, max=${requestsPerSocketMax}\r\n\r\n`
+
+/** Most replies of a thread have status 200, so it may never load the names of the others. */
+function reasonOf(status: number): string {
+  return status === 200 ? 'OK' : (nodeHttp().STATUS_CODES[status] ?? '')
+}

@@ -1,10 +1,11 @@
 // What a serving thread does: it accepts connections on the shared port, and passes frames between them and the main thread.
 import net, { type Socket } from 'node:net'
-import tls from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ownThread } from '@annal/engine/thread-watch'
 import { collectGarbage } from '../collector.ts'
 import { connectionsCheckingIntervalMs, keepAliveTimeoutMs, readerTimeoutMs } from '../http/limits.ts'
+import { nodeTls } from '../node-modules.ts'
 import { ClientConnection, type ConnectionHost, type ConnectionTimes } from './client-connection.ts'
 import { FrameSender } from './frame-sender.ts'
 import {
@@ -109,7 +110,7 @@ function createListener(secure: ThreadTls | undefined): net.Server {
   if (secure === undefined) {
     return net.createServer(socketOptions).on('connection', limitConnections).on('connection', serve)
   }
-  const server = tls.createServer({ ...socketOptions, ...tlsOptions(secure), ALPNProtocols: ['http/1.1'] })
+  const server = nodeTls().createServer({ ...socketOptions, ...tlsOptions(secure), ALPNProtocols: ['http/1.1'] })
   // Before the handshake, so that unfinished handshakes are counted.
   server.prependListener('connection', limitConnections)
   server.on('secureConnection', serve)
@@ -117,7 +118,7 @@ function createListener(secure: ThreadTls | undefined): net.Server {
   return server
 }
 
-function tlsOptions({ cert, key, minVersion }: ThreadTls): tls.SecureContextOptions {
+function tlsOptions({ cert, key, minVersion }: ThreadTls): SecureContextOptions {
   return { cert: Buffer.from(cert), key: Buffer.from(key), minVersion }
 }
 
@@ -255,5 +256,5 @@ async function takeParts(opening: Promise<ThreadParts>): Promise<void> {
 }
 
 function setTls(secure: ThreadTls): void {
-  for (const server of listeners) if (server instanceof tls.Server) server.setSecureContext(tlsOptions(secure))
+  for (const server of listeners) if (server instanceof nodeTls().Server) server.setSecureContext(tlsOptions(secure))
 }

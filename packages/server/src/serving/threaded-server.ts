@@ -1,10 +1,11 @@
 // The HTTP server of the main thread when serving threads listen in its place. It has the interface of `http.Server`, so the framework and
 // the routes use it like one. Its connections are virtual: the serving threads forward requests to it.
 import dns from 'node:dns/promises'
-import http, { type IncomingMessage, type RequestListener, type ServerOptions, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import type { TlsOptions } from '../access/tls.ts'
 import { connectionsCheckingIntervalMs } from '../http/limits.ts'
+import { nodeHttp } from '../node-modules.ts'
 import type { ListenAddress, ThreadTls } from './messages.ts'
 import { ServingThreads } from './serving-threads.ts'
 import { SharedCounts } from './shared-counts.ts'
@@ -34,7 +35,9 @@ export function canSharePort(platform: NodeJS.Platform = process.platform): bool
   return ['linux', 'freebsd', 'aix', 'sunos'].includes(platform)
 }
 
-export class ThreadedServer extends http.Server {
+const { Server } = nodeHttp()
+
+export class ThreadedServer extends Server {
   readonly #options: ThreadedServerOptions
   readonly #counts: SharedCounts
   #threads: ServingThreads | undefined
