@@ -1,5 +1,5 @@
-// CPU time of the parts of a hot search besides the search: reading the body and writing the reply, by the main path and by hot routes, by turns
-// in one process. The numbers of both paths are compared first.
+// CPU time of the parts of a hot search besides the search: reading the body in each form, and writing the reply, by turns
+// in one process.
 //
 //   npm run bench:hot -- [--dimension 784] [--rounds 15] [--searches 2000]
 import { availableParallelism, cpus, loadavg } from 'node:os'
