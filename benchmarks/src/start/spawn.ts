@@ -2,10 +2,11 @@
 // checkout: resident memory and CPU time of an empty server, and the time from the spawn of a process that was killed until its first right
 // answer among 60,000 x 784 int8. Checkouts take turns, so that other work on the machine affects all of them; CPU time depends on it less
 // than time does. The floors show what Node.js takes alone. Other checkouts must be built. `--rounds N`, `--objects N`, `--threads N`
-// (serving threads; default: that of the server), `--dir DIR` (kept, and used again if it is filled). Linux only.
+// (serving threads; default: that of the server), `--dir DIR` (kept, and used again if it is filled: fill it with the oldest checkout, if that cannot
+// open what this one writes). Linux only.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -157,6 +158,8 @@ function row(name: string, starts: readonly Start[]): string {
 }
 
 if (!existsSync(filled)) await fill()
+const copies = checkouts.map((_, i) => path.join(dir, `copy-${i}`))
+for (const copy of copies) cpSync(filled, copy, { recursive: true })
 const loadBefore = os.loadavg().map((load) => load.toFixed(1))
 const empty = checkouts.map((): Start[] => [])
 const full = checkouts.map((): Start[] => [])
@@ -165,7 +168,7 @@ for (let round = 0; round < Number(values.rounds); round++) {
     const dataDir = mkdtempSync(path.join(dir, 'empty-'))
     empty[i]?.push(await measureStart(checkout, dataDir))
     rmSync(dataDir, { recursive: true })
-    full[i]?.push(await measureStart(checkout, filled, (round * 7_919) % objects))
+    full[i]?.push(await measureStart(checkout, copies[i] ?? '', (round * 7_919) % objects))
   }
 }
 const serving = "import { createServer } from 'node:http'; createServer().listen(0)"
@@ -190,4 +193,5 @@ for (const [name, program] of floors) {
   const { rssMb, privateMb } = await measureFloor(program)
   console.log(`| ${name} | ${rssMb.toFixed(0)} | ${privateMb.toFixed(0)} |`)
 }
+for (const copy of copies) rmSync(copy, { recursive: true })
 if (values.dir === undefined) rmSync(dir, { recursive: true })
