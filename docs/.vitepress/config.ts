@@ -72,6 +72,7 @@ export default defineConfig({
         'durability',
         'reliability',
         'kernel',
+        'shared-memory',
         ...pagesOf('formats'),
       ]),
       section('Decisions', pagesOf('decisions')),

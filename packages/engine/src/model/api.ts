@@ -37,7 +37,7 @@ export interface EngineOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Called once recovery has begun: collections that are ready serve requests while others are still being rebuilt. */
   readonly onServing?: (engine: Engine) => void
-  /** Called with each valid search before it runs, for a log of queries. It must be quick. */
+  /** Called with each valid search before it runs, for a log of queries; not for those that readers run themselves. It must be quick. */
   readonly onSearch?: (search: ReceivedSearch) => void
   /**
    * Called after each change of a database or of its tokens is applied. The change is acknowledged when the returned promise resolves, so

@@ -55,6 +55,7 @@ class LocalReader implements Reader, ReaderThread {
   #limits: Limits | undefined
   #generation = 0
   #isReading = false
+  #closesAfterwards = false
 
   constructor(handle: ReaderHandle) {
     this.#handle = handle
@@ -102,6 +103,7 @@ class LocalReader implements Reader, ReaderThread {
     if (!this.#isReading) return
     this.#isReading = false
     this.#slots.leave(this.#handle.reader)
+    if (this.#closesAfterwards) this.close()
   }
 
   async matches(board: number, filter: Filter): Promise<SharedMatches | undefined> {
@@ -135,6 +137,9 @@ class LocalReader implements Reader, ReaderThread {
   }
 
   close(): void {
+    // The owner gives the slot to another thread when the port closes.
+    this.#closesAfterwards = this.#isReading
+    if (this.#isReading) return
     this.#port.close()
     this.#withdrawAll()
   }

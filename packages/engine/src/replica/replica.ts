@@ -202,12 +202,21 @@ export class Replica {
     return this.#rows[field] ?? 0
   }
 
-  /** Shares the replica with readers in other threads, from the newest version on. */
+  /**
+   * Shares the replica with readers in other threads, from the newest version on. A replica keeps its board: readers of before may still
+   * read when it is shared again.
+   */
   share(host: NewsHost, collection: { readonly collectionId: number; readonly database: string }): SharedReplica {
-    this.#shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
-    if (this.#isReplacingFilters) this.#shared.turnFilterEpoch()
-    this.pins.others = this.#shared
-    return this.#shared
+    if (this.#shared !== undefined) {
+      this.#shared.serve()
+      return this.#shared
+    }
+    const shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
+    this.#shared = shared
+    if (this.#isReplacingFilters) shared.turnFilterEpoch()
+    this.pins.others = shared
+    for (const field of this.dense) if (field) field.others = shared
+    return shared
   }
 
   #shareable(): Shareable {

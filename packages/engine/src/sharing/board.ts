@@ -87,6 +87,10 @@ export class BoardWords {
     Atomics.add(this.words, words.filterEpoch, 1)
   }
 
+  serve(): void {
+    Atomics.store(this.words, words.state, 0)
+  }
+
   withdraw(): void {
     Atomics.store(this.words, words.state, 1)
     Atomics.notify(this.words, words.version)

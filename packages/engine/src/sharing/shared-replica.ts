@@ -49,7 +49,13 @@ export class SharedReplica {
     this.#fields = [...fields]
     this.#memoryBytes = memoryBytes(fields)
     this.#words.publish(version)
-    host.announce({ kind: 'serve', replica: this.facts })
+    this.serve()
+  }
+
+  /** Readers find the replica from now on. */
+  serve(): void {
+    this.#words.serve()
+    this.#host.announce({ kind: 'serve', replica: this.facts })
   }
 
   /** For a reader that attaches now. */
@@ -82,6 +88,11 @@ export class SharedReplica {
   withdraw(): void {
     this.#words.withdraw()
     this.#host.announce({ kind: 'withdraw', board: this.board })
+  }
+
+  /** Resolves when every search of a reader that runs now has ended. */
+  untilLeft(): Promise<void> {
+    return this.#host.slots.untilLeft(this.board)
   }
 
   /** Resolves when no reader reads a version below `version`. */

@@ -80,6 +80,12 @@ export interface FieldSegment {
   readonly isCutOff: boolean
 }
 
+/** Walks in a field that other threads do. */
+export interface OtherWalks {
+  /** Resolves when all that run now have ended. */
+  untilLeft(): Promise<void>
+}
+
 export interface DenseField {
   readonly definition: DenseFieldSchema
   /**
@@ -119,6 +125,8 @@ export interface DenseField {
   /** Memory by part; the sum is the memory of the field. */
   bytes(): { readonly [part: string]: number }
   readonly rows: number
+  /** The walks of reader threads. */
+  others: OtherWalks | undefined
   /** Ordinals of one segment. */
   readonly segmentRows: number
   /** The segments as of now. */

@@ -27,6 +27,28 @@ async function answer(call: ReaderCall): Promise<unknown> {
       const collection = reader.collection(call.database ?? 'default', call.collection)
       return collection?.searchHere(call.search, copy)
     }
+    case 'hold': {
+      const collection = reader.collection('default', call.collection)
+      let calls = 0
+      let nested: unknown
+      let isOpen = false
+      const texts: unknown[] = []
+      const result = await collection?.searchHere(call.search, (hits) => {
+        texts.push(copy(hits))
+        if (++calls === 1) {
+          nested = collection.searchHere(call.search, () => true)
+          if (call.closes) reader.close()
+          isOpen = reader.collection('default', call.collection) !== undefined
+          // Word 0: the search holds its version. Word 1: it may go on.
+          Atomics.store(call.shared, 0, 1)
+          Atomics.notify(call.shared, 0)
+          Atomics.wait(call.shared, 1, 0)
+          texts.push(copy(hits))
+        }
+        return copy(hits)
+      })
+      return { calls, nested, isOpen, texts, result }
+    }
     case 'search':
       return JSON.parse(JSON.stringify(await reader.search(call.collection, call.request)))
     case 'get':

@@ -6,6 +6,14 @@ import type { Test } from 'tap'
 
 export type ReaderCall =
   | { readonly kind: 'here'; readonly database?: string; readonly collection: string; readonly search: ReaderSearch }
+  /** Holds the hits of a search until word 1 of `shared` is set. */
+  | {
+      readonly kind: 'hold'
+      readonly collection: string
+      readonly search: ReaderSearch
+      readonly shared: Int32Array
+      readonly closes?: boolean
+    }
   | { readonly kind: 'search'; readonly collection: string; readonly request: SearchRequest }
   | { readonly kind: 'get'; readonly collection: string; readonly ids: readonly string[] }
   | { readonly kind: 'exists'; readonly collection: string }
@@ -65,6 +73,44 @@ export class ReaderThread {
 
   here(collection: string, search: ReaderSearch): Promise<HereResult | undefined> {
     return this.do({ kind: 'here', collection, search }) as Promise<HereResult | undefined>
+  }
+}
+
+export interface Held {
+  readonly calls: number
+  readonly nested: unknown
+  /** Whether the reader was open after the first call. */
+  readonly isOpen: boolean
+  /** What each call of the callback copied; the first one twice. */
+  readonly texts: readonly HereResult[]
+  readonly result: HereResult | undefined
+}
+
+/** A search that holds its version. */
+export interface Hold {
+  /** Lets the search go on, and resolves to what it copied. */
+  release(): Promise<Held>
+}
+
+/** Resolves when the reader holds the hits of the search. */
+export async function hold(
+  reader: ReaderThread,
+  collection: string,
+  search: ReaderSearch,
+  options: { readonly closes?: boolean } = {},
+): Promise<Hold> {
+  const shared = new Int32Array(new SharedArrayBuffer(8))
+  const done = reader.do({ kind: 'hold', collection, search, shared, ...options }) as Promise<Held>
+  // A terminated thread never replies.
+  done.catch(() => undefined)
+  const wait = Atomics.waitAsync(shared, 0, 0)
+  if (wait.async) await wait.value
+  return {
+    release() {
+      Atomics.store(shared, 1, 1)
+      Atomics.notify(shared, 1)
+      return done
+    },
   }
 }
 

@@ -1,9 +1,12 @@
 import { type Collection, type Engine, openEngine, type SearchRequest } from '@annal/engine'
 import type { ReaderSearch } from '@annal/engine/reader'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { openDirectory } from '../search/rig.ts'
 import { clusteredRows } from '../vector/world.ts'
 import { type ReaderThread, startReader } from './reader-thread.ts'
+
+// A loaded machine is slow.
+tap.setTimeout(300_000)
 
 const dimension = 24
 const vectors = clusteredRows(3000, dimension, 5)

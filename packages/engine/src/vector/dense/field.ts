@@ -15,6 +15,7 @@ import type {
   FieldCut,
   FieldSegment,
   Ordinal,
+  OtherWalks,
   PreparedCut,
 } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
@@ -108,6 +109,7 @@ class GraphField implements GraphDenseField {
   #growthSeen = -1
   /** Undefined unless a snapshot was written or loaded since the arenas began. */
   #tracked: Tracked | undefined
+  others: OtherWalks | undefined
 
   constructor(definition: DenseFieldSchema, pool: WorkerPool, segmentRows: number, loaded: readonly SegmentState[]) {
     this.definition = definition
@@ -149,7 +151,7 @@ class GraphField implements GraphDenseField {
       const growth = this.#growth()
       if (growth !== this.#growthSeen) {
         await Promise.allSettled([...this.#running])
-        await this.#pool.readers?.untilLeft()
+        await this.others?.untilLeft()
       }
       this.#growthSeen = growth
       for (const [segment, batch] of this.#batchesBySegment(rows, version)) await segment.insert(batch)

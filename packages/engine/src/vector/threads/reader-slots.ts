@@ -93,17 +93,17 @@ export class ReaderSlots {
     })
   }
 
-  /** Resolves when every reading that runs now has ended. */
-  untilLeft(): Promise<void> {
-    const begun = Array.from({ length: this.#readers }, (_, reader) => this.#turn(reader))
-    return this.#until(() => begun.every((turn, reader) => turn === undefined || this.#turn(reader) !== turn))
+  /** Resolves when every reading of the board that runs now has ended. */
+  untilLeft(board: number): Promise<void> {
+    const begun = Array.from({ length: this.#readers }, (_, reader) => this.#turn(reader, board))
+    return this.#until(() => begun.every((turn, reader) => turn === undefined || this.#turn(reader, board) !== turn))
   }
 
-  /** Undefined: the reader reads nothing. */
-  #turn(reader: number): number | undefined {
+  /** Undefined: the reader does not read the board. */
+  #turn(reader: number, board: number): number | undefined {
     const at = slotAt(reader)
     const turn = Atomics.load(this.words, at + slot.turn)
-    return Atomics.load(this.words, at + slot.board) === 0 ? undefined : turn
+    return Atomics.load(this.words, at + slot.board) === board ? turn : undefined
   }
 
   async #until(isClear: () => boolean): Promise<void> {

@@ -1,0 +1,48 @@
+// What the race of readers and writers agrees on: the vector of an object depends on its number and its stamp, so a reader can check each
+// hit alone, and the shared words say what was acknowledged.
+export const dimension = 16
+export const limit = 8
+
+export const sharedWords = {
+  /** 1: the readers stop. */
+  stop: 0,
+  /** LSN of the newest acknowledged write of `things`. */
+  acknowledged: 1,
+  /** Number of collections `temporary` that were acknowledged as deleted. Each holds its own number. */
+  deleted: 2,
+} as const
+
+/** A mixture of the bits, the same in every thread. */
+function mix(n: number): number {
+  let h = Math.imul(n ^ (n >>> 16), 0x7feb352d)
+  h = Math.imul(h ^ (h >>> 15), 0x846ca68b)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+export function vectorOf(object: number, stamp: number): Float32Array {
+  return Float32Array.from({ length: dimension }, (_, i) => mix(object * 7919 + stamp * 104_729 + i * 31) / 2 ** 32)
+}
+
+/** A search of `things` and its hits. */
+export interface Record {
+  readonly acknowledged: number
+  readonly lsn: number
+  readonly third: number | undefined
+  /** The query is the vector of this object with this stamp. */
+  readonly object: number
+  readonly stamp: number
+  readonly hits: readonly {
+    readonly object: number
+    readonly stamp: number
+    readonly third: number
+    readonly similarity: number
+  }[]
+}
+
+export interface ReaderReport {
+  readonly records: readonly Record[]
+  readonly faults: readonly string[]
+  readonly searches: number
+  /** Searches that the reader left to the owner. */
+  readonly left: number
+}
