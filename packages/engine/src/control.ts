@@ -27,15 +27,19 @@ export interface ControlHost {
   /** Creates the draft when every earlier catalog event is applied, and admits no other until this one is applied. */
   commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
   checkOpen(): void
-  readonly onControl: ((change: ControlChange) => Promise<void>) | undefined
 }
 
 /** The control plane of an engine. */
 export class LocalControl implements ControlPlane {
   readonly #host: ControlHost
+  readonly #listeners: ((change: ControlChange) => Promise<void>)[] = []
 
   constructor(host: ControlHost) {
     this.#host = host
+  }
+
+  onChange(listener: (change: ControlChange) => Promise<void>): void {
+    this.#listeners.push(listener)
   }
 
   databases(): readonly DatabaseDescription[] {
@@ -183,7 +187,8 @@ export class LocalControl implements ControlPlane {
       })
     } finally {
       // Also after an error, because then the change may be applied.
-      if (kind !== undefined) await this.#host.onControl?.({ kind, database })
+      const change = kind === undefined ? undefined : { kind, database }
+      if (change !== undefined) await Promise.all(this.#listeners.map((listener) => listener(change)))
     }
   }
 

@@ -149,10 +149,6 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     return this.#catalog
   }
 
-  get onControl(): EngineOptions['onControl'] {
-    return this.#options.onControl
-  }
-
   get catalogAhead(): Catalog {
     return this.#catalogAhead ?? this.#catalog
   }

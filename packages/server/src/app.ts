@@ -107,6 +107,10 @@ export function createApp(given: AppOptions): FastifyInstance {
     routes,
     startedAt: Date.now(),
   }
+  // Before the threads get their parts, which happens when the engine is open, too.
+  if (config.serverThreads > 1) {
+    slot.onOpen(() => slot.engine().control.onChange((change) => shared.controlChanged(change)))
+  }
   const options: FastifyServerOptions = {
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
     logController: new LogController({ disableRequestLogging: true }),

@@ -205,7 +205,6 @@ export class RunningServer {
         events.onProgress?.(progress)
       },
       onServing: (engine) => this.#serveEarly(engine),
-      onControl: (change) => this.#parts.shared.controlChanged(change),
       onNotice: (sentence) => this.#warn(sentence),
       ...(events.onFailed === undefined ? {} : { onFailed: events.onFailed }),
       ...(config.queryLogPercent > 0 && { onSearch: (search: ReceivedSearch) => this.#queries.note(search) }),

@@ -46,12 +46,8 @@ async function serve(t: Test, changes: Partial<Config>): Promise<Served> {
   let ms = 1_000_000
   const now = () => ms
   const shared = new SharedState(config, 1, now)
-  const engine = await openEngine({
-    dataDir,
-    threads: 1,
-    fsync: 'none',
-    onControl: (change) => shared.controlChanged(change),
-  })
+  const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
+  engine.control.onChange((change) => shared.controlChanged(change))
   if (config.rootToken !== undefined) await layLicense(dataDir)
   const startedMs = Date.now()
   const licenseNow = () => startedMs + (ms - 1_000_000)

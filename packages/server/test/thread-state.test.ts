@@ -38,12 +38,8 @@ async function serve(t: Test, changes: Partial<Config>) {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
   const shared = new SharedState(config, threads)
-  const engine = await openEngine({
-    dataDir,
-    threads: 1,
-    fsync: 'none',
-    onControl: (change) => shared.controlChanged(change),
-  })
+  const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
+  engine.control.onChange((change) => shared.controlChanged(change))
   if (config.rootToken !== undefined) await layLicense(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)
   const app = createApp({ slot: slotWith(engine), config, shared, ...(licensing && { licensing }) })

@@ -39,11 +39,6 @@ export interface EngineOptions {
   readonly onServing?: (engine: Engine) => void
   /** Called with each valid search before it runs, for a log of queries; not for those that readers run themselves. It must be quick. */
   readonly onSearch?: (search: ReceivedSearch) => void
-  /**
-   * Called after each change of a database or of its tokens is applied. The change is acknowledged when the returned promise resolves, so
-   * that a program that caches access can forget it first. It must not reject.
-   */
-  readonly onControl?: (change: ControlChange) => Promise<void>
   /** Called with a sentence for the log, for example when a torn tail was cut or the disk is slow or full. */
   readonly onNotice?: (sentence: string) => void
   /**
@@ -234,6 +229,18 @@ export interface Engine {
  * the end of the log, also while it is replayed; writes during a replay are refused with `collection_loading`.
  */
 export interface ControlPlane {
+  /**
+   * Calls `listener` after each change of a database or of its tokens is applied. The change is acknowledged when the returned promise
+   * resolves, so that a program that caches access can forget it first. The promise must not reject.
+   *
+   * @example
+   * ```ts
+   * engine.control.onChange(async ({ kind, database }) => {
+   *   if (kind === 'token-dropped') console.log(`a token of ${database} was deleted`)
+   * })
+   * ```
+   */
+  onChange(listener: (change: ControlChange) => Promise<void>): void
   /**
    * Lists the databases; `default` is always there.
    *
