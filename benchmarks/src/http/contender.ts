@@ -14,6 +14,7 @@ export interface ContenderPlan {
   readonly checkout?: string
   readonly threads?: number
   readonly profileDir?: string
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface Contender {

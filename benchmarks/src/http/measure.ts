@@ -108,11 +108,15 @@ export async function measure(contender: Contender, options: MeasureOptions): Pr
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
       p999Ms: quantile(latencies, 0.999),
-      recall: row.form === 'health' || row.hasWriter === true ? undefined : recallOf(samples, corpus, row),
+      recall: hasRecall(row) ? recallOf(samples, corpus, row) : undefined,
       lateMs,
       ...(written && { batchesPerSecond: written.perSecond }),
     },
   }
+}
+
+function hasRecall({ form, hasWriter = false, isSpin = false }: Row): boolean {
+  return form !== 'health' && !hasWriter && !isSpin
 }
 
 /** Starts a client that stores batches of 100 objects, one after another; the result ends it. */

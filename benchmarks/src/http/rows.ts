@@ -14,6 +14,8 @@ export interface Row {
   readonly openShare?: number
   /** Next to one client that upserts 100 objects again and again. */
   readonly hasWriter?: boolean
+  /** The replies have no meaning. */
+  readonly isSpin?: boolean
 }
 
 const base = { corpus: 'images', form: 'json', recall: 0.99 } as const

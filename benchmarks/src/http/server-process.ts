@@ -25,10 +25,11 @@ export interface ServerOptions {
   readonly threads?: number
   /** Every thread writes a CPU profile into this folder when it exits. */
   readonly profileDir?: string
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export async function startServer(options: ServerOptions): Promise<BenchedServer> {
-  const { dataDir, checkout, threads, profileDir } = options
+  const { dataDir, checkout, threads, profileDir, environment } = options
   // Runs against the sources or the built packages, like this process.
   const conditions = process.execArgv.filter((argument) => argument.startsWith('--conditions'))
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
@@ -38,6 +39,7 @@ export async function startServer(options: ServerOptions): Promise<BenchedServer
       ...process.env,
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
+      ...environment,
       ...(threads === undefined ? {} : { NDD_NUM_SERVER_THREADS: `${threads}` }),
     },
     stdio: ['ignore', 'pipe', 'inherit'],

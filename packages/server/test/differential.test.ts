@@ -8,7 +8,7 @@ import { difference } from './differential/comparable.ts'
 import { contents } from './differential/contents.ts'
 import { describedRequests } from './differential/described-requests.ts'
 import { hotRequest } from './differential/hot-requests.ts'
-import { type Exchange, exchange } from './differential/raw-connection.ts'
+import { type Exchange, type Exchanged, exchange } from './differential/raw-connection.ts'
 import { rawExchange } from './differential/raw-requests.ts'
 import { readDescription } from './openapi/description.ts'
 import { send, temporaryDirectory } from './running-app.ts'
@@ -52,20 +52,23 @@ async function compare(t: Test, threads: readonly [number, number], environment:
   let stalled = 0
   while (sent < requestsWanted) {
     const next = rawExchange(choices, authority, () => (choices.chance(0.8) ? hotRequest(choices) : described(choices)))
-    const [first, second] = await Promise.all(ports.map((port) => exchange(port, next)))
+    const [first, second] = (await Promise.all(ports.map((port) => exchange(port, next)))) as [Exchanged, Exchanged]
     const methods = next.turns.flatMap((turn) => turn.methods)
     sent += methods.length
-    stalled += Number(first!.isStalled) + Number(second!.isStalled)
-    const found = difference(first!.bytes, second!.bytes, methods)
-    if (found !== undefined || first!.isStalled !== second!.isStalled) {
-      t.fail(`request ${sent}: ${found ?? 'one server did not reply'}`, { sent: printed(next) })
+    stalled += Number(first.isStalled) + Number(second.isStalled)
+    const found = difference(first.bytes, second.bytes, methods, next.isCut)
+    if (found !== undefined || first.isStalled !== second.isStalled) {
+      t.fail(`request ${sent}: ${found ?? 'one server did not reply'}`, {
+        sent: printed(next),
+        replies: [first, second].map(({ bytes, isStalled }) => [isStalled, bytes.toString('latin1').slice(0, 4_000)]),
+      })
       return
     }
-    if (/HTTP\/1\.1 500/.test(first!.bytes.toString('latin1'))) {
-      t.fail(`request ${sent}: an internal error`, { sent: printed(next), reply: first!.bytes.toString('latin1') })
+    if (/HTTP\/1\.1 500/.test(first.bytes.toString('latin1'))) {
+      t.fail(`request ${sent}: an internal error`, { sent: printed(next), reply: first.bytes.toString('latin1') })
       return
     }
-    for (const [status] of first!.bytes.toString('latin1').matchAll(/(?<=HTTP\/1\.1 )\d{3}/g))
+    for (const [status] of first.bytes.toString('latin1').matchAll(/(?<=HTTP\/1\.1 )\d{3}/g))
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   t.comment(`${sent} requests; replies by status: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`)
