@@ -203,6 +203,24 @@ test('usual bodies are answered', async (t) => {
   })
 })
 
+test('long filters are left to the main thread, and any blanks are accepted', async (t) => {
+  const routes = await hotRoutes(t, await filled(t))
+  const search = (value: number): RandomSearch => {
+    const filter = [{ color: { $in: Array.from({ length: value }, (_, i) => `color-${i}`) } }]
+    const body = Buffer.from(JSON.stringify({ filter, vector: [1, 0, 0, 0, 0, 0] }, undefined, 2))
+    return { type: 'application/json', accept: undefined, body }
+  }
+  const path = '/api/v1/index/docs/search'
+  t.ok(await answerHot(routes, path, search(50)))
+  t.notOk(await answerHot(routes, path, search(10_000)))
+  const text = search(10_000)
+  const escaped = JSON.stringify({
+    vector: [1, 0, 0, 0, 0, 0],
+    filter: JSON.stringify(JSON.parse(String(text.body)).filter),
+  })
+  t.notOk(await answerHot(routes, path, { ...text, body: Buffer.from(escaped) }))
+})
+
 test('large replies are left to the main thread', async (t) => {
   const running = await filled(t)
   const routes = await hotRoutes(t, running)

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { SearchRequest } from '@annal/engine'
 import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
-import { bodyBytesQueryMax } from '../http/limits.ts'
+import { hotBodyBytesMax } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
 import { JsonCursor } from './json-cursor.ts'
@@ -79,7 +79,7 @@ export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
       for (const { name, prefix, pattern } of routes) {
         if (!url.startsWith(prefix)) continue
         const collection = url.slice(prefix.length, -ending.length)
-        return plainName.test(collection) ? { name, pattern, collection, bodyBytesMax: bodyBytesQueryMax } : undefined
+        return plainName.test(collection) ? { name, pattern, collection, bodyBytesMax: hotBodyBytesMax } : undefined
       }
       return undefined
     },

@@ -9,6 +9,8 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 const integerDigitsMax = 9
 const numberLengthMax = 32
+/** No key of a body, and no name of a field, is longer. */
+const keyBytesMax = 128
 const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /** Reads bytes from `from` to `end`. */
@@ -100,7 +102,7 @@ export class JsonCursor implements BodyCursor {
     const isText = byte === quote
     if (isText !== asText && byte !== openingBracket) return undefined
     const to = isText ? this.#textEnd() : this.#arrayEnd()
-    if (to === undefined || to - this.#at > filterTextMax) return undefined
+    if (to === undefined) return undefined
     const part = this.#bytes.subarray(this.#at, to)
     this.#at = to
     const ascii = isAscii(part)
@@ -140,15 +142,16 @@ export class JsonCursor implements BodyCursor {
   #plainText(): string | undefined {
     if (!this.#skip(quote)) return undefined
     const to = this.#bytes.indexOf(quote, this.#at)
-    if (to < 0 || to >= this.#end) return undefined
+    if (to < 0 || to >= this.#end || to - this.#at > keyBytesMax) return undefined
     const text = this.#bytes.toString('latin1', this.#at, to)
     this.#at = to + 1
     return plain.test(text) ? text : undefined
   }
 
-  /** The offset after the string that begins here. */
+  /** The offset after the string that begins here, if it is not too long. */
   #textEnd(): number | undefined {
-    for (let at = this.#at + 1; at < this.#end; at++) {
+    const end = Math.min(this.#end, this.#at + filterTextMax)
+    for (let at = this.#at + 1; at < end; at++) {
       const byte = this.#bytes[at]
       if (byte === backslash) at++
       else if (byte === quote) return at + 1
@@ -156,13 +159,14 @@ export class JsonCursor implements BodyCursor {
     return undefined
   }
 
-  /** The offset after the bracket that closes the array that begins here, if the array is valid. */
+  /** The offset after the bracket that closes the array that begins here, if it is not too long. Its content may be invalid. */
   #arrayEnd(): number | undefined {
+    const end = Math.min(this.#end, this.#at + filterTextMax)
     let depth = 0
-    for (let at = this.#at; at < this.#end; at++) {
+    for (let at = this.#at; at < end; at++) {
       const byte = this.#bytes[at]!
       if (byte === quote) {
-        for (at++; at < this.#end && this.#bytes[at] !== quote; at++) if (this.#bytes[at] === backslash) at++
+        for (at++; at < end && this.#bytes[at] !== quote; at++) if (this.#bytes[at] === backslash) at++
       } else if (byte === openingBracket || byte === openingBrace) depth++
       else if (byte === closingBracket || byte === closingBrace) {
         if (--depth === 0) return at + 1
