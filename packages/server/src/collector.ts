@@ -35,15 +35,16 @@ export class Collector {
     this.#bytes += bytes
     if (this.#bytes < receivedMin) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#run(), quietMs).unref()
+    this.#timer = setTimeout(() => this.run(), quietMs).unref()
+  }
+
+  /** Collects now. */
+  run(): void {
+    this.#bytes = 0
+    this.#collect()
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-  }
-
-  #run(): void {
-    this.#bytes = 0
-    this.#collect()
   }
 }

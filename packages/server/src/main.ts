@@ -95,4 +95,4 @@ await server.ready.catch((error) => (signalled ? stopping : die(error)))
 process.stdout.write(
   `Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (press Ctrl-C to stop)\n`,
 )
-trimHeapWhenIdle()
+trimHeapWhenIdle(() => server.collectGarbage())
