@@ -172,7 +172,8 @@ async function start({ main, dataDir }: Contender): Promise<Running> {
   const from = performance.now()
   const env = { ...process.env, NDD_SERVER_PORT: '0', NDD_DATA_DIR: dataDir }
   const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const ended = once(child, 'close').then(() => [Buffer.from(`it ended with code ${child.exitCode}`)])
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
   child.stdout.resume()
   const url = /http:\/\/\S+/.exec(line.toString())?.[0]
   if (url === undefined) throw new Error(`the server did not start: ${line.toString()}`)
