@@ -261,6 +261,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
   }
 
+  limitGraphThreads(count: number): void {
+    this.#pool?.limitJobs(count)
+  }
+
   readerHandle(): ReaderHandle {
     this.checkOpen()
     if (this.#hub) return this.#hub.handle()

@@ -1,4 +1,5 @@
 // The configuration of a server: the settings of the environment, validated before anything is opened.
+import { availableParallelism } from 'node:os'
 import type { EngineOptions } from '@annal/engine'
 import type { BucketPlace } from './backups/bucket-place.ts'
 import { isPublicKey } from './license/license-file.ts'
@@ -92,6 +93,8 @@ export class ConfigError extends Error {
 /** Maximum share of the free disk space that history may take. */
 const archiveFreeShareMax = 0.1
 const tokenShort = 16
+/** More threads are set by the operator: each takes memory, and requests that change data do not get faster. */
+const serverThreadsDefaultMax = 16
 /** Root token that installers of the published server set by default. */
 const rootTokenDefault = 'unsafe_root_token'
 const loopback = '127.0.0.1'
@@ -102,6 +105,7 @@ export function readConfig(environment: Environment): ConfigRead {
   const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = readSettings(environment, problems)
   const config: Config = {
     ...values,
+    serverThreads: values.serverThreads ?? Math.min(serverThreadsDefaultMax, availableParallelism()),
     backupMsMax: backupMinutesMax * 60_000,
     archive: {
       maxBytes: archiveGigabytesMax * 1_000_000_000,

@@ -193,9 +193,9 @@ export const settingTable = {
     ...{ fallback: 0, min: 0, max: 64 },
     meaning: 'Worker threads for graph work, 0 to 64; 0 means one for each core.',
   }),
-  serverThreads: whole('NDD_NUM_SERVER_THREADS', {
-    ...{ fallback: 1, min: 1, max: 64 },
-    meaning: 'Threads that serve HTTP, 1 to 64. With 1, the main thread serves.',
+  serverThreads: wholeOrNone('NDD_NUM_SERVER_THREADS', {
+    ...{ fallback: 0, min: 0, max: 64 },
+    meaning: 'Threads that serve HTTP, 0 to 64; 0 means one for each core, at most 16. With 1, the main thread serves.',
   }),
   topKMax: whole('NDD_TOP_K_MAX', {
     ...{ fallback: limitsDefault.topKMax, min: 1, max: limitsConfigurable.topKMax },

@@ -205,6 +205,16 @@ export interface Engine {
    */
   readerHandle(): ReaderHandle
   /**
+   * At most this many worker threads, and at least one, build graphs from now on. A host program that knows how many of its own threads
+   * are busy uses it to leave cores to them.
+   *
+   * @example
+   * ```ts
+   * engine.limitGraphThreads(1)
+   * ```
+   */
+  limitGraphThreads(count: number): void
+  /**
    * Writes a checkpoint and truncates the log up to it.
    *
    * @example

@@ -1,6 +1,7 @@
 // Gives the serving threads what they answer hot requests with, when they listen and the engine serves every collection.
 import type { Config } from '../config.ts'
 import type { EngineSlot } from '../engine-slot.ts'
+import { shareCores } from './graph-share.ts'
 import type { SentValue } from './serving-threads.ts'
 import type { SharedState } from './shared-state.ts'
 import type { PartsValue } from './thread-parts.ts'
@@ -24,7 +25,16 @@ export function connectThreads({ server, slot, shared, config }: ConnectOptions)
   let isListening = false
   let isOpen = false
   const connect = (): void => {
-    if (isListening && isOpen) server.threads?.setParts(partsOf)
+    if (!isListening || !isOpen || server.threads === undefined) return
+    const { threads } = server
+    threads.setParts(partsOf)
+    const endSharing = shareCores(
+      () => threads.utilizations(),
+      (count) => {
+        if (slot.isOpen()) slot.engine().limitGraphThreads(count)
+      },
+    )
+    server.once('close', endSharing)
   }
   server.once('listening', () => {
     isListening = true

@@ -1,5 +1,6 @@
 // The serving threads as the main thread sees them: starts them, lets them listen, replaces those that exit or make no progress, and stops
 // them.
+import type { EventLoopUtilization } from 'node:perf_hooks'
 import { type Transferable, Worker } from 'node:worker_threads'
 import { threadState, Watchdog } from '@annal/engine/thread-watch'
 import { FrameSender } from './frame-sender.ts'
@@ -56,6 +57,8 @@ interface Running {
   listening: ((result: number | ListenFailure) => void) | undefined
   drained: (() => void) | undefined
   isListening: boolean
+  /** As of the last call of `utilizations`. */
+  used: EventLoopUtilization | undefined
 }
 
 export class ServingThreads {
@@ -139,6 +142,17 @@ export class ServingThreads {
     for (const { worker } of this.#threads) post(worker, { kind: 'collect' })
   }
 
+  /** How busy each thread was since the last call, from 0 to 1. */
+  utilizations(): number[] {
+    return this.#threads.map((running) => {
+      const now = running.worker.performance.eventLoopUtilization()
+      const { utilization } = running.worker.performance.eventLoopUtilization(now, running.used)
+      running.used = now
+      // Not a number for a thread that has not started or has ended.
+      return Number.isFinite(utilization) ? utilization : 0
+    })
+  }
+
   /** Emits `timeout` on virtual connections that were idle for too long. */
   checkTimeouts(): void {
     const nowMs = Date.now()
@@ -184,7 +198,7 @@ export class ServingThreads {
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     const running: Running = {
       ...{ worker, ready, exited, sender: new FrameSender(worker), sockets: new Map() },
-      ...{ listening: undefined, drained: undefined, isListening: false },
+      ...{ listening: undefined, drained: undefined, isListening: false, used: undefined },
     }
     worker.on('message', (message: FromThread) => {
       if (!('kind' in message)) this.#receiveFrames(running, message)

@@ -21,6 +21,8 @@ export const words = {
   sleeping: 1,
   /** 1: the pool closes. */
   closed: 2,
+  /** Workers that may work on jobs, from number 0. 0: all. */
+  jobWorkers: 3,
   /** Incremented when work is complete. The owner waits on it. */
   done: line,
   /** Number of workers that have started. */

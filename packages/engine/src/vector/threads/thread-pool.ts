@@ -201,6 +201,13 @@ export class ThreadPool implements WorkerPool {
     await this.#keepAliveFor(this.#jobs.run(memory, open))
   }
 
+  limitJobs(workers: number): void {
+    const limit = Math.min(this.threads, Math.max(1, workers))
+    const before = Atomics.exchange(this.#ring.words, words.jobWorkers, limit)
+    // Workers that may work again sleep.
+    if (before !== 0 && before < limit) wakeWorkers(this.#ring, this.threads)
+  }
+
   #keepAliveFor<T>(promise: Promise<T>): Promise<T> {
     this.#keepAlive()
     const settled = () => this.#allowExit()

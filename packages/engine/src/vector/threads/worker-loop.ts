@@ -101,6 +101,8 @@ export class WorkerLoop {
   /** Does one piece of any open job. */
   #takePiece(): boolean {
     const w = this.#words
+    const most = Atomics.load(w, words.jobWorkers)
+    if (most !== 0 && this.#number >= most) return false
     for (let i = 0; i < jobsMax; i++) {
       const id = Atomics.load(w, words.jobs + i)
       const attached = id === 0 ? undefined : this.#memories.find(id)
