@@ -41,7 +41,7 @@ export function exchange(url: string, { pieces, methods }: Exchange): Promise<Bu
 
 /** Number of complete replies at the beginning of the bytes. Interim replies, such as 100, are not counted. */
 function countReplies(bytes: Buffer, methods: readonly string[]): number {
-  return repliesOf(bytes, methods).filter(({ status }) => status >= 200).length
+  return repliesOf(bytes, methods, false).filter(({ status }) => status >= 200).length
 }
 
 interface Reply {
@@ -51,8 +51,8 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** The complete replies at the beginning of the bytes. */
-export function repliesOf(bytes: Buffer, methods: readonly string[]): Reply[] {
+/** The complete replies at the beginning of the bytes. A body without a length ends when the connection is closed. */
+export function repliesOf(bytes: Buffer, methods: readonly string[], isClosed = true): Reply[] {
   const replies: Reply[] = []
   let [offset, request] = [0, 0]
   for (;;) {
@@ -61,7 +61,7 @@ export function repliesOf(bytes: Buffer, methods: readonly string[]): Reply[] {
     const head = bytes.toString('latin1', offset, end)
     const status = Number(head.slice(9, 12))
     const hasBody = status >= 200 && status !== 204 && status !== 304 && methods[request] !== 'HEAD'
-    const body = hasBody ? bodyAt(bytes, end + 4, head) : { bytes: Buffer.alloc(0), end: end + 4 }
+    const body = hasBody ? bodyAt(bytes, end + 4, { head, isClosed }) : { bytes: Buffer.alloc(0), end: end + 4 }
     if (body === undefined) return replies
     offset = body.end
     if (status >= 200) request++
@@ -74,10 +74,12 @@ export function repliesOf(bytes: Buffer, methods: readonly string[]): Reply[] {
 function bodyAt(
   bytes: Buffer,
   start: number,
-  head: string,
+  { head, isClosed }: { readonly head: string; readonly isClosed: boolean },
 ): { readonly bytes: Buffer; readonly end: number } | undefined {
   if (/^transfer-encoding: chunked\r?$/im.test(head)) return chunksAt(bytes, start)
-  const end = start + Number(/^content-length: (\d+)\r?$/im.exec(head)?.[1] ?? 0)
+  const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1]
+  if (length === undefined && !isClosed) return undefined
+  const end = length === undefined ? bytes.length : start + Number(length)
   return end > bytes.length ? undefined : { bytes: bytes.subarray(start, end), end }
 }
 
