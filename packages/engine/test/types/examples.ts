@@ -42,6 +42,7 @@ declare const films: import('@annal/engine').Collection<${films}>
     module: '@annal/engine/reader',
     file: path.join(root, 'packages/engine/src/reader.ts'),
     preamble: `declare const reader: import('@annal/engine/reader').Reader
+declare const films: import('@annal/engine').Collection<${films}>
 `,
     without: hitBytes,
   },
