@@ -69,6 +69,12 @@ const seams: readonly {
     why: 'the disk is reached through the Vfs seam',
   },
   {
+    module: /^piscina$/,
+    among: /^packages\//,
+    only: /^packages\/engine\/src\/vector\/threads\//,
+    why: 'worker threads belong to vector/threads/',
+  },
+  {
     module: /^node:worker_threads$/,
     among: /^packages\/engine\/src\//,
     only: /^packages\/engine\/src\/(vector\/threads\/|worker\.ts|.*reader)/,

@@ -13,7 +13,7 @@ const inTests = {
 }
 /** Looked for in everything it reaches: a test that opens an engine uses its threads. */
 const anywhere = {
-  threads: /node:worker_threads/,
+  threads: /node:worker_threads|'piscina'/,
   sockets: /from 'fastify'/,
 }
 

@@ -3,14 +3,18 @@ import type { MemoryHandle } from '../pool.ts'
 import type { Ring } from './ring.ts'
 
 export interface WorkerData {
-  /** Number of the worker, which selects its scratch in every arena. */
-  readonly number: number
   readonly module: WebAssembly.Module
   /** Name of the channel for announcements. */
   readonly channel: string
   readonly ring: Ring
   /** Number of workers of the pool. */
   readonly threads: number
+}
+
+/** The only task of a worker. It lasts as long as the pool. */
+export interface ServeTask {
+  /** Number of the worker, which selects its scratch in every arena. */
+  readonly number: number
 }
 
 /** Sent to every worker. */

@@ -44,8 +44,8 @@ export const workerWord = {
   slot: 0,
   /** The memory whose job it works on, or 0. */
   job: 1,
-  /** 1 from the time when it listens. */
-  listens: 2,
+  /** The id of its thread in Node.js, from the time when it listens; before that, 0. */
+  thread: 2,
   /** How many queries and pieces it has begun. */
   begun: 3,
   /** The id of its thread in the operating system, or 0. */

@@ -1,8 +1,10 @@
 // The pool of worker threads. The threads start with the first work for them, because each takes more than 10 MB and the owner answers
-// small queries itself, and live as long as the pool. If a worker exits, the query that it served is rejected, the memory whose job it
+// small queries itself. Piscina owns them; each runs one task that lasts as long as the pool. If a worker exits, the query that it served is rejected, the memory whose job it
 // worked on is unusable, and another worker takes its place.
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import type { Piscina } from 'piscina'
 import { EngineError } from '../../errors.ts'
 import { ownFile } from '../own-files.ts'
 import {
@@ -19,7 +21,7 @@ import { Announcer } from './announcer.ts'
 import { memoryReleased, QueryDispatcher } from './dispatch.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
 import { Jobs } from './jobs.ts'
-import type { WorkerData } from './messages.ts'
+import type { ServeTask, WorkerData } from './messages.ts'
 import { ReaderSlots } from './reader-slots.ts'
 import { createRing, type Ring, wakeWorkers, words, workerAt, workerWord } from './ring.ts'
 import { threadState } from './thread-state.ts'
@@ -43,9 +45,10 @@ export class ThreadPool implements WorkerPool {
   readonly #dispatcher: QueryDispatcher
   readonly #jobs: Jobs
   readonly #garbage: Garbage
-  readonly #workers: Worker[] = []
-  /** Why this pool terminated a worker. */
-  readonly #reasons: (Error | undefined)[] = []
+  #piscina: Promise<Piscina<ServeTask, void>> | undefined
+  /** For each worker what ends it, as a crash of its thread would. */
+  readonly #aborts: AbortController[] = []
+  readonly #threadsByNumber: (Worker | undefined)[] = []
   /** For each worker its end, and the start of the worker that takes its place. */
   readonly #ends: Promise<void>[] = []
   /** A wait on shared memory does not keep a process alive. This timer does, while a caller waits for an answer. */
@@ -93,7 +96,23 @@ export class ThreadPool implements WorkerPool {
       stateOf: (number) => threadState(this.#load(number, workerWord.systemThread)),
       stuck: (number, why) => this.#terminate(number, why),
     })
+    this.#piscina = this.#createPiscina()
     for (let number = 0; number < this.threads; number++) this.#startWorker(number)
+  }
+
+  /** Loaded with the first work, because the module takes 8 MB. */
+  async #createPiscina(): Promise<Piscina<ServeTask, void>> {
+    const { Piscina } = await import('piscina')
+    const { module, threads } = this
+    const workerData: WorkerData = { module, channel: this.#channel, ring: this.#ring, threads }
+    return new Piscina({
+      filename: this.#program,
+      name: 'serve',
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: 1,
+      workerData,
+    })
   }
 
   /** Whether every worker listens. If they were not started, this starts them. */
@@ -114,30 +133,32 @@ export class ThreadPool implements WorkerPool {
   }
 
   #startWorker(number: number): void {
-    const { module, threads } = this
-    const workerData: WorkerData = { number, module, channel: this.#channel, ring: this.#ring, threads }
-    const worker = new Worker(this.#program, { name: `annal-graph-${number}`, workerData })
-    // A process may end while workers wait for work.
-    worker.unref()
-    this.#workers[number] = worker
-    this.#reasons[number] = undefined
-    this.#ends[number] = endOf(worker).then((cause) => this.#replaceWorker(number, this.#reasons[number] ?? cause))
+    // Piscina terminates the thread of a task that is aborted. The signal is never connected to anything that a client sends.
+    const abort = new AbortController()
+    this.#aborts[number] = abort
+    this.#ends[number] = this.#serve(number, abort.signal).catch((error: unknown) => this.#replaceWorker(number, error))
+  }
+
+  /** Resolves when the pool is closed. Rejects if the thread exits before that. */
+  async #serve(number: number, signal: AbortSignal): Promise<void> {
+    const piscina = await this.#piscina
+    if (this.#closed === undefined) await piscina?.run({ number }, { signal })
   }
 
   #terminate(number: number, why: string): void {
-    this.#reasons[number] = new Error(why)
-    void this.#workers[number]?.terminate()
+    this.#aborts[number]?.abort(new Error(why))
   }
 
   /** A worker exited. Only the work that it was doing is lost. */
   async #replaceWorker(number: number, cause: unknown): Promise<void> {
+    await this.#terminateThread(number)
     if (this.#closed !== undefined) return
     this.#lost++
     const error = new EngineError('worker_lost', `worker ${number} exited while it was working`, {}, { cause })
     this.#dispatcher.loseWorker(number, error)
     this.#store(number, workerWord.slot, 0)
     const memory = Atomics.exchange(this.#ring.words, workerAt(number) + workerWord.job, 0)
-    const listened = Atomics.exchange(this.#ring.words, workerAt(number) + workerWord.listens, 0) === 1
+    const listened = Atomics.exchange(this.#ring.words, workerAt(number) + workerWord.thread, 0) !== 0
     this.#store(number, workerWord.systemThread, 0)
     if (memory !== 0) this.#jobs.fail(memory, error)
     if (!listened) await sleep(retryMs, undefined, { ref: false })
@@ -145,6 +166,20 @@ export class ThreadPool implements WorkerPool {
     // The worker may stay counted as sleeping. A count that is too high costs only wake-ups without a receiver.
     this.#startWorker(number)
     this.#announcer.attachAllAgain()
+  }
+
+  /**
+   * Piscina reports the end of a task before its thread has ended, and keeps the thread of a task that threw. Until the thread has ended
+   * it may still take work, and a thread in which the kernel trapped must not get any.
+   */
+  async #terminateThread(number: number): Promise<void> {
+    const thread = this.#threadsByNumber[number]
+    if (thread !== undefined && thread.threadId !== -1) {
+      const ended = once(thread, 'exit')
+      await thread.terminate()
+      await ended
+    }
+    this.#threadsByNumber[number] = undefined
   }
 
   #load(number: number, word: number): number {
@@ -238,9 +273,23 @@ export class ThreadPool implements WorkerPool {
   }
 
   #collect(): void {
+    void this.#findThreads()
     this.#announceToNewWorkers()
     this.#dispatcher.collect()
     this.#jobs.collect()
+  }
+
+  /** A worker reports the id of its thread when it listens. */
+  async #findThreads(): Promise<void> {
+    const isUnknown = (number: number) =>
+      this.#threadsByNumber[number] === undefined && this.#load(number, workerWord.thread) !== 0
+    const unknown = Array.from({ length: this.threads }, (_, number) => number).filter(isUnknown)
+    if (unknown.length === 0) return
+    const threads = (await this.#piscina)?.threads ?? []
+    for (const number of unknown) {
+      const id = this.#load(number, workerWord.thread)
+      this.#threadsByNumber[number] = threads.find(({ threadId }) => threadId === id)
+    }
   }
 
   /** A worker that starts has missed earlier announcements. */
@@ -292,21 +341,11 @@ export class ThreadPool implements WorkerPool {
     this.#dispatcher.rejectAll(poolClosed())
     this.#jobs.rejectAll(poolClosed())
     this.#watchdog?.end()
+    await (await this.#piscina)?.close()
     this.#announcer.close()
     clearInterval(this.#alive)
     this.#garbage.end()
   }
-}
-
-/** Resolves when the thread has ended, with what ended it. */
-function endOf(worker: Worker): Promise<unknown> {
-  return new Promise((resolve) => {
-    let cause: unknown
-    worker.once('error', (error) => {
-      cause = error
-    })
-    worker.once('exit', (code) => resolve(cause ?? new Error(`the thread exited with code ${code}`)))
-  })
 }
 
 function poolClosed(): EngineError {

@@ -1,5 +1,6 @@
 // The loop of a worker thread: it answers queries from the ring, and when there are none, it works on open jobs one piece at a
 // time, so that a query never waits for more than one piece.
+import { threadId } from 'node:worker_threads'
 import type { AttachedMemory, MemoryHandle } from '../pool.ts'
 import { Listener } from './listener.ts'
 import type { WorkerData } from './messages.ts'
@@ -34,10 +35,10 @@ export class WorkerLoop {
   /** Answers since the owner was last notified. */
   #answersSinceNotice = 0
 
-  constructor(data: WorkerData, attach: (handle: MemoryHandle) => AttachedMemory) {
+  constructor(data: WorkerData, number: number, attach: (handle: MemoryHandle) => AttachedMemory) {
     this.#data = data
-    this.#number = data.number
-    this.#own = workerAt(data.number)
+    this.#number = number
+    this.#own = workerAt(number)
     this.#words = data.ring.words
     this.#slots = new SlotCodec(data.ring)
     this.#memories = new Listener(data.ring, data.channel, attach)
@@ -49,7 +50,7 @@ export class WorkerLoop {
     const systemThread = ownThread()
     lowerPriority(systemThread)
     Atomics.store(w, this.#own + workerWord.systemThread, systemThread)
-    Atomics.store(w, this.#own + workerWord.listens, 1)
+    Atomics.store(w, this.#own + workerWord.thread, threadId)
     Atomics.add(w, words.ready, 1)
     this.#notifyOwner()
     for (;;) {
