@@ -31,7 +31,9 @@ async function startServer(
         const bytes = Buffer.concat(chunks).length
         const { remoteAddress, remotePort } = request.socket
         response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ main: true, url: request.url, bytes, remoteAddress, remotePort }))
+        const reply = JSON.stringify({ main: true, url: request.url, bytes, remoteAddress, remotePort })
+        if (request.url === '/later') setTimeout(() => response.end(reply), 5)
+        else response.end(reply)
       })
     },
   )
@@ -132,6 +134,19 @@ t.test('a client that pipelines requests and does not read gets replies only as 
     if (received > requests * 100_000 + requests * 150) break
   }
   t.ok(received > requests * 100_000, 'all are answered in the end')
+})
+
+t.test('a client that sends no more after a request gets its reply', async (t) => {
+  const { url } = await startServer(t, 2)
+  await hot(url, '/hot/answer')
+  for (const route of ['/cold', '/later', '/hot/forward', '/hot/later', '/hot/later-forward', '/hot/answer'])
+    for (let i = 0; i < 10; i++) {
+      const client = net.connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+      client.end(`POST ${route} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`)
+      const chunks: Buffer[] = []
+      for await (const chunk of client) chunks.push(chunk as Buffer)
+      t.match(Buffer.concat(chunks).toString(), /^HTTP\/1.1 200 OK/, route)
+    }
 })
 
 t.test('a forwarded request has the address of its client', async (t) => {

@@ -125,6 +125,8 @@ export class ClientConnection {
     const isPartial = this.#pending !== undefined || this.#body !== undefined
     if (this.#state === 'local' && isPartial) this.#tunnelPending()
     if (this.#state === 'local') this.#socket.end()
+    // The whole request is forwarded: the connection ends after its reply.
+    else if (this.#state === 'forwarding' && this.#bytesLeft === 0) return
     else if (this.#virtual !== 0) this.#host.sender.send([frameKind.end, this.#virtual])
   }
 
