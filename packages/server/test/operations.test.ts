@@ -123,6 +123,7 @@ test('an internal error is 500 without details', async (t) => {
   const slot = new EngineSlot()
   const secret = '/srv/private/path.ts'
   const broken = {
+    control: { onChange: () => undefined },
     database: () => {
       throw new TypeError(`cannot read ${secret}`)
     },

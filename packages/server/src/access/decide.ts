@@ -43,18 +43,21 @@ export interface Decision<C> {
 
 /**
  * Checks in this order: origin, token, access, license, rate, number of requests, encoding and size of the body. Calls `hold` with a
- * function for each amount that it takes; call them when the request is complete, also if this throws.
+ * function for each amount that it takes; call them when the request is complete, also if this throws. Calls `identified` with the caller,
+ * also if the request is rejected afterwards.
  */
 export function decide<C extends CallerFacts>(
   head: DecidedHead,
   parts: DecisionParts<C>,
   hold: (release: () => void) => void,
+  identified: (caller: C) => void = () => undefined,
 ): Decision<C> {
   const { method, headers, access } = head
   checkOrigin(method, headers, parts.origins)
   if (parts.isStopping()) throw new ServerError('stopping', 'the server is stopping')
   if (access === 'open') return { caller: undefined, bodyRoom: undefined }
   const caller = parts.identify(head)
+  identified(caller)
   checkAccess(caller, access)
   if (needsLicense(access, method)) parts.requireLicense(caller)
   parts.takeRate(caller, head)

@@ -62,8 +62,14 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         token: tokenOf(request, route),
         bodyBytesMax: bodyLimitOf(route),
       }
-      const { caller, bodyRoom } = decide(head, parts, (release) => void held.push(release))
-      request.principal = caller
+      const { caller, bodyRoom } = decide(
+        head,
+        parts,
+        (release) => void held.push(release),
+        (known) => {
+          request.principal = known
+        },
+      )
       request.bodyRoom = bodyRoom
       request.vectorKey = route.config.vectorKey
       if (caller !== undefined) grants.offer(caller, head)
