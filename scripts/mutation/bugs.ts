@@ -209,8 +209,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a check of the directory skips a file of each snapshot',
     caughtBy: essentials,
     file: `${engine}/verify/check-checkpoints.ts`,
-    find: 'for (const { name, part, bytes, sum } of files) {',
-    put: 'for (const { name, part, bytes, sum } of files.slice(1)) {',
+    find: 'of snapshotFiles(collection)) {',
+    put: 'of snapshotFiles(collection).slice(1)) {',
   },
   {
     name: 'a deleted token still opens its database',

@@ -18,6 +18,7 @@ test('a sample is drawn, zoomed and selected with a lasso, and a point leads to 
   await seen.page.select('::-p-aria([name="Color by"])', 'color')
   await seen.sees('green')
   await seen.picture('map')
+  await seen.page.waitForSelector('canvas')
   const colors = await seen.page.$eval('canvas', (canvas) => {
     const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
     const found = new Set<string>()

@@ -80,6 +80,10 @@ export async function makeWorld(root: string, seed: number, parts: EngineParts):
   await database.backups.restore('k', 'restored')
   await engine.close()
   engine = await opened()
+  // The checkpoints from here on need no file of those before, so the log before is archived.
+  for (const [name, collection] of collections) await engine.database(name).collection(collection).rebuild()
+  await engine.database().collection('clone').rebuild()
+  await engine.checkpoint()
   for (const [name, collection] of collections) await write(engine, name, collection, 30, random)
   await write(engine, 'default', 'clone', 30, random)
   await engine.checkpoint()
