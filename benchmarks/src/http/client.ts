@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads'
 import type { ClientReply, ClientWork, Counted, OpenWork, RunWork } from './client-work.ts'
 import { type Connection, openConnection } from './connection.ts'
-import { statusOf } from './framing.ts'
+import { isLastReply, statusOf } from './framing.ts'
 import { createHistogram, record } from './histogram.ts'
 import type { MetronomeWork } from './metronome.ts'
 import { createSchedule, nowMs } from './schedule.ts'
@@ -51,19 +51,33 @@ async function open(work: OpenWork): Promise<Session> {
     onReply: (connection: Connection, reply: Buffer) => opened.handle(connection, reply),
     onLost: (connection: Connection) => opened.handle(connection, undefined),
   }
-  for (let i = 0; i < work.connections; i++) {
+  for (let attempts = 0; opened.connections.length < work.connections; attempts++) {
+    if (attempts > 20 * work.connections) throw new Error('the server closes every connection after its first replies')
     const connection = await openConnection(work.target, events)
-    opened.connections.push(connection)
-    const replied = new Promise<void>((resolve, reject) => {
-      opened.handle = (_, reply) => {
-        if (reply !== undefined && statusOf(reply) === 200) resolve()
-        else reject(new Error(`the first reply: ${reply?.toString() ?? 'none, the connection was closed'}`))
-      }
-    })
-    connection.send(work.requests[opened.next++ % work.requests.length]!)
-    await replied
+    if (await keepsOpen(connection, opened)) opened.connections.push(connection)
+    else connection.close()
   }
   return opened
+}
+
+/**
+ * Whether the connection is open after two replies. A server with several threads may close a new connection after the first reply, so that
+ * the client connects to another thread.
+ */
+async function keepsOpen(connection: Connection, opened: Session): Promise<boolean> {
+  const { requests } = opened.work
+  for (let i = 0; i < 2; i++) {
+    const replied = new Promise<boolean>((resolve, reject) => {
+      opened.handle = (from, reply) => {
+        if (from !== connection) return
+        if (reply !== undefined && statusOf(reply) === 200) resolve(!isLastReply(reply))
+        else reject(new Error(`reply ${i + 1}: ${reply?.toString() ?? 'none, the connection was closed'}`))
+      }
+    })
+    connection.send(requests[opened.next++ % requests.length]!)
+    if (!(await replied)) return false
+  }
+  return true
 }
 
 function run(work: RunWork): Promise<Counted> {

@@ -19,6 +19,11 @@ export function statusOf(reply: Buffer): number {
   return Number(reply.toString('latin1', 9, 12))
 }
 
+/** Whether the server closes the connection after the reply. */
+export function isLastReply(reply: Buffer): boolean {
+  return /\r\nconnection: *close\r\n/i.test(reply.toString('latin1', 0, reply.indexOf(headEnd) + 2))
+}
+
 /** The body of a complete reply. */
 export function bodyOf(reply: Buffer): Buffer {
   const end = reply.indexOf(headEnd)
