@@ -79,10 +79,10 @@ test('closed loop: every reply is counted once, in two processes', async (t) => 
   t.teardown(() => clients.stop())
   const { counts, target } = await countingServer(t)
   await clients.open({ target, connections: 5, requests: [get('/a'), get('/b'), get('/c')] })
-  t.match(counts, { requests: 5, sockets: 5 })
+  t.match(counts, { requests: 10, sockets: 5 }, 'two requests show that a connection stays open')
   const counted = await clients.run({ seconds: 60, requests: 600, sampleEvery: 10 })
   t.match(counted, { replies: 600, failures: 0 })
-  t.equal(counts.requests, 605)
+  t.equal(counts.requests, 610)
   t.equal(counts.sockets, 5, 'no other connections')
   t.equal(
     counted.latencies.counts.reduce((sum, count) => sum + count, 0),
@@ -97,7 +97,7 @@ test('a run ends before the server closes a connection', async (t) => {
   t.teardown(() => clients.stop())
   const { target } = await countingServer(t)
   await clients.open({ target, connections: 1, requests: [get('/a')] })
-  t.match(await clients.run({ seconds: 60, sampleEvery: 1_000 }), { replies: 899, failures: 0 })
+  t.match(await clients.run({ seconds: 60, sampleEvery: 1_000 }), { replies: 898, failures: 0 })
 })
 
 test('open loop: requests are sent at their rate, and every failure is counted', async (t) => {
@@ -106,14 +106,18 @@ test('open loop: requests are sent at their rate, and every failure is counted',
   const { counts, target } = await countingServer(t)
   await clients.open({ target, connections: 4, requests: [get('/a')] })
   const counted = await clients.run({ seconds: 1, schedule: { perSecond: 500, seed: 3 }, sampleEvery: 10 })
-  t.equal(counted.replies + 4, counts.requests)
+  t.equal(counted.replies + 8, counts.requests)
   t.equal(counted.failures, 0)
   // Poisson with a mean of 500: five standard deviations.
   t.ok(Math.abs(counted.replies - 500) < 112, `${counted.replies} requests`)
   await t.rejects(clients.open({ target, connections: 2, requests: [get('/refused')] }), { message: /503/ })
-  await clients.open({ target, connections: 2, requests: [get('/a'), get('/b'), get('/refused')] })
+  await clients.open({
+    target,
+    connections: 2,
+    requests: [...'abcab'].map((path) => get(`/${path}`)).concat(get('/refused')),
+  })
   const refused = counts.refused
   const mixed = await clients.run({ seconds: 60, requests: 100, sampleEvery: 1_000 })
   t.equal(mixed.failures, counts.refused - refused)
-  t.ok(mixed.failures >= 30)
+  t.ok(mixed.failures >= 10)
 })
