@@ -215,7 +215,9 @@ async function insert({ url }: Running, from: number, to: number): Promise<void>
 }
 
 async function post(url: string, type: string, body: Uint8Array<ArrayBuffer> | string): Promise<void> {
-  const reply = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
+  const init = { method: 'POST', headers: { 'content-type': type }, body }
+  // A connection that was idle while the machine was stopped may be closed. Objects are the same when they are sent again.
+  const reply = await fetch(url, init).catch(() => fetch(url, init))
   const answer = await reply.text()
   if (!reply.ok) throw new Error(`${url}: ${reply.status} ${answer}`)
 }

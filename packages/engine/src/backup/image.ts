@@ -13,9 +13,10 @@ export const imageManifestName = 'manifest.json'
 /**
  * Format 2 added a header to files of original vectors, which a reader of format 1 would take for a vector. Format 3 stores vectors of
  * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
- * reader of format 3 would not find. It is written only for images that have such files.
+ * reader of format 3 would not find. Format 5 has them of the objects as well. Both are written only for images that have such files.
  */
-const seal: Seal = { format: 4, key: 'image' }
+const seal: Seal = { format: 5, key: 'image' }
+const formatWithFieldDeltas = 4
 const formatWithoutDeltas = 3
 
 /** The part number of the tail, in the numbering of the fields. */
@@ -169,8 +170,10 @@ export function imageText(image: Image): string {
 }
 
 function sealed(image: Image): Seal & { readonly value: Image } {
-  const hasDeltas = image.parts.some(({ deltas }) => deltas?.length)
-  return { ...seal, ...(!hasDeltas && { format: formatWithoutDeltas }), value: image }
+  const changed = image.parts.filter(({ deltas }) => deltas?.length)
+  const hasObjects = changed.some(({ part }) => part === 0)
+  const format = hasObjects ? seal.format : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
+  return { ...seal, format, value: image }
 }
 
 export function parseImageText(text: string, path: string): unknown {

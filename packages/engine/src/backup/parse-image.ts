@@ -83,12 +83,11 @@ function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void
     throw wrong('originals', originals.length)
 }
 
-/** Changes follow the part in the order of their records, and the last is as of the snapshot. Only graphs have them. */
+/** Changes follow the part in the order of their records, and the last is as of the snapshot. Sparse fields have none. */
 function checkDeltas({ part, lsn, deltas }: ImagePart, fields: readonly FieldSchema[], snapshotLsn: number): void {
   if (lsn === undefined && deltas === undefined) return
   if (lsn === undefined || deltas === undefined || deltas.length === 0) throw wrong('parts.deltas', deltas)
-  const field = fields[part - 1]
-  if (field === undefined || field.kind === 'sparse') throw wrong('parts.deltas', part)
+  if (fields[part - 1]?.kind === 'sparse') throw wrong('parts.deltas', part)
   const lsns = [lsn, ...deltas.map((delta) => delta.lsn)]
   if (lsns.some((one, i) => one <= (lsns[i - 1] ?? 0)) || lsns.at(-1) !== snapshotLsn) throw wrong('parts.deltas', lsns)
 }

@@ -6,7 +6,7 @@ import { filterKeysOfCollectionMax } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { Section, SectionReader } from '../memory/sections.ts'
+import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Condition, Filter } from './condition.ts'
 import { dumpKeys, loadKeys } from './dump-keys.ts'
@@ -108,11 +108,11 @@ export class FilterIndex {
     return sum
   }
 
-  dump(name: string): Section[] {
+  dump(name: string, options: DumpOptions = {}): Section[] {
     return [
       this.#live.dump(`${name}.live`),
-      ...this.#terms.dump(`${name}.terms`),
-      this.#heap.dump(`${name}.heap`),
+      ...this.#terms.dump(`${name}.terms`, options),
+      this.#heap.dump(`${name}.heap`, options),
       ...dumpKeys(`${name}.keys`, this.#keys, this.#nextKey),
     ]
   }

@@ -8,7 +8,7 @@ import { ByteHeap } from '../memory/byte-heap.ts'
 import { Column } from '../memory/column.ts'
 import { HashPages } from '../memory/hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from '../memory/id-hash.ts'
-import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
+import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 
 /** The term of the last lookup. */
 const text = new TextWords(filterStringBytesMax, 1)
@@ -90,13 +90,13 @@ export class TermTable {
     return this.#heap.bytes() + this.#addresses.bytes() + this.#counts.bytes() + this.#pages.bytes()
   }
 
-  dump(name: string): Section[] {
+  dump(name: string, options: DumpOptions = {}): Section[] {
     return [
       sectionOf(`${name}.state`, numbersPart([this.#seed.low, this.#seed.high, this.#end, this.#free])),
-      this.#addresses.dump(`${name}.addresses`, this.#end),
-      this.#counts.dump(`${name}.counts`, this.#end),
-      this.#heap.dump(`${name}.heap`),
-      this.#pages.dump(`${name}.pages`),
+      this.#addresses.dump(`${name}.addresses`, this.#end, options),
+      this.#counts.dump(`${name}.counts`, this.#end, options),
+      this.#heap.dump(`${name}.heap`, options),
+      this.#pages.dump(`${name}.pages`, options),
     ]
   }
 

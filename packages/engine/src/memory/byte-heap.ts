@@ -7,7 +7,7 @@
 // Addresses are multiples of 8; 0 is the null address.
 import { assert } from '../errors.ts'
 import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
-import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
+import type { DumpOptions, Section, SectionReader } from './sections.ts'
 import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
 
 /** Location of a value in its heap; a multiple of 8, below 2^53. */
@@ -131,11 +131,9 @@ export class ByteHeap {
     return this.#dead
   }
 
-  dump(name: string): Section {
-    const head = numbersPart([this.#end, this.#dead, ...this.#free])
+  dump(name: string, options: DumpOptions = {}): Section {
     this.#ensure(this.#end)
-    const cut = this.#chunks.cut(this.#end)
-    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
+    return this.#chunks.section(name, [this.#end, this.#dead, ...this.#free], this.#end, options)
   }
 
   static async load(reader: SectionReader, name: string): Promise<ByteHeap> {

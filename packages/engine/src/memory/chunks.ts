@@ -3,7 +3,8 @@
 // moment: a writer that changes bytes a cut has not yielded yet copies the old bytes first, so writers never wait for a
 // dump.
 import { assert, EngineError } from '../errors.ts'
-import type { SectionBody } from './sections.ts'
+import { type BlockRuns, ChangedBlocks, changedBlockBytes } from './changed-blocks.ts'
+import { chain, type DumpOptions, joined, numbersPart, type Section, type SectionBody } from './sections.ts'
 
 /** Block size of a cut: this many bytes are copied before a write, instead of a whole chunk. */
 const blockBytesMost = 64 * 1024
@@ -18,6 +19,8 @@ export class Chunks {
   readonly list: SharedBytes[] = []
   readonly #firstBytes: number
   readonly #cuts: Cut[] = []
+  /** What changed since the memory was loaded or the count was started again. */
+  #changed: ChangedBlocks | undefined
 
   /** Both sizes are powers of two. */
   constructor(options: { readonly chunkBytes: number; readonly firstBytes: number }) {
@@ -44,14 +47,29 @@ export class Chunks {
   /** Must be called before `bytes` bytes of a chunk change, from offset `from` on. */
   beforeWrite(chunk: number, from: number, bytes: number): void {
     for (const cut of this.#cuts) cut.keep(chunk * this.chunkBytes + from, bytes)
+    this.#changed?.add(chunk * this.chunkBytes + from, bytes)
   }
 
   /** A cut of the first `length` bytes as they are now. The caller must release it. */
-  cut(length: number): Cut {
+  cut(length: number, { changes }: DumpOptions = {}): Cut {
     assert(length <= this.bytes, `a cut of ${length} bytes from ${this.bytes}`)
-    const cut = new Cut(this, length, (ended) => this.#cuts.splice(this.#cuts.indexOf(ended), 1))
+    const since = changes && this.#changed && { before: this.#changed.length, runs: this.#changed.runs(length) }
+    const cut = new Cut(this, length, since, (ended) => this.#cuts.splice(this.#cuts.indexOf(ended), 1))
     this.#cuts.push(cut)
+    if (changes === 'restart') this.#changed = new ChangedBlocks(length)
     return cut
+  }
+
+  /** The first `length` bytes as a section, after a head that is not in this memory. */
+  section(name: string, head: readonly number[], length: number, options: DumpOptions): Section {
+    const [first, cut] = [numbersPart(head), this.cut(length, options)]
+    return {
+      name,
+      length: first.length + length,
+      parts: chain(first, cut),
+      ...(cut.since && { changes: { head: first, length, ...cut.since, pieces: cut.changedPieces() } }),
+      release: () => cut.release(),
+    }
   }
 
   /**
@@ -67,6 +85,7 @@ export class Chunks {
       const chunks = this.list.slice(from / this.chunkBytes)
       await body.fill(...chunks.map((chunk, i) => chunk.subarray(0, to - from - i * this.chunkBytes)))
     }
+    this.#changed = new ChangedBlocks(length)
   }
 
   #ensureFirst(bytes: number): void {
@@ -94,6 +113,8 @@ export function updateViews<T>(views: T[], list: readonly SharedBytes[], view: (
  */
 export class Cut implements Iterable<Uint8Array> {
   readonly length: number
+  /** The blocks that changed since the count of changes was started, when the memory had `before` bytes; undefined if nothing counted. */
+  readonly since: { readonly before: number; readonly runs: BlockRuns } | undefined
   readonly #chunks: Chunks
   readonly #end: (cut: Cut) => void
   readonly #blockBytes: number
@@ -102,9 +123,10 @@ export class Cut implements Iterable<Uint8Array> {
   #given = 0
   #ended = false
 
-  constructor(chunks: Chunks, length: number, end: (cut: Cut) => void) {
+  constructor(chunks: Chunks, length: number, since: Cut['since'], end: (cut: Cut) => void) {
     this.#chunks = chunks
     this.length = length
+    this.since = since
     this.#end = end
     this.#blockBytes = Math.min(blockBytesMost, chunks.chunkBytes)
   }
@@ -118,12 +140,49 @@ export class Cut implements Iterable<Uint8Array> {
 
   *[Symbol.iterator](): Generator<Uint8Array, void, undefined> {
     for (let offset = 0; offset < this.length; offset += this.#blockBytes) {
-      assert(!this.#ended, 'a cut is read before it is released')
-      const piece = this.#kept.get(offset) ?? this.#live(offset)
+      const piece = this.#blockAt(offset)
       this.#kept.delete(offset)
       this.#given = offset + this.#blockBytes
       yield piece
     }
+  }
+
+  /** Copies of the changed blocks alone, in order. */
+  *changedPieces(): Generator<Uint8Array, void, undefined> {
+    const pieces: Uint8Array[] = []
+    let offset = -1
+    const take = (): Uint8Array => {
+      this.#given = offset + this.#blockBytes
+      this.#kept.delete(offset)
+      return joined(pieces.splice(0))
+    }
+    for (const { from, to } of this.#changedWithinBlocks()) {
+      const block = from - (from % this.#blockBytes)
+      // All changes of a block are copied in one turn.
+      if (block !== offset && pieces.length > 0) yield take()
+      offset = block
+      pieces.push(this.#blockAt(block).slice(from - block, to - block))
+    }
+    if (pieces.length > 0) yield take()
+  }
+
+  /** Ranges of changed bytes, none of them in two blocks of the cut. */
+  *#changedWithinBlocks(): Generator<{ readonly from: number; readonly to: number }, void, undefined> {
+    const runs = this.since?.runs ?? []
+    for (let i = 0; i < runs.length; i += 2) {
+      const end = Math.min((runs[i]! + runs[i + 1]!) * changedBlockBytes, this.length)
+      for (let from = runs[i]! * changedBlockBytes; from < end; ) {
+        const to = Math.min(end, from - (from % this.#blockBytes) + this.#blockBytes)
+        yield { from, to }
+        from = to
+      }
+    }
+  }
+
+  /** The block at this offset as of the cut. */
+  #blockAt(offset: number): Uint8Array {
+    assert(!this.#ended, 'a cut is read before it is released')
+    return this.#kept.get(offset) ?? this.#live(offset)
   }
 
   release(): void {

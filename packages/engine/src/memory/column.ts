@@ -1,7 +1,7 @@
 // One number for each ordinal, in chunks of 65,536 that never move. An entry that was never set is 0.
 import { assert } from '../errors.ts'
 import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
-import { chain, damaged, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { type DumpOptions, damaged, type Section, type SectionReader } from './sections.ts'
 
 export type ColumnKind = 'u8' | 'u32' | 'f32' | 'f64'
 type Entries = Uint8Array | Uint32Array | Float32Array | Float64Array
@@ -60,11 +60,9 @@ export class Column {
   }
 
   /** The current entries below `length`. */
-  dump(name: string, length: number): Section {
+  dump(name: string, length: number, options: DumpOptions = {}): Section {
     this.ensure(length)
-    const cut = this.#chunks.cut(length * entryBytes[this.kind])
-    const head = numbersPart([kindNumber[this.kind], length])
-    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
+    return this.#chunks.section(name, [kindNumber[this.kind], length], length * entryBytes[this.kind], options)
   }
 
   /** Loads a column that must have `length` entries. */

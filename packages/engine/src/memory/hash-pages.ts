@@ -5,7 +5,7 @@
 //
 //   slot:  | u32 hash | u32 ordinal + 1, 0 when empty |
 import { Chunks, updateViews } from './chunks.ts'
-import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
+import type { DumpOptions, Section, SectionReader } from './sections.ts'
 
 const pageSlots = 4_096
 const pageBytes = pageSlots * 8
@@ -75,19 +75,17 @@ export class HashPages {
   /** Empties a slot and moves up the entries that were displaced by it. */
   remove(slot: Slot): void {
     const page = Math.floor(slot / pageSlots)
-    const words = this.#writable(page)
+    const words = this.#words[(page / pagesPerChunk) | 0]!
     const start = (page % pagesPerChunk) * pageSlots * 2
     const mask = this.#slots - 1
     let hole = slot % pageSlots
     for (let place = (hole + 1) & mask; words[start + place * 2 + 1] !== 0; place = (place + 1) & mask) {
       const home = words[start + place * 2]! & mask
       if (((place - home) & mask) < ((place - hole) & mask)) continue
-      words[start + hole * 2] = words[start + place * 2]!
-      words[start + hole * 2 + 1] = words[start + place * 2 + 1]!
+      this.#write(page, hole, words[start + place * 2]!, words[start + place * 2 + 1]!)
       hole = place
     }
-    words[start + hole * 2] = 0
-    words[start + hole * 2 + 1] = 0
+    this.#write(page, hole, 0, 0)
     this.#pageCounts[page]!--
     this.#count--
   }
@@ -109,18 +107,11 @@ export class HashPages {
     return this.#pages.bytes + this.#directory.byteLength
   }
 
-  dump(name: string): Section {
+  dump(name: string, options: DumpOptions = {}): Section {
     const pages = this.#pageDepths.length
     const numbers = [this.#slots, this.#depth, pages, this.#count]
-    const head = numbersPart([
-      ...numbers,
-      ...this.#pageDepths,
-      ...this.#pageCounts,
-      ...this.#pageNexts,
-      ...this.#directory,
-    ])
-    const cut = this.#pages.cut(pages * this.#slots * 8)
-    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
+    const head = [...numbers, ...this.#pageDepths, ...this.#pageCounts, ...this.#pageNexts, ...this.#directory]
+    return this.#pages.section(name, head, pages * this.#slots * 8, options)
   }
 
   /** Every loaded ordinal must be below `ordinalEnd`. */
@@ -175,14 +166,21 @@ export class HashPages {
   }
 
   #put(page: number, hash: number, ordinal: number): void {
-    const words = this.#writable(page)
+    const words = this.#words[(page / pagesPerChunk) | 0]!
     const start = (page % pagesPerChunk) * pageSlots * 2
     const mask = this.#slots - 1
     let place = hash & mask
     while (words[start + place * 2 + 1] !== 0) place = (place + 1) & mask
-    words[start + place * 2] = hash
-    words[start + place * 2 + 1] = ordinal + 1
+    this.#write(page, place, hash, ordinal + 1)
     this.#pageCounts[page]!++
+  }
+
+  #write(page: number, place: number, hash: number, entry: number): void {
+    const chunk = (page / pagesPerChunk) | 0
+    const slot = (page % pagesPerChunk) * pageSlots + place
+    this.#pages.beforeWrite(chunk, slot * 8, 8)
+    this.#words[chunk]![slot * 2] = hash
+    this.#words[chunk]![slot * 2 + 1] = entry
   }
 
   /** Returns the page to try next for an entry that found `page` full. */
@@ -237,7 +235,9 @@ export class HashPages {
 
   /** Empties a page and returns its entries: hash and ordinal in turn, in the order of the slots. */
   #takeOut(page: number): number[] {
-    const words = this.#writable(page)
+    const chunk = (page / pagesPerChunk) | 0
+    this.#pages.beforeWrite(chunk, (page % pagesPerChunk) * pageBytes, this.#slots * 8)
+    const words = this.#words[chunk]!
     const start = (page % pagesPerChunk) * pageSlots * 2
     const entries: number[] = []
     for (let index = start; index < start + this.#slots * 2; index += 2) {
@@ -246,12 +246,6 @@ export class HashPages {
     words.fill(0, start, start + this.#slots * 2)
     this.#pageCounts[page] = 0
     return entries
-  }
-
-  #writable(page: number): Uint32Array {
-    const chunk = (page / pagesPerChunk) | 0
-    this.#pages.beforeWrite(chunk, (page % pagesPerChunk) * pageBytes, this.#slots * 8)
-    return this.#words[chunk]!
   }
 
   #ensure(bytes: number): void {

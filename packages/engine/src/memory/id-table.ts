@@ -8,7 +8,7 @@ import type { SharedBytes } from './chunks.ts'
 import { Column } from './column.ts'
 import { HashPages } from './hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
-import { numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
+import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
 
 /** Ids of a collection may take 32 GiB, because an address has 32 bits. */
 const heapBytesMax = 2 ** 35
@@ -108,12 +108,12 @@ export class IdTable {
     return this.#heap.deadBytes()
   }
 
-  dump(name: string): Section[] {
+  dump(name: string, options: DumpOptions = {}): Section[] {
     return [
       sectionOf(`${name}.seed`, numbersPart([this.#seed.low, this.#seed.high])),
-      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd),
-      this.#heap.dump(`${name}.heap`),
-      this.#pages.dump(`${name}.pages`),
+      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd, options),
+      this.#heap.dump(`${name}.heap`, options),
+      this.#pages.dump(`${name}.pages`, options),
     ]
   }
 

@@ -10,6 +10,7 @@
 //
 // Little endian. Specified in docs/formats/sections.md.
 import { assert, EngineError } from '../errors.ts'
+import type { BlockRuns } from './changed-blocks.ts'
 
 const magic = 0x54434553
 const headBytes = 16
@@ -22,8 +23,25 @@ export interface Section {
   readonly length: number
   /** Pieces of the body, `length` bytes in total. They may be live memory: copy a piece immediately to keep it. */
   readonly parts: Iterable<Uint8Array>
-  /** Releases what is retained for `parts`. Idempotent; `writeSections` calls it. */
+  /** What changed since the count of changes was started; only if the dump requested it and the memory counted. */
+  readonly changes?: SectionChanges
+  /** Releases what is retained for `parts` and `changes`. Idempotent; `writeSections` calls it. */
   release(): void
+}
+
+/** A section as a head and the changed blocks of the bytes after it. Of `parts` and `pieces`, only one may be read. */
+export interface SectionChanges {
+  readonly head: Uint8Array
+  /** Bytes after the head now, and when the count was started. */
+  readonly length: number
+  readonly before: number
+  readonly runs: BlockRuns
+  readonly pieces: Iterable<Uint8Array>
+}
+
+/** What a dump says about changes: nothing; what changed so far; the same, and the count starts again from here. */
+export interface DumpOptions {
+  readonly changes?: 'read' | 'restart'
 }
 
 /** The byte source of a load. */
@@ -70,41 +88,63 @@ export class SectionReader {
   readonly #source: ByteSource
   readonly #part: string
   #open: SectionBody | undefined
+  #next: SectionHead | undefined
 
   constructor(source: ByteSource, part: string) {
     this.#source = source
     this.#part = part
   }
 
+  /** The name of the next section. The previous section must have been ended. */
+  async nextName(): Promise<string> {
+    return (await this.#head()).name
+  }
+
   /** Opens the next section, which must have this name. The previous section must have been ended. */
   async open(name: string): Promise<SectionBody> {
-    assert(this.#open === undefined || this.#open.ended, `section ${this.#open?.part} was not ended`)
+    const { name: found, length } = await this.#head()
     const part = `${this.#part}/${name}`
+    if (found !== name) throw damaged(part, `section "${found}" is in its place`)
+    this.#next = undefined
+    this.#open = new SectionBody(this.#source, part, length)
+    return this.#open
+  }
+
+  async #head(): Promise<SectionHead> {
+    assert(this.#open === undefined || this.#open.ended, `section ${this.#open?.part} was not ended`)
+    this.#next ??= await this.#readHead()
+    return this.#next
+  }
+
+  async #readHead(): Promise<SectionHead> {
     const start = new Uint8Array(headBytes)
     await this.#source.fill(start)
     const view = new DataView(start.buffer)
-    if (view.getUint32(0, true) !== magic) throw damaged(part, 'it does not start with a section')
+    if (view.getUint32(0, true) !== magic) throw damaged(this.#part, 'a section does not start with its mark')
     const nameBytes = view.getUint32(4, true)
     const length = view.getBigUint64(8, true)
-    if (nameBytes > nameBytesMax) throw damaged(part, `its name is ${nameBytes} bytes long`)
-    if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(part, `it claims ${length} bytes`)
+    if (nameBytes > nameBytesMax) throw damaged(this.#part, `the name of a section is ${nameBytes} bytes long`)
     const found = new Uint8Array(padToEight(nameBytes))
     await this.#source.fill(found)
-    const foundName = new TextDecoder().decode(found.subarray(0, nameBytes))
-    if (foundName !== name) throw damaged(part, `section "${foundName}" is in its place`)
-    this.#open = new SectionBody(this.#source, part, Number(length))
-    return this.#open
+    const name = new TextDecoder().decode(found.subarray(0, nameBytes))
+    if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(`${this.#part}/${name}`, `it claims ${length} bytes`)
+    return { name, length: Number(length) }
   }
+}
+
+interface SectionHead {
+  readonly name: string
+  readonly length: number
 }
 
 export class SectionBody {
   readonly part: string
   readonly length: number
-  readonly #source: ByteSource
+  readonly #source: Pick<ByteSource, 'fill'>
   #remaining: number
   ended = false
 
-  constructor(source: ByteSource, part: string, length: number) {
+  constructor(source: Pick<ByteSource, 'fill'>, part: string, length: number) {
     this.#source = source
     this.part = part
     this.length = length
@@ -133,12 +173,17 @@ export class SectionBody {
       await this.fill(piece)
       pieces.push(piece)
     }
-    return join(pieces)
+    return joined(pieces)
   }
 
   async takeNumbers(count: number): Promise<number[]> {
     const bytes = await this.take(count * 8)
     return [...new Float64Array(bytes.buffer, 0, count)]
+  }
+
+  /** Reads and discards the rest. */
+  async skip(): Promise<void> {
+    while (this.#remaining > 0) await this.fill(new Uint8Array(Math.min(this.#remaining, pieceBytes)))
   }
 
   /** Throws unless everything was read. */
@@ -219,7 +264,8 @@ function padToEight(length: number): number {
   return Math.ceil(length / 8) * 8
 }
 
-function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+/** The pieces in one array. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(sum(pieces))
   let offset = 0
   for (const piece of pieces) {

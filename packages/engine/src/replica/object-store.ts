@@ -9,7 +9,7 @@ import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import { IdTable } from '../memory/id-table.ts'
-import type { Section, SectionReader } from '../memory/sections.ts'
+import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
 
 /** Bytes before the meta of a record. */
 export const headBytes = 12
@@ -173,11 +173,11 @@ export class ObjectStore {
     return { ids, idTable: table + this.#addresses.bytes(), objects: this.#records.bytes() }
   }
 
-  dump(name: string): Section[] {
+  dump(name: string, options: DumpOptions = {}): Section[] {
     return [
-      ...this.#ids.dump(`${name}.ids`),
-      this.#records.dump(`${name}.records`),
-      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd),
+      ...this.#ids.dump(`${name}.ids`, options),
+      this.#records.dump(`${name}.records`, options),
+      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd, options),
     ]
   }
 

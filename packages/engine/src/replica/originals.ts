@@ -9,7 +9,7 @@ import { freeBuffer, isDiskFull, processFiles, readFully, type VfsFile, writeFul
 import { assert, EngineError } from '../errors.ts'
 import { accessing, isMissing } from '../file-damage.ts'
 import { Column } from '../memory/column.ts'
-import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
+import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
@@ -296,18 +296,18 @@ export class Originals {
     }
   }
 
-  dump(name: string, ordinalEnd: number): Section[] {
+  dump(name: string, ordinalEnd: number, options: DumpOptions = {}): Section[] {
     // Absent, as in older snapshots, until there is a form other than `unit`.
     if (this.owner.isPartial && this.#end === 0) return []
-    const slots = this.#slots.dump(`${name}.slots`, ordinalEnd)
+    const slots = this.#slots.dump(`${name}.slots`, ordinalEnd, options)
     if (!this.#several) {
       if (!this.#forms) return [sectionOf(name, numbersPart([this.#end])), slots]
       const head = sectionOf(name, numbersPart([this.#end, 1]))
-      return [head, slots, this.#forms.dump(`${name}.forms`, ordinalEnd)]
+      return [head, slots, this.#forms.dump(`${name}.forms`, ordinalEnd, options)]
     }
     const { counts, chain } = this.#several
     const numbers = [this.#end, Number(chain & 0xffffffffn), Number(chain >> 32n)]
-    return [sectionOf(name, numbersPart(numbers)), slots, counts.dump(`${name}.counts`, ordinalEnd)]
+    return [sectionOf(name, numbersPart(numbers)), slots, counts.dump(`${name}.counts`, ordinalEnd, options)]
   }
 
   static async loadState(

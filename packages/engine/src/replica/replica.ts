@@ -8,7 +8,7 @@ import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { Section } from '../memory/sections.ts'
+import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import type { JsonObject } from '../model/json.ts'
 import { type CollectionSchema, graphField } from '../model/schema.ts'
@@ -92,6 +92,8 @@ export class Replica {
   #count: number
   #rows: readonly number[]
   #lsnApplied: number
+  /** The snapshot of everything except the fields since which changes are counted; undefined if there is none. */
+  objectsSnapshot: string | undefined
   #applying = false
   #publication: Publication | undefined
   #broken: unknown
@@ -448,9 +450,11 @@ export class Replica {
   }
 
   /** The bytes of everything except the fields, as of now; writers may continue while they are written. */
-  dumpObjects(): Section[] {
-    const originals = this.originals.flatMap((file, index) => file?.dump(`originals.${index}`, this.ordinals.end) ?? [])
-    return [...this.#objects.dump('objects'), ...this.#filters.dump('filters'), ...originals]
+  dumpObjects(options: DumpOptions = {}): Section[] {
+    const originals = this.originals.flatMap(
+      (file, index) => file?.dump(`originals.${index}`, this.ordinals.end, options) ?? [],
+    )
+    return [...this.#objects.dump('objects', options), ...this.#filters.dump('filters', options), ...originals]
   }
 
   /**

@@ -26,7 +26,7 @@ import {
   snapshotFiles,
   writeManifest,
 } from './manifest.ts'
-import { cutReplica, type EarlierPart, loadReplica, type PartCut } from './replica-parts.ts'
+import { cutReplica, type EarlierPart, loadReplica, objectsPart, type PartCut } from './replica-parts.ts'
 import { writeSnapshotFile } from './snapshot-file.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 
@@ -177,8 +177,8 @@ async function writeCollection(
   const { pace, deltas: limits = usualDeltaLimits } = work
   const earlierPart: EarlierPart = (part) => {
     const file = earlier?.before.files.find((candidate) => candidate.part === part)
-    const bytesMax = file && changesWorth(file, limits)
-    return earlier && file && bytesMax ? { id: chainId(earlier.before, file), bytesMax } : undefined
+    if (!earlier || !file || file.bytes < limits.partBytesMin) return undefined
+    return { id: chainId(earlier.before, file), bytesMax: changesWorth(file, limits) }
   }
   const cut = await cutReplica(collection, pace, earlierPart)
   assert(cut, `collection ${id} is not in quarantine`)
@@ -437,7 +437,11 @@ async function loadFrom(
     ...{ pool, originals, listed: listedOriginals(collection) },
   })
   // The next checkpoint may contain only what is applied from here on.
-  for (const file of collection.files) replica.dense[file.part - 1]?.loadedAs(chainId(collection, file))
+  for (const file of collection.files) {
+    const id = chainId(collection, file)
+    if (file.part === objectsPart) replica.objectsSnapshot = id
+    else replica.dense[file.part - 1]?.loadedAs(id)
+  }
   return replica
 }
 

@@ -291,13 +291,15 @@ function heldBy(source: CheckpointSource | undefined, { partBytesMin }: DeltaLim
   for (const { recovering: replica } of source?.collections ?? []) {
     if (!replica) continue
     const bytes = total(replica.bytes())
-    // Of large graphs, a checkpoint writes what changed.
-    const graphs = replica.dense
-      .map((field) => (field ? total(field.bytes()) : 0))
-      .filter((size) => size >= partBytesMin)
+    const bytesOf = (field: { bytes(): Readonly<Record<string, number>> } | undefined) =>
+      field ? total(field.bytes()) : 0
+    const [graphs, sparse] = [replica.dense.map(bytesOf), replica.sparse.map(bytesOf)]
+    const objects = [...graphs, ...sparse].reduce((rest, size) => rest - size, bytes)
+    // Of large graphs and of many objects, a checkpoint writes what changed.
+    const changing = [...graphs, objects].filter((size) => size >= partBytesMin)
     held.objects += replica.count
     held.bytes += bytes
-    held.wholeBytes += Math.max(0, bytes - graphs.reduce((sum, size) => sum + size, 0))
+    held.wholeBytes += Math.max(0, bytes - changing.reduce((sum, size) => sum + size, 0))
   }
   return held
 }

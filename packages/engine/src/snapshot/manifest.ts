@@ -14,11 +14,12 @@ export const manifestName = 'manifest.json'
 /**
  * Format 2 added tokens and settings to the catalog, which a reader of format 1 would lose. Format 3 added a header to
  * files of original vectors, which a reader of format 2 would take for a vector. Format 4 has vectors of cosine fields as
- * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a part, which
- * a reader of format 4 would not find.
+ * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a field, which
+ * a reader of format 4 would not find. Format 6 has them of the objects as well, which a reader of format 5 would not read.
  */
-const formatVersion = 5
-/** Written unless a collection has such files, so that the version before can read the directory. */
+const formatVersion = 6
+/** Written where a collection has no such files, so that earlier versions can read the directory. */
+const formatWithFieldDeltas = 5
 const formatWithoutDeltas = 4
 
 /** A file that has what changed in a part since the file before it. */
@@ -118,8 +119,9 @@ export function listedOriginals({
 }
 
 export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest): Promise<void> {
-  const hasDeltas = manifest.collections.some(({ files }) => files.some(({ deltas }) => deltas?.length))
-  const format = hasDeltas ? formatVersion : formatWithoutDeltas
+  const changed = manifest.collections.flatMap(({ files }) => files.filter(({ deltas }) => deltas?.length))
+  const hasObjects = changed.some(({ part }) => part === 0)
+  const format = hasObjects ? formatVersion : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 

@@ -3,7 +3,15 @@ import type { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
-import { numbersPart, type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
+import { ChangedSectionReader, changedSections, sectionBytes } from '../memory/section-changes.ts'
+import {
+  type DumpOptions,
+  numbersPart,
+  type Section,
+  type SectionReader,
+  sectionOf,
+  writeSections,
+} from '../memory/sections.ts'
 import { type FieldSchema, graphField } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import { ObjectStore } from '../replica/object-store.ts'
@@ -37,7 +45,7 @@ export interface ReplicaCut {
 /** The bytes of a part, or of its changes since an earlier snapshot. */
 export type PartCut = Pick<FieldCut, 'isDelta' | 'pieces' | 'written'> & { readonly part: number }
 
-/** Names the snapshot of a part whose later changes may be written instead of all of it. */
+/** Names the snapshot of a part whose later changes may be written instead of all of it. Undefined for a part that is always written whole. */
 export type EarlierPart = (part: number) => EarlierCut | undefined
 
 /** The source of a cut: the current replica, and the gate that tells when nothing is being applied. */
@@ -59,12 +67,7 @@ export async function cutReplica(
     const prepared = await collection.gate.between(() => {
       const replica = collection.recovering
       replica?.checkWhole()
-      return (
-        replica && {
-          replica,
-          fields: fieldsOf(replica).map(({ part, field }) => ({ part, cut: field.prepareCut(earlier(part)) })),
-        }
-      )
+      return replica && prepareCuts(replica, earlier)
     })
     if (!prepared) return undefined
     const { replica, fields } = prepared
@@ -72,9 +75,7 @@ export async function cutReplica(
       for (const { cut } of fields) await cut.copyAhead((bytes) => pace.spend(bytes))
       const taken = await collection.gate.between(() =>
         // A rebuild may have replaced the replica, and a field its memory.
-        collection.recovering === replica && !fields.some(({ cut }) => cut.isStale())
-          ? takeCut(replica, fields)
-          : undefined,
+        collection.recovering === replica && !fields.some(({ cut }) => cut.isStale()) ? takeCut(prepared) : undefined,
       )
       if (taken) return taken
     } finally {
@@ -83,22 +84,59 @@ export async function cutReplica(
   }
 }
 
-function takeCut(
-  replica: Replica,
-  fields: readonly { readonly part: number; readonly cut: PreparedCut }[],
-): ReplicaCut {
+interface PreparedCuts {
+  readonly replica: Replica
+  /** Whether only changes are written of the objects. */
+  readonly isDelta: boolean
+  readonly fields: readonly { readonly part: number; readonly cut: PreparedCut }[]
+}
+
+/**
+ * Of the parts that may have changes, either all are written as changes or none. So they share the checkpoint that they begin with, and
+ * the one before it needs none of their files.
+ */
+function prepareCuts(replica: Replica, earlier: EarlierPart): PreparedCuts {
+  const objects = earlier(objectsPart)
+  const fields = fieldsOf(replica).map(({ part, field }) => {
+    const since = replica.dense[part - 1] && earlier(part)
+    return { part, field, ...(since && { since }) }
+  })
+  const isWorth = [objects, ...fields.map(({ since }) => since)].every((since) => since?.bytesMax !== 0)
+  if (isWorth && (objects === undefined || isWorthChanges(replica, objects))) {
+    const cuts = fields.map(({ part, field, since }) => ({ part, since, cut: field.prepareCut(since) }))
+    if (cuts.every(({ since, cut }) => cut.isDelta || !since))
+      return { replica, isDelta: objects !== undefined, fields: cuts }
+    for (const { cut } of cuts) cut.release()
+  }
+  return { replica, isDelta: false, fields: fields.map(({ part, field }) => ({ part, cut: field.prepareCut() })) }
+}
+
+function isWorthChanges(replica: Replica, { id, bytesMax }: EarlierCut): boolean {
+  if (replica.objectsSnapshot !== id) return false
+  const sections = sectionsOf(replica, { changes: 'read' })
+  for (const section of sections) section.release()
+  return sectionBytes(changedSections(sections)) <= bytesMax
+}
+
+function takeCut({ replica, fields, isDelta }: PreparedCuts): ReplicaCut {
   replica.checkWhole()
   const cuts = fields.map(({ part, cut }) => ({ part, cut: cut.take() }))
   // The replica stays open until the cut is released, whatever is rebuilt or deleted. No version is this high, so no
   // writer waits for the pin.
   const unpin = replica.pins.pin(Number.MAX_SAFE_INTEGER)
-  const sections = sectionsOf(replica)
+  const all = sectionsOf(replica, { changes: 'restart' })
+  const sections = isDelta ? changedSections(all) : all
+  // From here on the changes belong to this cut: unless it is written, the next one is whole.
+  replica.objectsSnapshot = undefined
+  const written = (id: string) => {
+    replica.objectsSnapshot = id
+  }
   return {
     replica,
     lsn: replica.lsnApplied,
     // Objects first: their changed blocks are copied in larger pieces than those of fields.
     parts: [
-      { part: objectsPart, isDelta: false, pieces: writeSections(sections), written: () => undefined },
+      { part: objectsPart, isDelta, pieces: writeSections(sections), written },
       ...cuts.map(({ part, cut }) => ({ ...cut, part })),
     ],
     originals: replica.originals.flatMap((file) => file?.files() ?? []),
@@ -117,11 +155,11 @@ function fieldsOf({ dense, sparse }: Replica): { readonly part: number; readonly
   })
 }
 
-function sectionsOf(replica: Replica): Section[] {
+function sectionsOf(replica: Replica, options: DumpOptions): Section[] {
   const { end, free, resting } = replica.ordinals.state()
   const { version, lsnApplied, generation } = replica
   const head = [version, lsnApplied, end, free.length, resting.length, generation]
-  return [sectionOf('replica', ...[head, free, resting].map(numbersPart)), ...replica.dumpObjects()]
+  return [sectionOf('replica', ...[head, free, resting].map(numbersPart)), ...replica.dumpObjects(options)]
 }
 
 /** Opens one file of a part. */
@@ -142,7 +180,7 @@ export async function loadReplica(
   },
 ): Promise<Replica> {
   // In parallel: the slow parts are the disk and the first use of memory pages.
-  const objects = readPart(filesOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
+  const objects = readPart(filesOf(objectsPart), (source, deltas) => loadObjects({ source, deltas }, entry, lsn, from))
   const fields = entry.definition.fields.map((field, index) =>
     readPart(filesOf(1 + index), (source, deltas) => loadField(field, source, deltas, from.pool)),
   )
@@ -203,8 +241,13 @@ async function loadField(
   return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
 }
 
-async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: number, from: OriginalsFrom) {
-  const reader = new SectionReader(source, `collection ${entry.id}`)
+async function loadObjects(
+  { source, deltas }: { readonly source: SnapshotSource; readonly deltas: AsyncIterable<SnapshotSource> },
+  entry: CollectionEntry,
+  lsn: number,
+  from: OriginalsFrom,
+) {
+  const reader = await ChangedSectionReader.over(source, `collection ${entry.id}`, deltas)
   const { version, ordinals, generation } = await readHead(reader, lsn)
   const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
   const filters = await FilterIndex.load(reader, 'filters')

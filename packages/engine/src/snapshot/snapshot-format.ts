@@ -10,9 +10,10 @@ import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
 const magic = 0x50414e534c4e4e41n // "ANNLSNAP" read as a little-endian number
-/** Version 1 has all of a part. Version 2 has what changed in it since an earlier file. */
+/** Version 1 has all of a part. Versions 2 and 3 have what changed in it since an earlier file: 2 in a field, 3 in the objects. */
 const wholeVersion = 1
-export const formatVersion = 2
+const fieldChangesVersion = 2
+export const formatVersion = 3
 export const headerBytes = 64
 export const chunkHeadBytes = 16
 export const footerBytes = 24
@@ -37,7 +38,7 @@ export function headerOf({ collectionId, part, lsn, since }: SnapshotHead): Uint
   const bytes = new Uint8Array(headerBytes)
   const view = new DataView(bytes.buffer)
   view.setBigUint64(0, magic, true)
-  const version = since === undefined ? wholeVersion : formatVersion
+  const version = since === undefined ? wholeVersion : part === 0 ? formatVersion : fieldChangesVersion
   view.setUint16(8, version, true)
   view.setUint16(10, version, true)
   view.setUint32(12, headerBytes, true)

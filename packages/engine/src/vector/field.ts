@@ -55,7 +55,7 @@ export interface FieldCut {
 /** A snapshot of a field for which a cut may contain only what changed since. */
 export interface EarlierCut {
   readonly id: string
-  /** More bytes than this are not worth it. */
+  /** More bytes than this are not worth it; 0 if no changes are. */
   readonly bytesMax: number
 }
 
@@ -64,6 +64,8 @@ export type Rest = (bytes: number) => Promise<void>
 
 /** A cut that copies as much as possible in advance, so that taking it is fast. Must be released. */
 export interface PreparedCut {
+  /** Whether the cut contains only changes. */
+  readonly isDelta: boolean
   /** Copies what `take` needs, a little at a time; `rest` is awaited after a number of bytes. Called once. */
   copyAhead(rest: Rest): Promise<void>
   /** Whether the field has other memory than when this began, so that a new cut must be prepared. */

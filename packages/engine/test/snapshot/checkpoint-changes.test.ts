@@ -1,4 +1,4 @@
-// Checkpoints that contain only what changed in a graph: which files they have, how they are chained and when a part is written whole again,
+// Checkpoints that contain only what changed: which files they have, how they are chained and when a part is written whole again,
 // that a start from one has the same state, and that damage of any of its files leads to an earlier way back.
 import { cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -123,13 +123,16 @@ test('a checkpoint has the part and its changes, a start from it has the same st
   await world.engine.checkpoint()
   const first = await world.newest()
   t.match(first.files, [
-    { part: 0, deltas: undefined, lsn: undefined },
+    { part: 0, lsn: whole.lsn, sum: whole.files[0]?.sum, deltas: [{ lsn: first.lsn }] },
     { part: 1, lsn: whole.lsn, sum: whole.files[1]?.sum, deltas: [{ lsn: first.lsn }] },
     { part: 2, deltas: undefined, lsn: undefined },
   ])
-  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 5)
+  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 6)
   const [file, changes] = [first.files[1], first.files[1]?.deltas?.[0]]
-  t.ok((changes?.bytes ?? 0) < (file?.bytes ?? 0), `${changes?.bytes} of ${file?.bytes} bytes`)
+  for (const part of first.files.slice(0, 2)) {
+    const sizes = [part.deltas?.[0]?.bytes ?? 0, part.bytes] as const
+    t.ok(sizes[0] < sizes[1], `part ${part.part}: ${sizes[0]} of ${sizes[1]} bytes`)
+  }
   t.strictSame(await startOfCopy(world.dataDir), { digest: world.digest(), reasons: [], isGood: true })
 
   const digest = world.digest()
@@ -140,8 +143,12 @@ test('a checkpoint has the part and its changes, a start from it has the same st
   await world.engine.checkpoint()
   const second = await world.newest()
   t.equal(second.files[1]?.sum, file?.sum, 'the same part')
-  t.equal(second.files[1]?.deltas?.length, 2)
+  t.strictSame(
+    second.files.map(({ deltas }) => deltas?.length),
+    [2, 2, undefined],
+  )
   t.strictSame(second.files[1]?.deltas?.[0], changes)
+  t.strictSame(second.files[0]?.deltas?.[0], first.files[0]?.deltas?.[0])
   const inode = async (name: string) => (await stat(join(name))).ino
   const [older, newer] = (await manifestsIn(world.dataDir)).slice(-2).map(({ path }) => join(path, file?.name ?? ''))
   t.equal(await inode(older ?? ''), await inode(newer ?? ''), 'linked, not written')
@@ -149,7 +156,10 @@ test('a checkpoint has the part and its changes, a start from it has the same st
 
   await collectionOf(world.engine).rebuild()
   await world.engine.checkpoint()
-  t.notOk((await world.newest()).files[1]?.deltas, 'a rebuild makes a part that shares nothing with the one before')
+  t.notOk(
+    (await world.newest()).files.some(({ deltas }) => deltas),
+    'a rebuild makes parts that share nothing with those before',
+  )
   t.strictSame(await startOfCopy(world.dataDir), { digest: world.digest(), reasons: [], isGood: true })
   await world.close()
 })
@@ -157,13 +167,16 @@ test('a checkpoint has the part and its changes, a start from it has the same st
 test('a part is written whole when its changes are many, large, or those of a small part', async (t) => {
   const world = await openWorld(t)
   await world.write(600)
-  const counts: number[] = []
+  const counts: number[][] = []
   for (let i = 0; i < 6; i++) {
     await world.write(5)
     await world.engine.checkpoint()
-    counts.push((await world.newest()).files[1]?.deltas?.length ?? 0)
+    counts.push((await world.newest()).files.map(({ deltas }) => deltas?.length ?? 0))
   }
-  t.strictSame(counts, [0, 1, 2, 3, 0, 1])
+  t.strictSame(
+    counts,
+    [0, 1, 2, 3, 0, 1].map((count) => [count, count, 0]),
+  )
   await world.close()
 
   const usual = await openWorld(t, { deltas: { ...usualDeltaLimits, partBytesMin: 1 } })
@@ -171,7 +184,10 @@ test('a part is written whole when its changes are many, large, or those of a sm
   await usual.engine.checkpoint()
   await usual.write(800)
   await usual.engine.checkpoint()
-  t.notOk((await usual.newest()).files[1]?.deltas, 'more than half of the part')
+  t.notOk(
+    (await usual.newest()).files.some(({ deltas }) => deltas),
+    'more than half of the part',
+  )
   await usual.close()
 
   const of = (bytes: number, ...sizes: number[]) => ({
@@ -214,7 +230,7 @@ test('the log and the checkpoints that are kept lead to every collection without
     t.ok(first <= (all[0]?.manifest.lsn ?? 0) + 1, 'the log goes on from the oldest')
     const digest = world.digest()
     // Whatever file of the newest checkpoint is damaged, under all its names.
-    for (const name of [newest.files[1]?.name, newest.files[1]?.deltas?.at(-1)?.name, newest.files[0]?.name])
+    for (const name of newest.files.flatMap(({ name, deltas = [] }) => [name, deltas.at(-1)?.name]))
       if (name !== undefined && i % 3 === 2) {
         const started = await startOfCopy(world.dataDir, (copy) => damageEverywhere(world.dataDir, copy, name))
         t.equal(started.digest, digest, name)
@@ -234,50 +250,99 @@ async function damageEverywhere(dataDir: string, copy: string, name: string): Pr
   }
 }
 
-test(`a file of changes with any byte flipped, cut at any length, missing, or exchanged leads to the checkpoint before, seed ${seed}`, async (t) => {
+test('all parts of a collection begin their changes with the same checkpoint, so the log does not grow', async (t) => {
+  const world = await openWorld(t, { deltas: { partBytesMin: 1, shareMax: 1 / 3, countMax: 32 } })
+  const other = { ...graph, dimension: 16 }
+  const three = [
+    { name: 'v', type: 'vector', params: graph },
+    { name: 'w', type: 'vector', params: other },
+    { name: 'x', type: 'vector', params: graph },
+  ] as const
+  const collection = await world.engine.database().createCollection({ name: 'd', fields: three })
+  const random = seededRandom(seed)
+  const write = (count: number, from: number, name: 'v' | 'w' | 'x') =>
+    collection.upsert(
+      Array.from({ length: count }, (_, i) => ({
+        id: `${name}${from + i}`,
+        fields: {
+          [name]: Array.from({ length: name === 'w' ? other.dimension : graph.dimension }, () => random.below(99)),
+        },
+      })),
+    )
+  for (const name of ['v', 'w', 'x'] as const) await write(300, 0, name)
+  await world.engine.checkpoint()
+  let changed = 0
+  for (let i = 0; i < 24; i++) {
+    // The parts grow at different speeds, so that alone each would begin again at another time.
+    await write(2 + (i % 3) * 9, 1_000 * i, (['v', 'w', 'x'] as const)[i % 3] ?? 'v')
+    await world.engine.checkpoint()
+    const manifests = await manifestsIn(world.dataDir)
+    const newest = manifests.at(-1)?.manifest.collections.find(({ fields }) => fields.length === 3)
+    const files = newest?.files ?? []
+    if (files.some(({ deltas }) => deltas)) changed++
+    if (new Set(files.map((file) => file.deltas && file.lsn)).size !== 1)
+      t.fail(`checkpoint ${i}: ${JSON.stringify(files)}`)
+    if (manifests.length > 3) t.fail(`checkpoint ${i}: ${manifests.length} are kept`)
+  }
+  t.ok(changed > 8 && changed < 24, `${changed} of 24 had changes`)
+  const [oldest] = await manifestsIn(world.dataDir)
+  t.ok((oldest?.manifest.lsn ?? 0) > 6, 'the oldest checkpoint is not the first')
+  await world.close()
+})
+
+test(`a file of a part or of its changes, flipped, cut, missing, or exchanged, leads to the checkpoint before, seed ${seed}`, async (t) => {
   const world = await openWorld(t, { keepLog: true })
+  await world.engine.database().createCollection({ name: 'other', fields })
+  const other = world.engine.database().collection('other')
+  const random = seededRandom(seed)
   await world.write(300)
+  await other.upsert(Array.from({ length: 200 }, (_, n) => objectOf(n, random)))
   await world.engine.checkpoint()
-  await world.write(3)
-  await world.engine.checkpoint()
-  await world.write(3)
-  await world.engine.checkpoint()
+  for (const count of [3, 3]) {
+    await world.write(count)
+    await other.upsert([objectOf(count, random)])
+    await world.engine.checkpoint()
+  }
   await world.write(2)
   const digest = world.digest()
-  const { path } = (await manifestsIn(world.dataDir)).at(-1) as { path: string }
-  const [before, last] = (await world.newest()).files[1]?.deltas ?? []
-  const file = join(path.slice(world.dataDir.length), last?.name ?? '')
-  const bytes = await readFile(join(world.dataDir, file))
-  const random = seededRandom(seed)
-  const cases = isLong ? bytes.length : 40
-  for (let i = 0; i < cases; i++) {
-    const position = isLong ? i : i < 12 ? i * 8 : random.below(bytes.length)
-    const changed = Uint8Array.from(bytes)
-    changed[position]! ^= 1 << random.below(8)
-    const found = await startOfCopy(world.dataDir, (copy) =>
-      writeFile(join(copy, file), i % 2 === 0 ? changed : bytes.subarray(0, position)),
-    )
-    if (found.digest !== digest || found.isGood || found.reasons.length === 0)
-      t.fail(`byte ${position}: ${JSON.stringify(found)}`)
-  }
-  for (const [what, change] of [
-    ['missing', (copy: string) => rm(join(copy, file))],
-    ['the changes before', (copy: string) => cp(join(path, before?.name ?? ''), join(copy, file))],
-    [
-      'exchanged',
-      async (copy: string) => {
-        const [one, other] = [join(copy, file), join(copy, path.slice(world.dataDir.length), before?.name ?? '')]
-        await rename(one, `${one}.moved`)
-        await rename(other, one)
-        await rename(`${one}.moved`, other)
-      },
-    ],
-    ['longer', (copy: string) => writeFile(join(copy, file), Buffer.concat([bytes, Buffer.alloc(8)]))],
-  ] as const) {
+  const { path, manifest } = (await manifestsIn(world.dataDir)).at(-1) as { path: string; manifest: Manifest }
+  const within = path.slice(world.dataDir.length)
+  const foreign = manifest.collections[1]?.files ?? []
+  const check = async (what: string, change: (copy: string) => Promise<void>) => {
     const found = await startOfCopy(world.dataDir, change)
-    t.equal(found.digest, digest, what)
-    t.notOk(found.isGood, what)
-    t.ok(found.reasons.length > 0, what)
+    if (found.digest !== digest || found.isGood || found.reasons.length === 0)
+      t.fail(`${what}: ${JSON.stringify(found)}`)
+  }
+  for (const { part, name, deltas = [] } of (await world.newest()).files.slice(0, 2)) {
+    const chain = [name, ...deltas.map((delta) => delta.name)]
+    t.equal(chain.length, 3)
+    const others = [foreign[part]?.name ?? '', ...(foreign[part]?.deltas ?? []).map((delta) => delta.name)]
+    for (const [i, file] of chain.entries()) {
+      const bytes = await readFile(join(path, file))
+      const what = `part ${part}, file ${i}`
+      const put = (content: Uint8Array) => async (copy: string) => {
+        // Links share their bytes, so a damaged one is damaged everywhere; here only the newest checkpoint is.
+        await rm(join(copy, within, file))
+        await writeFile(join(copy, within, file), content)
+      }
+      const isLast = i === chain.length - 1
+      const cases = isLast ? (isLong ? bytes.length : 20) : isLong ? 200 : 3
+      for (let n = 0; n < cases; n++) {
+        const position = isLast && isLong ? n : isLast && n < 8 ? n * 8 : random.below(bytes.length)
+        const changed = Uint8Array.from(bytes)
+        changed[position]! ^= 1 << random.below(8)
+        await check(`${what}, byte ${position}`, put(n % 2 === 0 ? changed : bytes.subarray(0, position)))
+      }
+      await check(`${what}, missing`, (copy) => rm(join(copy, within, file)))
+      await check(`${what}, longer`, put(Buffer.concat([bytes, Buffer.alloc(8)])))
+      await check(`${what}, of another collection`, put(await readFile(join(path, others[i] ?? ''))))
+      await check(`${what}, exchanged`, async (copy) => {
+        const [one, two] = [join(copy, within, file), join(copy, within, chain[(i + 1) % chain.length] ?? '')]
+        await rename(one, `${one}.moved`)
+        await rename(two, one)
+        await rename(`${one}.moved`, two)
+      })
+    }
   }
   await world.close()
 })

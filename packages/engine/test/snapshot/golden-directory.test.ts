@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const

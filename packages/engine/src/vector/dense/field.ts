@@ -342,6 +342,7 @@ class GraphField implements GraphDenseField {
   #prepareWhole(): PreparedCut {
     const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
     return {
+      isDelta: false,
       copyAhead: async (rest) => {
         for (const links of ahead) await links.copy(rest)
       },
@@ -371,6 +372,7 @@ class GraphField implements GraphDenseField {
       for (const delta of ahead) delta.release()
     }
     return {
+      isDelta: true,
       copyAhead: async (rest) => {
         for (const delta of ahead) await delta.copy(rest)
       },

@@ -231,6 +231,7 @@ class InvertedField implements SparseField {
     const ahead = new IndicesAhead(this.#state)
     this.#preparing.add(ahead)
     return {
+      isDelta: false,
       copyAhead: (rest) => ahead.sort(rest),
       isStale: () => false,
       take: () => {
