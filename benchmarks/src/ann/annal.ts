@@ -4,7 +4,7 @@ import { type Contender, recallAtTen } from './contender.ts'
 import type { Dataset } from './dataset.ts'
 import { fill } from './fill.ts'
 
-export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
+export type Precision = 'binary' | 'int2' | 'int4' | 'int8' | 'int16' | 'float16' | 'float32'
 
 export async function openAnnal(set: Dataset, precision: Precision, threads = 1): Promise<Contender> {
   const { dimension, metric, base, queries, truth } = set

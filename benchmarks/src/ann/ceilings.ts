@@ -14,7 +14,7 @@ const { values } = parseArgs({
     data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
     sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl' },
     metrics: { type: 'string', default: 'cosine,l2,ip' },
-    precisions: { type: 'string', default: 'float32,float16,int16,int8,binary' },
+    precisions: { type: 'string', default: 'float32,float16,int16,int8,int4,int2,binary' },
     ef: { type: 'string', default: '128' },
     queries: { type: 'string', default: '200' },
     out: { type: 'string' },

@@ -32,7 +32,7 @@ const parts: Readonly<Record<string, Readonly<Record<Size, readonly (readonly st
 }
 
 function perPrecision(rows: string): string[][] {
-  return ['binary', 'int8', 'int16', 'float16', 'float32'].map((precision) => [
+  return ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32'].map((precision) => [
     '--rows',
     rows,
     '--precision',

@@ -12,7 +12,15 @@ const { values } = parseArgs({
   options: { rows: { type: 'string', default: '200000' }, precision: { type: 'string', default: 'int8' } },
 })
 /** Maximum bytes per dimension. */
-const perDimension: Readonly<Record<Precision, number>> = { binary: 0.2, int8: 1.25, int16: 2, float16: 3, float32: 5 }
+const perDimension: Readonly<Record<Precision, number>> = {
+  binary: 0.2,
+  int2: 0.3,
+  int4: 0.6,
+  int8: 1.25,
+  int16: 2,
+  float16: 3,
+  float32: 5,
+}
 const beside = 170
 const dimension = 128
 const batch = 10_000

@@ -32,7 +32,7 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     )
     .option('--create', 'create the collection with the fields of the source')
     .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
-    .option('--precision <precision>', 'with --create: binary, int8, int16, float16 or float32', 'int8')
+    .option('--precision <precision>', 'with --create: binary, int2, int4, int8, int16, float16 or float32', 'int8')
     .addOption(
       new Option('--skip <count>', 'number of objects to skip, to continue an interrupted import')
         .default(0)

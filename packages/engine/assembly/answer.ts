@@ -1,8 +1,8 @@
 // Answers one query in the calling thread: with a walk of the graph, with a scan of codes, or with an exact scan of rows that the host
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
-import { COSINE, END, HANDOVERS, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
+import { COSINE, END, HANDOVERS, NONE, ROWS, hiddenAt, metric, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKey, exactKeysOf, clampSimilarity } from './distance/exact'
+import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
@@ -151,6 +151,10 @@ const SPARSITY_MIN: u32 = 2
  * key seen so far.
  */
 function rerankPool(nodes: i32, k: i32, copies: i32): void {
+  if (rotated && !hasCopies) {
+    convertPool(min(nodes, k))
+    return
+  }
   const count = hasCopies ? listRows(nodes, copies) : nodes
   if (!hasCopies) {
     memory.copy(ranked, poolBytes, <usize>count << 3)
@@ -172,6 +176,17 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
       const entry = pool.entryOf(key, pool.idOf(walked))
       if (entry < pool.worst) pool.insert(entry)
     }
+  }
+}
+
+/** Keeps the first `count` entries of the pool with their exact keys, where those are the estimates by which the walk has ordered them. */
+function convertPool(count: i32): void {
+  memory.copy(ranked, poolBytes, <usize>count << 3)
+  pool.clear(max(1, count))
+  for (let i: i32 = 0; i < count; ++i) {
+    const entry = load<u64>(ranked + (<usize>i << 3))
+    const id = pool.idOf(entry)
+    pool.insert(pool.entryOf(exactKeyFrom(pool.keyOfEntry(entry), id), id))
   }
 }
 

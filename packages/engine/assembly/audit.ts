@@ -14,6 +14,7 @@ import {
   codeStride,
   degreeAt,
   linksOf,
+  packing,
   precision,
   rowOf,
   rules,
@@ -82,7 +83,7 @@ function isRowSound(id: u32, level: i32, end: u32): bool {
   if (level > 0 && !isFlat && (unit >= units || <u32>level > units - unit)) return false
   const row = rowOf(id)
   let high = i8x16.splat(0)
-  for (let i: usize = 0; precision != BINARY && i < codeBytes; i += 16) high = v128.or(high, v128.load(row + i))
+  for (let i: usize = 0; precision != BINARY && packing == 0 && i < codeBytes; i += 16) high = v128.or(high, v128.load(row + i))
   if (i8x16.bitmask(high) != 0) return false
   if (follows && !isSoundFollower(id, end)) return false
   if (isLeader(id) && !isSoundLeader(id, end)) return false

@@ -11,6 +11,7 @@ import {
   FLOAT32,
   INT8,
   INT16,
+  INT4,
   center,
   codeBytes,
   coldOf,
@@ -19,6 +20,7 @@ import {
   lanes,
   metric,
   normOf,
+  packing,
   precision,
   rotated,
   rowOf,
@@ -29,6 +31,7 @@ import { sumf, sumi } from './lanes'
 import { BITS_HALF, storePlanes, storePlanes16 } from './distance/bits'
 import { storeQueryValues } from './distance/code'
 import { fromHalf, toHalf } from './distance/half'
+import { packedLength, packedValue, topOf } from './distance/packed'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
 import { rotate, rotateBack } from './rotate'
@@ -82,7 +85,7 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const inverse = f32x4.splat(absMax > 0 ? HALF / absMax : 0)
   const square = dotf(queryCentered, queryCentered)
   const a = metric == IP ? -dotf(center, queryCentered) : square + zeroVectorOffset()
-  const dot = rotated ? encodeSigns(row) : precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
+  const dot = encodeRowCode(row, inverse, square)
   const tail = row + codeBytes
   store<f32>(tail, a)
   store<f32>(tail, dot > 0 ? square / dot : 0, 4)
@@ -103,6 +106,13 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
  */
 function zeroVectorOffset(): f32 {
   return rules >= 2 && metric == COSINE && dotf(query, query) == 0 ? 1 : 0
+}
+
+/** Writes the code of the centered vector. Returns the inner product of the vector with the values of the code. */
+function encodeRowCode(row: usize, inverse: v128, square: f32): f32 {
+  if (packing != 0) return encodePacked(row, square)
+  if (rotated) return encodeSigns(row)
+  return precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
 }
 
 /** Writes codes of seven bits per dimension (value + 64). Returns <x', code>. */
@@ -138,10 +148,10 @@ function encodeBits(row: usize): f32 {
   return dot
 }
 
-/** Number of components of a rotated vector: the number of bits of its code. */
+/** Number of components of a rotated vector. */
 @inline
 function rotatedLength(): i32 {
-  return <i32>codeBytes << 3
+  return packing != 0 ? packedLength() : <i32>codeBytes << 3
 }
 
 /** Rotates the centered vector in place, padded with zeros. */
@@ -162,6 +172,58 @@ function encodeSigns(row: usize): f32 {
     store<u8>(row + i, <u8>(i32x4.bitmask(f32x4.gt(low, zero)) | (i32x4.bitmask(f32x4.gt(high, zero)) << 4)))
   }
   return sumf(dot)
+}
+
+/**
+ * Step of codes of two bits in standard deviations of a component: that of least error for normally distributed values (Max 1960), which
+ * components of rotated vectors nearly are. Codes of four bits have a step such that nothing is cut off.
+ */
+const CRUMB_STEP: f32 = 0.9957
+
+/**
+ * Rotates the centered vector of squared length `square` and writes its packed code. Returns the inner product of the rotated vector with
+ * the values of the code.
+ */
+function encodePacked(row: usize, square: f32): f32 {
+  rotateCentered()
+  const length = rotatedLength()
+  const top = topOf()
+  const step: f32 =
+    precision == INT4 ? maxAbs(queryCentered, length) / (<f32>top * 0.5) : CRUMB_STEP * sqrt<f32>(square / <f32>length)
+  const inverse = f32x4.splat(step > 0 ? 1 / step : 0)
+  memory.fill(row, 0, codeBytes)
+  let dot = f32x4.splat(0)
+  let source = queryCentered
+  for (let i: usize = 0; i < codeBytes; i += 16) {
+    for (let shift: i32 = 0; shift < 8; shift += packing) {
+      const a = packedCodes(source, inverse, top)
+      dot = f32x4.add(dot, codedProducts)
+      const b = packedCodes(source + 16, inverse, top)
+      dot = f32x4.add(dot, codedProducts)
+      const c = packedCodes(source + 32, inverse, top)
+      dot = f32x4.add(dot, codedProducts)
+      const d = packedCodes(source + 48, inverse, top)
+      dot = f32x4.add(dot, codedProducts)
+      const codes = i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d))
+      v128.store(row + i, v128.or(v128.load(row + i), i8x16.shl(codes, shift)))
+      source += 64
+    }
+  }
+  return sumf(dot)
+}
+
+/** Set by `packedCodes`: component times value, for four components. */
+let codedProducts: v128 = i64x2.splat(0)
+
+@inline
+function packedCodes(source: usize, inverse: v128, top: i32): v128 {
+  const y = v128.load(source)
+  const half = <f32>((top + 1) >> 1)
+  const level = f32x4.floor(f32x4.mul(y, inverse))
+  const bounded = f32x4.max(f32x4.min(level, f32x4.splat(half - 1)), f32x4.splat(-half))
+  const codes = i32x4.trunc_sat_f32x4_s(f32x4.add(bounded, f32x4.splat(half)))
+  codedProducts = f32x4.mul(y, f32x4.convert_i32x4_s(i32x4.sub(i32x4.shl(codes, 1), i32x4.splat(top))))
+  return codes
 }
 
 /** Writes the centered vector divided by its largest absolute component as float16, followed by that component as f32. */
@@ -304,15 +366,21 @@ function prepareRotated(): void {
   const square = dotf(queryCentered, queryCentered)
   rotateCentered()
   const absMax = maxAbs(queryCentered, rotatedLength())
-  const step: f32 = absMax / <f32>BITS_HALF
-  const scale = f32x4.splat(absMax > 0 ? <f32>BITS_HALF / absMax : 0)
+  const largestValue: f32 = packing != 0 ? 127 : <f32>BITS_HALF
+  const step: f32 = absMax / largestValue
+  const scale = f32x4.splat(absMax > 0 ? largestValue / absMax : 0)
   let sums = i32x4.splat(0)
   for (let i: usize = 0; i < <usize>rotatedLength(); i += 16) {
     const source = queryCentered + (i << 2)
     const low = round8(f32x4.mul(v128.load(source), scale), f32x4.mul(v128.load(source, 16), scale))
     const high = round8(f32x4.mul(v128.load(source, 32), scale), f32x4.mul(v128.load(source, 48), scale))
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)))
-    storePlanes16(queryCode, i, i8x16.narrow_i16x8_s(low, high))
+    if (packing != 0) {
+      storeQueryValues(queryCode, i, low)
+      storeQueryValues(queryCode, i + 8, high)
+    } else {
+      storePlanes16(queryCode, i, i8x16.narrow_i16x8_s(low, high))
+    }
   }
   const sum = sumi(sums)
   setQuery(queryCode, sum, metric == IP ? 0 : square, 1, metric == IP ? step : 2 * step)
@@ -334,7 +402,7 @@ export function decodeRow(id: u32): void {
     return
   }
   if (rotated) {
-    decodeSigns(rowOf(id))
+    decodeRotated(rowOf(id))
     return
   }
   const row = rowOf(id)
@@ -363,11 +431,17 @@ export function decodeRow(id: u32): void {
   }
 }
 
-function decodeSigns(row: usize): void {
-  const scale = load<f32>(row + codeBytes, 4) * SIGN_SHARE
+/** The same for codes of two and four bits: one minus their mean squared error for normally distributed components. */
+const CRUMB_SHARE: f32 = 0.8812
+const NIBBLE_SHARE: f32 = 0.985
+
+function decodeRotated(row: usize): void {
+  const share = precision == BINARY ? SIGN_SHARE : precision == INT4 ? NIBBLE_SHARE : CRUMB_SHARE
+  const scale = load<f32>(row + codeBytes, 4) * share
   for (let i: i32 = 0; i < rotatedLength(); ++i) {
-    const isSet = (load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1
-    store<f32>(queryCentered + (<usize>i << 2), isSet ? scale : -scale)
+    const value =
+      packing != 0 ? packedValue(row, i) : <i32>(((load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1) << 1) - 1
+    store<f32>(queryCentered + (<usize>i << 2), <f32>value * scale)
   }
   rotateBack(queryCentered, rotatedLength())
   for (let i: usize = 0; i < <usize>dimension << 2; i += 4)

@@ -16,7 +16,7 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 9
+export const abi: i32 = 10
 
 export { decodeRow, encodeRow, prepareQuery } from './encode'
 export { exactKey } from './distance/exact'

@@ -4,7 +4,7 @@
 //
 //   HEADER  4 KiB of u32 words: shape, then state that a replay must reproduce, then the job of the running apply
 //   blocks  2^blockShift rows each, anywhere in memory, found through the block table; a block consists of
-//             codes  [code u8 x codeBytes (binary: bits) | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
+//             codes  [code u8 x codeBytes (binary: bits; int4, int2: packed) | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
 //             links  [ordinal u32 x M0] x rows: neighbors at level 0, ended by NONE if not full         16-byte aligned
 //             upper  [unit u32] x rows: first list of the node above level 0, NONE if it has none
 //             norms  [f32] x rows: length of the vector as the user gave it
@@ -36,6 +36,8 @@ export const INT8: i32 = 2
 export const INT16: i32 = 3
 export const FLOAT16: i32 = 4
 export const FLOAT32: i32 = 5
+export const INT4: i32 = 6
+export const INT2: i32 = 7
 
 // Shape, written once by the host.
 const W_DIMENSION: usize = 1 << 2
@@ -137,7 +139,7 @@ export let codeStride: usize = 0
 export let M: i32 = 0
 export let M0: i32 = 0
 export let efConstruction: i32 = 0
-/** The values above: L2, IP, or COSINE; BINARY to FLOAT32. */
+/** The values above: L2, IP, or COSINE; BINARY to INT2. */
 export let metric: i32 = 0
 export let precision: i32 = 0
 /** Bytes of the cold part of a row. */
@@ -159,8 +161,10 @@ let scratchTable: usize = 0
 let touched: usize = 0
 /** Version of the rules of the graph: from 2 on, rows that a walk cannot distinguish are one node; from 3 on, binary codes are rotated. */
 export let rules: u32 = 0
-/** Whether codes are the signs of rotated vectors: binary rows from rules 3 on. */
+/** Whether codes are those of rotated vectors: of 4 and 2 bits, and signs from rules 3 on. Keys are then estimates, and nothing is cold. */
 export let rotated: bool = false
+/** Bits per component of a packed code (distance/packed.ts), 4 or 2; 0 for other codes. */
+export let packing: i32 = 0
 /** Bitmaps, one bit per ordinal: rows that follow another, and rows that have followers. Derived from the lists. */
 export let followers: usize = 0
 export let leaders: usize = 0
@@ -194,7 +198,8 @@ export function attachLayout(): void {
   scratchTable = load<u32>(HEADER, W_SCRATCH_TABLE)
   touched = load<u32>(HEADER, W_TOUCHED)
   rules = load<u32>(HEADER, W_RULES)
-  rotated = precision == BINARY && rules >= 3
+  packing = precision == INT4 ? 4 : precision == INT2 ? 2 : 0
+  rotated = packing != 0 || (precision == BINARY && rules >= 3)
   followers = load<u32>(HEADER, W_FOLLOWERS)
   leaders = load<u32>(HEADER, W_LEADERS)
   classes = load<u32>(HEADER, W_CLASSES)

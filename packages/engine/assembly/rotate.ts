@@ -1,4 +1,4 @@
-// The rotation of binary codes. It spreads a vector over all bits of its code, so that every sign has the same weight. It has two rounds.
+// The rotation of binary, int2, and int4 codes. It spreads a vector over all components of its code, so that each has the same weight. It has two rounds.
 // Each round changes the signs of pseudo-random components and applies a Walsh-Hadamard transform to the first power of two of components;
 // if that is not all of them, another transform follows on the last power of two. It takes the place of the random rotation of RaBitQ
 // (arXiv 2405.12497). Lengths and inner products do not change. It uses only additions, subtractions, and one multiplication per component,
@@ -8,7 +8,7 @@
 const SEED: i32 = 0x5bd1e995
 const ROUNDS: i32 = 2
 
-/** Rotates `length` floats in place. `length` is a multiple of 128, `vector` 16-byte aligned. */
+/** Rotates `length` floats in place. `length` is a multiple of 16, `vector` 16-byte aligned. */
 export function rotate(vector: usize, length: i32): void {
   const window = windowOf(length)
   const last = vector + (<usize>(length - window) << 2)

@@ -99,7 +99,15 @@ export interface ReplayCommand {
   readonly json?: boolean
 }
 
-const precisions: readonly string[] = ['binary', 'int8', 'int16', 'float16', 'float32'] satisfies Precision[]
+const precisions: readonly string[] = [
+  'binary',
+  'int2',
+  'int4',
+  'int8',
+  'int16',
+  'float16',
+  'float32',
+] satisfies Precision[]
 
 export async function replay(path: string, options: ReplayCommand, terminal: Terminal): Promise<number> {
   const wanted = options.precision?.split(',') ?? [undefined]

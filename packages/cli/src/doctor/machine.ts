@@ -29,7 +29,7 @@ export async function memoryFinding(): Promise<Finding> {
   return attention(
     'memory',
     `only ${figures}`,
-    'all searchable data is kept in memory: add memory to the machine or the container, or use precision int8 or binary',
+    'all searchable data is kept in memory: add memory to the machine or the container, or use precision int8, int4, int2, or binary',
   )
 }
 

@@ -17,6 +17,7 @@ import {
   lanes,
   metric,
   normOf,
+  packing,
   precision,
   rotated,
   rowOf,
@@ -187,10 +188,7 @@ function dotTwoBits(cold: usize): i32 {
 
 /** Estimated inner product of the query (minus the center, except for ip) with the row minus the center, from the refined code. */
 function fineProduct(row: usize, cold: usize): f32 {
-  if (precision == BINARY) {
-    const key = keyOf(row)
-    return metric == IP ? -key : (square + load<f32>(row + codeBytes) - key) * 0.5
-  }
+  if (precision == BINARY || packing != 0) return productFromKey(row, keyOf(row))
   if (precision == FLOAT16) {
     const absMax = load<f32>(cold + coldStride - 4)
     return absMax * halfProduct(metric == IP ? query : queryCentered, cold, lanes)
@@ -209,6 +207,19 @@ function fineProduct(row: usize, cold: usize): f32 {
   return step * factor * (coarse + low + fine)
 }
 
+/** The inner product of `fineProduct` from the key of a walk. */
+@inline
+function productFromKey(row: usize, key: f32): f32 {
+  return metric == IP ? -key : (square + load<f32>(row + codeBytes) - key) * 0.5
+}
+
+/** The exact key of the row `id` where that is an estimate: from its key of a walk, without comparing the row again. */
+export function exactKeyFrom(key: f32, id: u32): f32 {
+  if (metric == L2) return key
+  const row = rowOf(id)
+  return keyFromProduct(id, row, productFromKey(row, key))
+}
+
 /** Exact key of the row `id` for the query that `prepareQuery` set. Smaller is nearer. */
 export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
@@ -218,13 +229,18 @@ export function exactKey(id: u32): f32 {
   if (rotated && metric == L2) return keyOf(row)
   const product = fineProduct(row, cold)
   if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * product)
+  return keyFromProduct(id, row, product)
+}
+
+@inline
+function keyFromProduct(id: u32, row: usize, product: f32): f32 {
   if (metric != COSINE) return -(product + dotCenter)
   // In rules 1, `a` of a zero vector is its own squared length.
   const rowSquare: f32 = rules < 2 && load<f32>(normOf(id)) == 0 ? 0 : 1
   return -(product + dotCenter + (rowSquare - load<f32>(row + codeBytes) - centerSquare) * 0.5)
 }
 
-/** Clamps a similarity that was estimated from signs to the range of the metric. */
+/** Clamps a similarity that was estimated from codes of rotated vectors to the range of the metric. */
 export function clampSimilarity(similarity: f32): f32 {
   if (!rotated || metric == IP) return similarity
   if (metric == L2) return min<f32>(similarity, 0)

@@ -2,10 +2,11 @@
 // is stored. Keys equal those of walk.ts bit for bit: they do not depend on which of the two rows is the query.
 //
 //   selected   [a f32] x M0 | [gain f32] x M0 | [offset i32] x M0 | [query form] x M0, 16-byte aligned
-import { BINARY, IP, M0, codeBytes, dimension, metric, precision, rotated } from '../layout'
+import { BINARY, IP, M0, codeBytes, dimension, metric, packing, precision, rotated } from '../layout'
 import { selected } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dotForms, formBytes, toQuery } from './code'
+import { offsetFrom, packedForms, packedLength, productsFrom, unpackRow } from './packed'
 import { countDifferences, products4 } from './signs'
 
 @inline
@@ -24,6 +25,7 @@ function formsStart(): usize {
 /** Bytes from one query form to the next. */
 @inline
 function formStride(): usize {
+  if (packing != 0) return formBytes(<usize>packedLength())
   if (rotated) return codeBytes
   return precision == BINARY ? codeBytes << 2 : formBytes(codeBytes)
 }
@@ -35,7 +37,8 @@ export function putSelected(i: i32, row: usize): void {
   const factor = load<f32>(row + codeBytes, 4)
   store<f32>(selected + offset, load<f32>(row + codeBytes))
   store<f32>(gainsStart() + offset, metric == IP ? factor : 2 * factor)
-  if (rotated) memory.copy(out, row, codeBytes)
+  if (packing != 0) store<i32>(offsetsStart() + offset, offsetFrom(unpackRow(row, out, codeBytes)))
+  else if (rotated) memory.copy(out, row, codeBytes)
   else if (precision == BINARY) store<i32>(offsetsStart() + offset, rowToPlanes(row, out, codeBytes, dimension))
   else store<i32>(offsetsStart() + offset, toQuery(row, out, codeBytes) << 6)
 }
@@ -58,7 +61,10 @@ export function isNearSelected(row: usize, count: i32, limit: f32): bool {
     const f2 = min(f1 + stride, last)
     const f3 = min(f2 + stride, last)
     const offset = <usize>j << 2
-    const dots = rotated ? dotSigns(f0, f1, f2, f3, row, bytes) : dots4(f0, f1, f2, f3, row, bytes, offsets + offset)
+    const dots =
+      rotated && packing == 0
+        ? dotSigns(f0, f1, f2, f3, row, bytes)
+        : dots4(f0, f1, f2, f3, row, bytes, offsets + offset)
     const products = f32x4.mul(f32x4.mul(v128.load(gains + offset), factors), dots)
     const keys = f32x4.sub(f32x4.add(v128.load(selected + offset), a), products)
     const nearer = i32x4.bitmask(f32x4.lt(keys, limits))
@@ -69,6 +75,8 @@ export function isNearSelected(row: usize, count: i32, limit: f32): bool {
 
 @inline
 function dots4(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize, offsets: usize): v128 {
+  if (packing != 0)
+    return f32x4.convert_i32x4_s(productsFrom(packedForms(a, b, c, d, row, bytes), v128.load(offsets)))
   const products = precision == BINARY ? dotPlanes(a, b, c, d, row, bytes) : dotForms(a, b, c, d, row, bytes)
   return f32x4.convert_i32x4_s(i32x4.sub(products, v128.load(offsets)))
 }

@@ -1,11 +1,12 @@
 // The key by which a walk orders rows: an estimate of the squared distance (l2, cosine) or of the negative inner product (ip) from codes
 // alone. For the query code v and a row x, key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>; for binary rows the product
-// is <v, +1 or -1>, and for two rotated binary rows that of signs.ts. Strict float operations in a fixed order make graphs equal on every
+// is <v, +1 or -1>, for two rotated binary rows that of signs.ts, and for packed rows that of packed.ts. Strict float operations in a fixed order make graphs equal on every
 // machine.
-import { BINARY, IP, codeBytes, dimension, metric, precision, rotated, rowOf } from '../layout'
+import { BINARY, IP, codeBytes, dimension, metric, packing, precision, rotated, rowOf } from '../layout'
 import { reportProgress, ids, keys } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
+import { offsetFrom, packedDot, packedDots4, productFrom, productsFrom, unpackRow } from './packed'
 import { countDifferences, productOf, products4 } from './signs'
 
 let form: usize = 0
@@ -35,7 +36,7 @@ export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32
   form = code
   isBinary = precision == BINARY
   signs = false
-  offset = isBinary ? sum : sum << 6
+  offset = packing != 0 ? offsetFrom(sum) : isBinary ? sum : sum << 6
   base = queryBase
   aWeight = queryWeight
   gain = queryGain
@@ -45,11 +46,12 @@ export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32
 export function setRowAsQuery(row: usize, out: usize): void {
   const factor = load<f32>(row + codeBytes, 4)
   let sum: i32 = 0
-  if (rotated) memory.copy(out, row, codeBytes)
+  if (packing != 0) sum = unpackRow(row, out, codeBytes)
+  else if (rotated) memory.copy(out, row, codeBytes)
   else if (precision == BINARY) sum = rowToPlanes(row, out, codeBytes, dimension)
   else sum = toQuery(row, out, codeBytes)
   setQuery(out, sum, load<f32>(row + codeBytes), 1, metric == IP ? factor : 2 * factor)
-  signs = rotated
+  signs = rotated && packing == 0
 }
 
 function dotBits4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
@@ -67,6 +69,8 @@ function products4OfSigns(a: usize, b: usize, c: usize, d: usize, bytes: usize):
 @inline
 function dots4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   if (signs) return products4OfSigns(a, b, c, d, bytes)
+  if (packing != 0)
+    return f32x4.convert_i32x4_s(productsFrom(packedDots4(form, a, b, c, d, bytes), i32x4.splat(offset)))
   const dots = isBinary ? dotBits4(a, b, c, d, bytes) : dot4(form, a, b, c, d, bytes)
   return f32x4.convert_i32x4_s(i32x4.sub(dots, i32x4.splat(offset)))
 }
@@ -74,6 +78,7 @@ function dots4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
 @inline
 function dotOf(row: usize, bytes: usize): f32 {
   if (signs) return productOf(countDifferences(form, row, bytes), <i32>bytes << 3)
+  if (packing != 0) return <f32>productFrom(packedDot(form, row, bytes), offset)
   return <f32>((isBinary ? dotBits(form, row, bytes) : dot1(form, row, bytes)) - offset)
 }
 

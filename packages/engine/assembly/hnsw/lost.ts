@@ -8,6 +8,7 @@ import {
   END,
   ENTRY,
   EXPECTED_DISTANCE,
+  INT2,
   IP,
   JOB_KIND,
   JOB_LIMIT,
@@ -37,8 +38,8 @@ const BEAM_MAX: i32 = 64
 
 /** Resumes a finished walk of level 0 with a pool of `ef` if it appears to be lost. */
 export function resumeIfLost(ef: i32): void {
-  // Keys of inner products are not distances, and those of bits are too inexact.
-  if (metric == IP || precision == BINARY) return
+  // Keys of inner products are not distances, and those of one or two bits are too inexact.
+  if (metric == IP || precision == BINARY || precision == INT2) return
   let nearest: i32 = 0
   while (nearest < size && entryAt(nearest) & HIDDEN) nearest++
   if (nearest == size || keyOfEntry(entryAt(nearest)) <= expectedDistance()) return

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { FieldSchema } from '../model/schema.ts'
+import { type FieldSchema, hasPackedCodes } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { type ListedFile, listedFiles } from '../snapshot/manifest.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
@@ -13,9 +13,11 @@ export const imageManifestName = 'manifest.json'
 /**
  * Format 2 added a header to files of original vectors, which a reader of format 1 would take for a vector. Format 3 stores vectors of
  * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
- * reader of format 3 would not find. Format 5 has them of the objects as well. Both are written only for images that have such files.
+ * reader of format 3 would not find. Format 5 has them of the objects as well. Format 6 has fields of int4
+ * and int2, which a reader of format 5 does not know. An image has the oldest format that can express it.
  */
-const seal: Seal = { format: 5, key: 'image' }
+const seal: Seal = { format: 6, key: 'image' }
+const formatWithObjectDeltas = 5
 const formatWithFieldDeltas = 4
 const formatWithoutDeltas = 3
 
@@ -172,7 +174,8 @@ export function imageText(image: Image): string {
 function sealed(image: Image): Seal & { readonly value: Image } {
   const changed = image.parts.filter(({ deltas }) => deltas?.length)
   const hasObjects = changed.some(({ part }) => part === 0)
-  const format = hasObjects ? seal.format : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
+  const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
+  const format = image.fields.some(hasPackedCodes) ? seal.format : ofFiles
   return { ...seal, format, value: image }
 }
 

@@ -4,7 +4,7 @@ import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
-import { type DenseSchemaParams, type FieldSchema, rulesNewest } from '../model/schema.ts'
+import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, rulesNewest } from '../model/schema.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
@@ -29,7 +29,7 @@ const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 4
+const payloadVersion = 5
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -66,10 +66,12 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
 
 /**
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
- * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals.
+ * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
+ * int2.
  */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
+  if (fields.some(hasPackedCodes)) return 5
   if (event.kind === 'objects-upserted' && event.dense.some(({ forms }) => forms !== undefined)) return 4
   if (fields.some(({ kind, params }) => kind === 'dense' && params.keepOriginals === false)) return 4
   if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3

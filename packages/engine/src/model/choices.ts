@@ -6,7 +6,7 @@ export const spaceTypes = ['cosine', 'l2', 'ip'] as const
 export type SpaceType = (typeof spaceTypes)[number]
 
 /** What a row keeps in memory. */
-export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32', 'int4', 'int2'] as const
 export type Precision = (typeof precisions)[number]
 
 /** How the weights of a sparse field are scaled. */
@@ -16,6 +16,11 @@ export type SparseModel = (typeof sparseModels)[number]
 /** How the members of an object become the one vector that the graph of a multi-vector field holds. */
 export const poolings = ['mean', 'max'] as const
 export type Pooling = (typeof poolings)[number]
+
+/** Whether keys of the precision are estimates from a few bits per dimension, so that searches rescore by default. */
+export function isCoarse(precision: Precision): boolean {
+  return precision === 'binary' || precision === 'int4' || precision === 'int2'
+}
 
 /** The number of a value on disk. */
 export function numberOf<T extends string>(values: readonly T[], value: T): number {

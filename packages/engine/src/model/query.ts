@@ -59,7 +59,7 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
   readonly includeVectors?: boolean | undefined
   /**
    * Reorders the best candidates by the original vectors, read from disk; for fields that store less than float32 in
-   * memory. Default: true for `binary` fields, false for others. Without it, a field reports what its codes estimate.
+   * memory. Default: true for fields of `binary`, `int2`, and `int4`, false for others. Without it, a field reports what its codes estimate.
    */
   readonly rescore?: boolean | undefined
   readonly fusion?: Fusion<NoInfer<Name>> | undefined
@@ -259,7 +259,7 @@ export interface RecallReport {
   readonly sample: number
   /**
    * Share of the exact result that a search with default settings finds, ties counted as found; 1 when there are no queries. The
-   * exact result of a `binary` field compares the original vectors, that of other precisions the rows in memory.
+   * exact result of a field that is rescored by default compares the original vectors, that of other precisions the rows in memory.
    */
   readonly recall: number
   readonly recallWorst: number

@@ -9,7 +9,7 @@ export interface DenseSchemaParams {
   /** 2 to 10,000. */
   readonly dimension: number
   readonly spaceType: SpaceType
-  /** The stored form of a row, in addition to its 7-bit walk code. */
+  /** The stored form of a row; from int8 on in addition to its 7-bit walk code. */
   readonly precision: Precision
   /** Links of a node on each upper graph level; twice as many on level 0. */
   readonly M: number
@@ -64,6 +64,11 @@ export interface MultiFieldSchema {
 }
 
 export type FieldSchema = DenseFieldSchema | SparseFieldSchema | MultiFieldSchema
+
+/** Whether the precision of a field is one that versions before int4 and int2 do not know. */
+export function hasPackedCodes({ kind, params }: FieldSchema): boolean {
+  return kind !== 'sparse' && (params.precision === 'int4' || params.precision === 'int2')
+}
 
 /**
  * The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none for a

@@ -9,6 +9,7 @@ import {
   prefilterThresholdMin,
 } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
+import { isCoarse } from '../model/choices.ts'
 import type { ReaderSearch } from '../model/reader.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
@@ -56,7 +57,7 @@ export function findHits(state: SearchedState, search: ReaderSearch, hits: HitBu
   const { precision, spaceType, dimension } = field.params
   const { exact = false, boostPercentage = 0, prefilterThreshold, scoreThreshold = Number.NEGATIVE_INFINITY } = search
   // These compare original vectors, which are on disk.
-  if (shared.hasOriginals && (exact || precision === 'binary')) return false
+  if (shared.hasOriginals && (exact || isCoarse(precision))) return false
   const query = comparedQuery(search.query, field)
   if (query === undefined) return false
   const k = search.limit

@@ -1,5 +1,6 @@
 // Searches of a dense field by the original vectors on disk: rescores the candidates that codes in memory found, or compares every match.
 // Similarities are computed in double precision.
+import { isCoarse } from '../model/choices.ts'
 import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
@@ -8,20 +9,28 @@ import { rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
 
-/** Whether the search rescores. Binary fields do by default, because signs alone order too coarsely. */
+/** Whether the search rescores. Fields of few bits do by default, because their codes alone order too coarsely. */
 export function isRescored(
   { definition }: Pick<DenseTask, 'definition'>,
   { rescore }: Pick<SearchPlanInput, 'rescore'>,
 ): boolean {
-  return rescore ?? definition.params.precision === 'binary'
+  return rescore ?? isCoarse(definition.params.precision)
 }
 
 /**
  * Number of candidates, in the order of codes, that contain the true best k. For binary codes, 128 contain 0.98 of the best ten on 100,000
- * rows of 128 dimensions and more elsewhere (benchmarks/results/binary.md). Each candidate is one read from disk.
+ * rows of 128 dimensions and more elsewhere (benchmarks/results/binary.md); for codes of 2 bits 48, and for codes of 4 bits 24 contain all
+ * on sets of 256 dimensions and more (benchmarks/results/ceilings.md). Each candidate is one read from disk.
  */
 export function candidatesFor(k: number, precision: Precision): number {
-  return precision === 'binary' ? Math.max(128, 4 * k) : Math.max(48, 2 * k)
+  const { least, each } = candidates[precision] ?? { least: 48, each: 2 }
+  return Math.max(least, each * k)
+}
+
+const candidates: Partial<Record<Precision, { readonly least: number; readonly each: number }>> = {
+  binary: { least: 128, each: 4 },
+  int2: { least: 48, each: 3 },
+  int4: { least: 24, each: 2 },
 }
 
 /**
@@ -32,12 +41,12 @@ export async function runRescored(task: DenseTask, originals: Originals, context
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const candidates = Math.min(walkEntriesMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
+  const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
   const answer = await runField(
     {
       ...task,
-      k: candidates,
-      ef: Math.max(task.ef, candidates),
+      k: wanted,
+      ef: Math.max(task.ef, wanted),
       scoreThreshold: undefined,
       source: { kind: 'vector', query },
     },

@@ -1,5 +1,5 @@
 // Runs one field of a search. Candidates of a multi-vector field are ordered by all their members, and those of a dense field by
-// the original vectors if the search requests it or the precision is binary. Both are read from disk.
+// the original vectors if the search requests it or the precision is binary, int2, or int4. Both are read from disk.
 import { pooled, unitRows } from '../input/pooling.ts'
 import { efMax } from '../limits.ts'
 import type { Pooling } from '../model/choices.ts'

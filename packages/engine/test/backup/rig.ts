@@ -36,7 +36,7 @@ export async function openedEngine(
   return Object.assign(engine, { dataDir })
 }
 
-export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+export const precisions = ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32'] as const
 export const spaceTypes = ['cosine', 'l2', 'ip'] as const
 export const dimension = 8
 

@@ -18,7 +18,7 @@ const checkpoints = isLong ? 40 : 4
 const dimension = 16
 const ids = 1_200
 const kinds = 150
-const precisions = ['int8', 'float32', 'binary', 'int16', 'float16'] as const
+const precisions = ['int8', 'float32', 'binary', 'int16', 'float16', 'int4', 'int2'] as const
 const seed = chosenSeed()
 
 for (let round = 0; round < rounds; round++) {

@@ -151,7 +151,7 @@ test(`any well-formed text decodes to what was encoded, seed ${seed}`, async (t)
 
 test('a record of an unknown type or a newer version is rejected with a code', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 5, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 6, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record has the oldest version that can express it', async (t) => {
@@ -184,6 +184,11 @@ test('a record has the oldest version that can express it', async (t) => {
     4,
     'an earlier Annal would take it for one of unit length',
   )
+  for (const precision of ['int4', 'int2']) {
+    const packed = rebuiltBy({ precision })
+    t.equal(encodeEvent(packed).version, 5, 'an earlier Annal does not know the precision')
+    t.strictSame(roundTrip(packed), packed)
+  }
   t.throws(() => roundTrip(rebuiltBy({ rules: 4 })), { code: 'format_too_new', details: { value: 4 } })
 })
 

@@ -30,8 +30,8 @@ function transform(x: Float32Array, start: number, size: number): void {
   for (let i = start; i < start + size; i++) x[i] = f((x[i] as number) * scale)
 }
 
-export function rotate(vector: Float32Array): Float32Array {
-  const x = new Float32Array(bitsOf(vector.length))
+export function rotate(vector: Float32Array, length = bitsOf(vector.length)): Float32Array {
+  const x = new Float32Array(length)
   x.set(vector)
   const window = 2 ** Math.floor(Math.log2(x.length))
   for (let round = 0; round < 2; round++) {
@@ -43,11 +43,11 @@ export function rotate(vector: Float32Array): Float32Array {
 }
 
 /** The vector minus the center. */
-function subtractCenter(vector: Float32Array, center: Float32Array): Float32Array {
+export function subtractCenter(vector: Float32Array, center: Float32Array): Float32Array {
   return vector.map((x, i) => f(x - (center[i] as number)))
 }
 
-function dot(a: Float32Array, b: Float32Array): number {
+export function dot(a: Float32Array, b: Float32Array): number {
   const lanes = Math.ceil(a.length / 16) * 16
   return laneSum(lanes, (i) => (a[i] ?? 0) * (b[i] ?? 0))
 }
@@ -84,19 +84,20 @@ export function signCodes(center: Float32Array): Codes {
   return { encode: (vector, params) => encodeSigns(vector, params, center), key: keyOfRows }
 }
 
-/** The reported similarity of a row to a query. */
+/** The reported similarity of a row to a query whose code has values up to `levels`. */
 export function estimate(
   query: Float32Array,
   row: Row,
   { spaceType }: DenseSchemaParams,
   center: Float32Array,
+  levels = 7,
 ): number {
   const q = subtractCenter(query, center)
   const square = dot(q, q)
-  const z = rotate(q)
+  const z = rotate(q, row.code.length)
   const largest = z.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
-  const step = f(largest / 7)
-  const scale = largest > 0 ? f(7 / largest) : 0
+  const step = f(largest / levels)
+  const scale = largest > 0 ? f(levels / largest) : 0
   let product = 0
   for (let i = 0; i < z.length; i++) product += nearest(f((z[i] as number) * scale)) * (row.code[i] as number)
   const gain = spaceType === 'ip' ? step : f(2 * step)

@@ -10,7 +10,7 @@ import { clusteredRows, definitionOf, normalize, rowsOf } from '../vector/world.
 const dimension = 40
 const rows = clusteredRows(800, dimension, 9)
 normalize(rows, dimension)
-const precisions: Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+const precisions: Precision[] = ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32']
 const spaces: SpaceType[] = ['cosine', 'l2', 'ip']
 
 async function resultsOf(pool: WorkerPool, precision: Precision, spaceType: SpaceType): Promise<string> {

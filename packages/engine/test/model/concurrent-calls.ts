@@ -140,7 +140,7 @@ function nameIn(random: Random): string {
 }
 
 export function definition(name: string, random: Random): CollectionDefinition {
-  const precision = (['int8', 'float32', 'binary', 'float16', 'int16'] as const)[random.below(5)]
+  const precision = (['int8', 'float32', 'binary', 'float16', 'int16', 'int4', 'int2'] as const)[random.below(7)]
   const spaceType = (['l2', 'cosine', 'ip'] as const)[random.below(3)]
   return {
     name,

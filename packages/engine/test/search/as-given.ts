@@ -5,7 +5,8 @@ import type { Random } from '@annal/wal/testing'
 
 export const dimension = 12
 export const spaceTypes = ['cosine', 'l2', 'ip']
-export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+/** A collection has at most eight fields. int4 keeps vectors as int2 does. */
+export const precisions = ['binary', 'int2', 'int8', 'int16', 'float16', 'float32'] as const
 
 /** One field for each precision, a multi-vector field, and a sparse field. */
 /** `space` is one of the space types. */

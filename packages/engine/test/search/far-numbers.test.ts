@@ -5,7 +5,7 @@ import { test } from 'tap'
 import { denseField, openCollection, sparseField } from './rig.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000)
-const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+const precisions = ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32'] as const
 const minusZero = /(?<![\w.])-0(?![.\d])/
 const spaces = ['cosine', 'l2', 'ip'] as const
 

@@ -1,13 +1,14 @@
-// Results from the original vectors on disk: what binary fields report by default, and what `exact` compares for every precision, checked
+// Results from the original vectors on disk: what fields of few bits report by default, and what `exact` compares for every precision, checked
 // by plain arithmetic in double precision.
 import { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
+import { candidatesFor } from '../../src/search/rescore.ts'
 import { clusteredRows, createRandom } from '../vector/world.ts'
 import { openCollection } from './rig.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 1)
 const spaces = ['cosine', 'l2', 'ip'] as const
-const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+const precisions = ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32'] as const
 const dimension = 64
 const n = 600
 
@@ -110,38 +111,40 @@ for (const space of spaces)
       })
     }
 
-    const binary = `${space}_binary`
-    t.test(`${binary} is rescored unless the search disables it`, async (t) => {
-      const byDefault = await measureErrors(binary, {})
-      t.ok(byDefault.error < 1e-6, `error ${byDefault.error}`)
-      t.ok(byDefault.found >= 0.95, `recall ${byDefault.found}`)
-      t.strictSame(await measureErrors(binary, { rescore: true }), byDefault)
-      t.ok((await measureErrors(binary, { rescore: false })).error > 1e-4, 'codes estimate')
-      t.equal((await explanationOf(binary, {}))?.rescored, 128, 'reads of one search')
-      t.equal((await explanationOf(binary, { rescore: false }))?.rescored, undefined)
-    })
+    for (const precision of ['binary', 'int2', 'int4'] as const) {
+      const coarse = `${space}_${precision}`
+      t.test(`${coarse} is rescored unless the search disables it`, async (t) => {
+        const byDefault = await measureErrors(coarse, {})
+        t.ok(byDefault.error < 1e-6, `error ${byDefault.error}`)
+        t.ok(byDefault.found >= 0.95, `recall ${byDefault.found}`)
+        t.strictSame(await measureErrors(coarse, { rescore: true }), byDefault)
+        t.ok((await measureErrors(coarse, { rescore: false })).error > 1e-4, 'codes estimate')
+        t.equal((await explanationOf(coarse, {}))?.rescored, candidatesFor(10, precision), 'reads of one search')
+        t.equal((await explanationOf(coarse, { rescore: false }))?.rescored, undefined)
+      })
 
-    t.test(`${binary}: a search by a stored object uses its original vector and excludes it`, async (t) => {
-      const { results } = await collection.search({ fields: { [binary]: { query: { id: '77' }, limit: 10 } } })
-      const hits = results[binary] ?? []
-      const truth = nearest(space, vectorOf(77), 10, (i) => i !== 77)
-      t.equal(hits.length, 10)
-      t.notOk(hits.some(({ id }) => id === '77'))
-      t.ok(hits.filter(({ id }) => truth.includes(id)).length >= 9)
-      for (const { id, similarity } of hits) {
-        const exact = exactly(space, vectorOf(77), vectorOf(Number(id)))
-        t.ok(Math.abs(similarity - exact) <= 1e-6 * Math.max(1, Math.abs(exact)))
-      }
-    })
+      t.test(`${coarse}: a search by a stored object uses its original vector and excludes it`, async (t) => {
+        const { results } = await collection.search({ fields: { [coarse]: { query: { id: '77' }, limit: 10 } } })
+        const hits = results[coarse] ?? []
+        const truth = nearest(space, vectorOf(77), 10, (i) => i !== 77)
+        t.equal(hits.length, 10)
+        t.notOk(hits.some(({ id }) => id === '77'))
+        t.ok(hits.filter(({ id }) => truth.includes(id)).length >= 9)
+        for (const { id, similarity } of hits) {
+          const exact = exactly(space, vectorOf(77), vectorOf(Number(id)))
+          t.ok(Math.abs(similarity - exact) <= 1e-6 * Math.max(1, Math.abs(exact)))
+        }
+      })
 
-    t.test(`${binary}: a threshold applies to exact similarities`, async (t) => {
-      const third = exactly(space, vectorOf(Number(nearest(space, second, 3)[2])), second)
-      const scoreThreshold = third - Math.abs(third) * 1e-6
-      const fields = { [binary]: { query: second, limit: 10, scoreThreshold } }
-      const { results } = await collection.search({ fields: fields })
-      const ids = results[binary]?.map(({ id }) => id)
-      t.strictSame(ids, nearest(space, second, 3))
-    })
+      t.test(`${coarse}: a threshold applies to exact similarities`, async (t) => {
+        const third = exactly(space, vectorOf(Number(nearest(space, second, 3)[2])), second)
+        const scoreThreshold = third - Math.abs(third) * 1e-6
+        const fields = { [coarse]: { query: second, limit: 10, scoreThreshold } }
+        const { results } = await collection.search({ fields: fields })
+        const ids = results[coarse]?.map(({ id }) => id)
+        t.strictSame(ids, nearest(space, second, 3))
+      })
+    }
 
     t.test('other precisions are rescored only if the search requests it', async (t) => {
       for (const precision of ['int8', 'int16', 'float16'] as const) {

@@ -13,10 +13,11 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9].map((number) => `data-directory-${number}`)
 
 const dimension = 8
-const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+/** Directories before the ninth do not have the last two. */
+const precisions = ['binary', 'int8', 'int16', 'float16', 'float32', 'int4', 'int2'] as const
 
 interface Golden {
   /** By collection. */
@@ -105,7 +106,11 @@ async function fill(engine: Engine): Promise<void> {
 
 async function hitsOf(engine: Engine): Promise<unknown> {
   const found: Record<string, unknown> = {}
-  for (const precision of precisions) {
+  const names = engine
+    .database()
+    .collections()
+    .map(({ name }) => name)
+  for (const precision of precisions.filter((name) => names.includes(name))) {
     const { results } = await engine
       .database()
       .collection(precision)
@@ -186,6 +191,18 @@ for (const format of formats) {
     }
   })
 }
+
+test('an earlier version refuses a directory with int4 or int2 by its number, and opens one without', async (t) => {
+  const formatsOf = ({ files }: Golden) =>
+    Object.entries(files)
+      .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
+      .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
+  const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const [before, now] = [await writeGolden('data-directory-8', dir), await writeGolden('data-directory-9', dir)]
+  t.equal(Math.max(...formatsOf(before)), 6)
+  t.equal(Math.max(...formatsOf(now)), 7)
+})
 
 for (const name of ['int8', 'binary'])
   test(`${name}: rows of the first rules keep them until a rebuild, and both replay them`, async (t) => {

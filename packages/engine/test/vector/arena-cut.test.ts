@@ -20,7 +20,7 @@ function random(from: number): () => number {
 
 /** Kinds of vectors that rows are drawn from. Of few kinds most rows are copies that follow others, and succeed them when they are removed. */
 const kindsOf = { 'distinct rows': undefined, 'many copies': 200 } as const
-const precisions: readonly Precision[] = ['float32', 'int8', 'int16', 'float16', 'binary']
+const precisions: readonly Precision[] = ['float32', 'int8', 'int16', 'float16', 'binary', 'int2', 'int4']
 /** With seed 8, a row that followed another gets lists between the start of a cut and its last piece. */
 const cases = precisions.flatMap((precision) =>
   Object.entries(kindsOf).flatMap(([name, kinds]) =>

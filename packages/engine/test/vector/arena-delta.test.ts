@@ -15,7 +15,7 @@ const dimension = 24
 const seed = chosenSeed()
 const rounds = process.env.ANNAL_LONG === '1' ? 40 : 3
 const bytesMax = Number.MAX_SAFE_INTEGER
-const precisions: readonly Precision[] = ['float32', 'int8', 'int16', 'float16', 'binary']
+const precisions: readonly Precision[] = ['float32', 'int8', 'int16', 'float16', 'binary', 'int2', 'int4']
 
 interface World {
   readonly definition: DenseFieldSchema

@@ -1,4 +1,4 @@
-// Fields of rotated signs: reported similarities are valid for any vectors and have the expected error.
+// Fields of codes of rotated vectors: reported similarities are valid for any vectors and have the expected error.
 import fc from 'fast-check'
 import tap, { test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
@@ -14,22 +14,33 @@ const pool = await openWorkerPool({ threads: 2 })
 tap.teardown(() => pool.close())
 
 const spaces: SpaceType[] = ['l2', 'ip', 'cosine']
-const binary = (dimension: number, spaceType: SpaceType) =>
-  definitionOf({ dimension, spaceType, precision: 'binary', rules: 3 })
+const precisions = ['binary', 'int2', 'int4'] as const
+type Rotated = (typeof precisions)[number]
+const cases = precisions.flatMap((precision) => spaces.map((spaceType) => ({ precision, spaceType })))
+const definition = (precision: Rotated, dimension: number, spaceType: SpaceType) =>
+  definitionOf({ dimension, spaceType, precision, rules: 3 })
+
+/**
+ * The expected error of a product, times the root of the number of components, by the share e of a component's square that its code loses:
+ * sqrt(1 / (1 - e) - 1). For signs e is 1 - 2 / pi, for 2 bits that of the best even steps, for 4 bits about that of steps up to the largest.
+ */
+const errorOf = { binary: Math.sqrt(Math.PI / 2 - 1), int2: Math.sqrt(1 / 0.8812 - 1), int4: Math.sqrt(1 / 0.987 - 1) }
+const componentsMin = { binary: 256, int2: 128, int4: 64 }
+const componentsStep = { binary: 128, int2: 64, int4: 32 }
 
 /** A field at its own precision: enough rows to settle, starting with the given ones. */
-async function fieldOf(spaceType: SpaceType, given: Float32Array, dimension: number) {
+async function fieldOf(precision: Rotated, spaceType: SpaceType, given: Float32Array, dimension: number) {
   const n = 300
   const rows = clusteredRows(n, dimension, 3)
   rows.set(given)
   if (spaceType === 'cosine') normalize(rows, dimension)
-  const field = await openDenseField(binary(dimension, spaceType), pool)
+  const field = await openDenseField(definition(precision, dimension, spaceType), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, n), nothing)
   return { field, rows, n }
 }
 
-for (const spaceType of spaces)
-  test(`${spaceType}: reported similarities are in the range of the metric (seed ${seed})`, async (t) => {
+for (const { precision, spaceType } of cases)
+  test(`${precision} ${spaceType}: reported similarities are in the range of the metric (seed ${seed})`, async (t) => {
     const most = Math.fround(1e15)
     const number = fc.oneof(fc.constantFrom(0, 1e-30, 1, -1, most), fc.float({ noNaN: true, min: -most, max: most }))
     const vectors = fc.integer({ min: 2, max: 24 }).chain((dimension) =>
@@ -43,7 +54,7 @@ for (const spaceType of spaces)
     )
     await fc.assert(
       fc.asyncProperty(vectors, async ({ dimension, rows: given }) => {
-        const { field, n } = await fieldOf(spaceType, Float32Array.from(given.flat()), dimension)
+        const { field, n } = await fieldOf(precision, spaceType, Float32Array.from(given.flat()), dimension)
         const own = Float32Array.from(given.flat())
         if (spaceType === 'cosine') normalize(own, dimension)
         for (let i = 0; i < 3; i++) {
@@ -69,14 +80,14 @@ for (const spaceType of spaces)
     t.pass()
   })
 
-for (const spaceType of spaces)
-  test(`${spaceType}: estimates are unbiased with the expected error, and walks find what scans find`, async (t) => {
+for (const { precision, spaceType } of cases)
+  test(`${precision} ${spaceType}: estimates are unbiased with the expected error, and walks find what scans find`, async (t) => {
     for (const dimension of [48, 300]) {
       const n = 2_000
       const rows = clusteredRows(n, dimension, 7, 200)
       const queries = clusteredRows(20, dimension, 7, 200)
       if (spaceType === 'cosine') for (const set of [rows, queries]) normalize(set, dimension)
-      const field = await openDenseField(binary(dimension, spaceType), pool)
+      const field = await openDenseField(definition(precision, dimension, spaceType), pool)
       for (let i = 0; i < n; i += 500) await field.apply(i / 500 + 1, rowsOf(rows, dimension, i, i + 500), nothing)
       const version = n / 500
       const center = Float32Array.from({ length: dimension }, (_, j) => {
@@ -85,7 +96,8 @@ for (const spaceType of spaces)
         return sum / 500
       })
       const distanceToCenter = (a: Float32Array) => Math.sqrt(-similarity('l2', a, center))
-      const bits = Math.max(256, Math.ceil(dimension / 128) * 128)
+      const step = componentsStep[precision]
+      const components = Math.max(componentsMin[precision], Math.ceil(dimension / step) * step)
       let [sum, squares, count, found, walked] = [0, 0, 0, 0, 0]
       for (let i = 0; i < 20; i++) {
         const query = queries.subarray(i * dimension, (i + 1) * dimension)
@@ -93,8 +105,9 @@ for (const spaceType of spaces)
         for (const [index, ordinal] of scanned.ordinals.entries()) {
           const row = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
           const error = (scanned.similarities[index] as number) - similarity(spaceType, query, row)
-          // In units of the expected error: sqrt(pi / 2 - 1) / sqrt(bits) of the product of lengths.
-          const unit = (distanceToCenter(query) * distanceToCenter(row) * Math.sqrt(Math.PI / 2 - 1)) / Math.sqrt(bits)
+          // In units of the expected error, which is a share of the product of lengths.
+          const lengths = distanceToCenter(query) * distanceToCenter(row)
+          const unit = (lengths * errorOf[precision]) / Math.sqrt(components)
           const relative = error / unit / (spaceType === 'l2' ? 2 : 1)
           sum += relative
           squares += relative ** 2

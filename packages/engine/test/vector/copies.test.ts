@@ -12,7 +12,7 @@ import { createRandom, definitionOf, dumpField, normalize, rowsOf } from './worl
 tap.setTimeout(300_000)
 
 const spaces: readonly SpaceType[] = ['cosine', 'l2', 'ip']
-const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+const precisions: readonly Precision[] = ['binary', 'int2', 'int4', 'int8', 'int16', 'float16', 'float32']
 const nothing = new Uint32Array(0)
 const pool = await openWorkerPool({ threads: 2 })
 tap.teardown(() => pool.close())

@@ -17,7 +17,7 @@ const nothing = new Uint32Array(0)
 const queries = 40
 
 for (let rules = 1; rules <= rulesNewest; rules++)
-  for (const precision of ['float32', 'int8', 'binary'] as const)
+  for (const precision of ['float32', 'int8', 'binary', 'int2', 'int4'] as const)
     test(`rules ${rules}, ${precision}`, async (t) => {
       t.comment(`ANNAL_SEED=${seed}`)
       const pool = await openWorkerPool({ threads: 1 })

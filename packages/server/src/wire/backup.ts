@@ -7,12 +7,14 @@ import { timeFrom } from './time.ts'
 
 const mebibyte = 1_048_576
 const checksumNone = -1
-/** Numbers of precisions in the published servers. */
+/** Numbers of precisions in the published servers, and for precisions that they do not have the number of bits. */
 const quantLevels: { readonly [precision: string]: number } = {
   float32: 32,
   int16: 16,
   float16: 15,
   int8: 8,
+  int4: 4,
+  int2: 2,
   binary: 1,
 }
 

@@ -20,7 +20,7 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
-import { precisionOf } from './precision.ts'
+import { precisionOf, v1Precisions } from './precision.ts'
 import { describedAs, type Infer, optionalInteger, optionalText } from './schema.ts'
 
 const denseField = 'dense'
@@ -74,12 +74,19 @@ export function definitionOf(body: CreateIndexBody): CollectionDefinition {
     space_type: body.space_type.toLowerCase(),
     ...(body.M == null ? {} : { M: body.M }),
     ...(body.ef_con == null ? {} : { ef_con: body.ef_con }),
-    ...(precision === undefined ? {} : { precision: precisionOf(precision) }),
+    ...(precision === undefined ? {} : { precision: v1PrecisionOf(precision) }),
     ...(body.keep_originals == null ? {} : { keep_originals: body.keep_originals }),
   }
   const fields = [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)]
   // The engine checks the values of the body.
   return { name: body.index_name, fields } as CollectionDefinition
+}
+
+function v1PrecisionOf(name: string): unknown {
+  const precision = precisionOf(name)
+  if (v1Precisions.includes(precision as string)) return precision
+  const message = `precision must be one of ${v1Precisions.join(', ')}, got ${JSON.stringify(name)}`
+  throw invalidArgument(message, { field: 'precision', value: name, limit: v1Precisions })
 }
 
 /** Translates an error about the definition into the names of the request body. */

@@ -121,7 +121,7 @@ function definitionFaults(): Step[] {
     { name: 'other', fields: [{ ...dense, params: {} }] },
     { name: 'other', fields: [{ ...dense, params: { dimension: 1 } }] },
     { name: 'other', fields: [{ ...dense, params: { dimension: 3, space_type: 'hamming' } }] },
-    { name: 'other', fields: [{ ...dense, params: { dimension: 3, precision: 'int4' } }] },
+    { name: 'other', fields: [{ ...dense, params: { dimension: 3, precision: 'int3' } }] },
     { name: 'other', fields: [{ ...dense, params: { dimension: 3, M: 513 } }] },
     { name: 'other', fields: [{ ...dense, params: { dimension: 3, ef_con: 7 } }] },
     { name: 'other', fields: Array.from({ length: 9 }, (_, i) => ({ ...dense, name: `v${i}` })) },

@@ -24,17 +24,27 @@ interface Draft {
   readonly model: 'default' | 'endee_bm25'
 }
 
-type Precision = 'int8' | 'int16' | 'float16' | 'float32' | 'binary'
+type Precision = 'int8' | 'int16' | 'float16' | 'float32' | 'int4' | 'int2' | 'binary'
 
 const fieldsMax = 8
 const kinds = { vector: 'Dense', sparse: 'Sparse', multi_vector: 'Multi-vector' } as const
-const bytesPerNumber: Record<Precision, number> = { int8: 1, int16: 2, float16: 2, float32: 4, binary: 1 / 8 }
+const bytesPerNumber: Record<Precision, number> = {
+  int8: 1,
+  int16: 2,
+  float16: 2,
+  float32: 4,
+  int4: 1 / 2,
+  int2: 1 / 4,
+  binary: 1 / 8,
+}
 const precisions: readonly (readonly [Precision, string])[] = [
   ['int8', 'int8: small, nearly exact'],
   ['int16', 'int16'],
   ['float16', 'float16'],
   ['float32', 'float32: exact, largest'],
-  ['binary', 'binary: smallest, coarse'],
+  ['int4', 'int4: half of int8, rescored from disk'],
+  ['int2', 'int2: a quarter of int8, rescored from disk'],
+  ['binary', 'binary: smallest, rescored from disk'],
 ]
 const first: Draft = {
   name: 'vector',

@@ -15,7 +15,7 @@ export interface FieldDraft {
 export interface Settings {
   readonly ef: number | undefined
   readonly exact: boolean
-  /** By default the server rescores fields with the precision binary. */
+  /** By default the server rescores fields of binary, int2, and int4. */
   readonly rescore: 'default' | 'on' | 'off'
   readonly threshold: number | undefined
   readonly boost: number | undefined

@@ -216,12 +216,12 @@ function SettingsForm(props: {
           label="Rescore"
           value={settings.rescore}
           options={[
-            ['default', 'binary fields (default)'],
+            ['default', 'binary, int2, int4 (default)'],
             ['on', 'all fields'],
             ['off', 'no field'],
           ]}
           onInput={(rescore) => set({ rescore })}
-          hint="Orders the best hits by the original vectors on disk. Without it, binary fields report estimates."
+          hint="Orders the best hits by the original vectors on disk. Without it, fields of binary, int2, and int4 report estimates."
         />
         <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
         <details>

@@ -1,5 +1,5 @@
 // Plans the private memory of one thread in an arena, except for its visited marks, which grow; assembly/scratch.ts reads the same words.
-import type { Shape } from './shape.ts'
+import { rotatedLength, type Shape } from './shape.ts'
 
 /** Maximum number of entries of a pool: the largest ef, and hidden rows that a walk may meet. */
 export const poolEntries = 16_384
@@ -21,10 +21,10 @@ export interface ScratchAddresses {
 export function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
   const descriptor = take(64)
   const query = take(shape.lanes * 4)
-  const bits = shape.precision === 'binary' ? shape.codeBytes * 8 : 0
-  // A rotated vector has a component for each bit of its code.
-  const centered = take(Math.max(shape.lanes, bits) * 4)
-  const form = Math.max(64, shape.lanes * 2, bits / 2)
+  const components = rotatedLength(shape)
+  const centered = take(Math.max(shape.lanes, components) * 4)
+  // Two bytes per component; binary rows have four planes of bits.
+  const form = Math.max(64, shape.lanes * 2, shape.precision === 'binary' ? components / 2 : components * 2)
   const code = take(form)
   const residual = take(Math.max(64, shape.lanes * 2))
   const row = take(form)

@@ -32,7 +32,7 @@ const unitChunkBytesAim = 2 ** 14
 
 export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape {
   const lanes = roundUp(params.dimension, 16)
-  const codeBytes = precision === 'binary' ? bitsOf(params) / 8 : lanes
+  const codeBytes = codeBytesOf(params, precision)
   const codeStride = codeBytes + 16
   const linksAtBase = 2 * params.M
   const coldStride = coldBytes(params.dimension, precision)
@@ -69,6 +69,29 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
   }
 }
 
+function codeBytesOf(params: DenseSchemaParams, precision: Precision): number {
+  if (precision === 'binary') return bitsOf(params) / 8
+  const packed = packings[precision]
+  if (packed === undefined) return roundUp(params.dimension, 16)
+  // Codes are compared 16 bytes at a time.
+  return roundUp(Math.max(packed.componentsMin, params.dimension) * packed.bits, 128) / 8
+}
+
+/**
+ * Bits per component of a packed code, and the least number of components. A vector of few dimensions is rotated into more, because the error
+ * decreases with the square root of their number: 32 bytes at least cost little next to the links of a row.
+ */
+const packings: Partial<Record<Precision, { readonly bits: number; readonly componentsMin: number }>> = {
+  int4: { bits: 4, componentsMin: 64 },
+  int2: { bits: 2, componentsMin: 128 },
+}
+
+/** Components of the rotated vector whose code a row has, 0 for codes of vectors that are not rotated. */
+export function rotatedLength({ precision, codeBytes }: Pick<Shape, 'precision' | 'codeBytes'>): number {
+  const bits = precision === 'binary' ? 1 : packings[precision]?.bits
+  return bits === undefined ? 0 : (codeBytes * 8) / bits
+}
+
 /**
  * Bits of a binary code. In rules 1 and 2, one for each dimension. From rules 3 on, the number of components of a rotated vector, which may
  * be more: the error of an estimate decreases with the square root of this number, and below 256 it would be too large to search by.
@@ -90,6 +113,8 @@ function coldBytes(dimension: number, precision: Precision): number {
     case 'int8':
       return roundUp(dimension, 64) / 4 + 4
     case 'binary':
+    case 'int4':
+    case 'int2':
       return 0
   }
 }

@@ -1,32 +1,41 @@
-// Binary codes of rotated vectors: the codes equal those of the reference, and the estimates are valid similarities with the expected
-// error.
-import tap, { type Test, test } from 'tap'
-import type { DenseSchemaParams, SpaceType } from '../../src/model/schema.ts'
+// Compares codes of rotated vectors in the kernel, and graphs of such rows, with a reference in plain TypeScript.
+import type { Test } from 'tap'
+import type { DenseSchemaParams, Precision, SpaceType } from '../../src/model/schema.ts'
 import { Arena } from '../../src/vector/dense/arena.ts'
 import { header } from '../../src/vector/dense/header.ts'
-import { compileKernel } from '../../src/vector/dense/kernel.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { shapeOf } from '../../src/vector/dense/shape.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
-import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import type { WorkerPool } from '../../src/vector/pool.ts'
-import { ThreadPool } from '../../src/vector/threads/thread-pool.ts'
 import { clusteredRows, createRandom, definitionOf, normalize } from '../vector/world.ts'
 import { listsOf } from './lists-of.ts'
-import { ReferenceGraph } from './reference-graph.ts'
-import { estimate, signCodes } from './reference-signs.ts'
+import { type Codes, ReferenceGraph } from './reference-graph.ts'
+import { estimate } from './reference-signs.ts'
 
-tap.setTimeout(300_000)
+/** A precision whose codes are those of rotated vectors, and its reference. */
+export interface RotatedCodes {
+  readonly precision: Precision
+  codes(center: Float32Array): Codes
+  /** The values of a code as the arena stores it. */
+  unpack(bytes: Uint8Array): readonly number[]
+  /** The largest value of a query's code. */
+  readonly levels: number
+}
 
 const spaces = ['l2', 'ip', 'cosine'] satisfies SpaceType[]
 
-function paramsOf(dimension: number, spaceType: SpaceType, more: Partial<DenseSchemaParams> = {}): DenseSchemaParams {
-  return definitionOf({ dimension, spaceType, precision: 'binary', rules: 3, M: 8, efConstruction: 32, ...more }).params
+function paramsOf(
+  precision: Precision,
+  dimension: number,
+  spaceType: SpaceType,
+  more: Partial<DenseSchemaParams> = {},
+) {
+  return definitionOf({ dimension, spaceType, precision, rules: 3, M: 8, efConstruction: 32, ...more }).params
 }
 
 /** A segment at the precision of its field from the first row on, around a center. */
 function openSettled(params: DenseSchemaParams, pool: WorkerPool, center: Float32Array): Segment {
-  const arena = new Arena(shapeOf(params, 'binary'), pool.module, pool.threads)
+  const arena = new Arena(shapeOf(params, params.precision), pool.module, pool.threads)
   arena.f32.set(center, arena.centerAddress / 4)
   return new Segment(params, pool, { arena, settled: true })
 }
@@ -64,14 +73,26 @@ function rowsOf(vectors: Float32Array, dimension: number): Float32Array[] {
   )
 }
 
-async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: number): Promise<void> {
+/** How often, and from which random numbers. */
+export interface Rounds {
+  readonly rounds: number
+  readonly seed: number
+}
+
+/** Codes, factors, and similarities of random rows are those of the reference. */
+export async function compareCodes(
+  t: Test,
+  pool: WorkerPool,
+  { precision, codes: codesOf, unpack, levels }: RotatedCodes,
+  { rounds, seed }: Rounds,
+): Promise<void> {
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   for (let round = 0; round < rounds; round++) {
     const dimension = round % 3 === 0 ? between(257, 1100) : between(2, 256)
     const spaceType = spaces[round % 3] as SpaceType
-    const params = paramsOf(dimension, spaceType)
+    const params = paramsOf(precision, dimension, spaceType)
     const n = between(3, 20)
     const all = clusteredRows(n + 2, dimension, between(1, 1e9), between(1, 4))
     if (random() < 0.3) all.fill(0, 0, dimension)
@@ -86,7 +107,7 @@ async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: num
     const segment = openSettled(params, pool, center)
     segment.reserve(n)
     await insert(segment, vectors.slice(0, n))
-    const codes = signCodes(center)
+    const codes = codesOf(center)
     const similarities = scanAll(segment, query)
     const { arena } = segment
     const { codeBytes } = arena.shape
@@ -94,12 +115,13 @@ async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: num
       const expected = codes.encode(vectors[id] as Float32Array, params)
       const tail = arena.tailAddress(id)
       const bytes = arena.u8.subarray(tail - codeBytes, tail)
-      const isSame = expected.code.every((value, i) => (((bytes[i >> 3] as number) >> (i & 7)) & 1) === (value + 1) / 2)
+      const stored = unpack(bytes)
+      const isSame = expected.code.every((value, i) => stored[i] === value)
       const [a, factor] = arena.f32.subarray(tail / 4, tail / 4 + 2)
-      const similarity = estimate(query, expected, params, center)
+      const similarity = estimate(query, expected, params, center, levels)
       const what = `${spaceType} of ${dimension} dimensions, round ${round}, row ${id}`
       // Compared by Object.is, except for the sign of a zero.
-      if (!isSame || expected.code.length !== codeBytes * 8) t.fail(`code: ${what}`)
+      if (!isSame || expected.code.length !== stored.length) t.fail(`code: ${what}`)
       if (a !== expected.a || factor !== expected.factor)
         t.fail(`factors ${a} ${factor}, not ${expected.a} ${expected.factor}: ${what}`)
       if (similarities[id] !== similarity) t.fail(`similarity ${similarities[id]}, not ${similarity}: ${what}`)
@@ -108,14 +130,20 @@ async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: num
   }
 }
 
-async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: number): Promise<void> {
+/** Graphs of random rows have the links of the reference. */
+export async function compareGraphs(
+  t: Test,
+  pool: WorkerPool,
+  { precision, codes }: RotatedCodes,
+  { rounds: graphs, seed }: Rounds,
+): Promise<void> {
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   let compared = 0
   for (let graph = 0; graph < graphs; graph++) {
     const dimension = between(2, 300)
-    const params = paramsOf(dimension, spaces[graph % 3] as SpaceType, {
+    const params = paramsOf(precision, dimension, spaces[graph % 3] as SpaceType, {
       M: between(2, 8),
       efConstruction: between(4, 32),
     })
@@ -126,7 +154,7 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
     const vectors = rowsOf(all, dimension)
     // For inner products, equal rows are found by their length in steps of the code, which the reference does not implement.
     const center = params.spaceType === 'ip' ? new Float32Array(dimension) : (vectors[n] as Float32Array)
-    const reference = new ReferenceGraph(params, signCodes(center))
+    const reference = new ReferenceGraph(params, codes(center))
     const segment = openSettled(params, pool, center)
     segment.reserve(n)
     let isWhole = true
@@ -149,22 +177,3 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
   }
   t.ok(compared > graphs / 2, `${compared} of ${graphs} needed no mending`)
 }
-
-test('codes, factors, and estimates equal those of the reference, bit for bit', async (t) => {
-  const pool = await openWorkerPool({ threads: 2 })
-  await compareCodes(t, pool, process.env.ANNAL_LONG ? 2_000 : 60, Number(process.env.ANNAL_SEED ?? 17))
-  await pool.close()
-})
-
-test('codes, factors, and estimates of the build without relaxed SIMD equal those of the reference', async (t) => {
-  const pool = new ThreadPool(await compileKernel('plain'), 1)
-  await pool.started()
-  await compareCodes(t, pool, 30, 18)
-  await pool.close()
-})
-
-test('graphs of binary rows equal those of the reference, link for link', async (t) => {
-  const pool = await openWorkerPool({ threads: 2 })
-  await compareGraphs(t, pool, process.env.ANNAL_LONG ? 1_000 : 60, Number(process.env.ANNAL_SEED ?? 19))
-  await pool.close()
-})
