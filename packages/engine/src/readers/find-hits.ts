@@ -67,30 +67,49 @@ export function findHits(state: SearchedState, search: ReaderSearch, hits: HitBu
   hits.begin({ lsn: view.words.lsn(version), isCosine: spaceType === 'cosine' })
   if (plan.kind === 'nothing') return true
   const run: Run = { ...state, segments: view.segments(index), segmentRows: shared.segmentRows, query, k }
-  const found =
-    plan.kind === 'scan' ? undefined : searchGraph(run, { rows, ef: plan.ef ?? ef, isWalk: plan.kind === 'walk' })
-  if (found === 'long') return false
   const compared = matches?.count ?? rows
-  // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
-  const isEnough = plan.kind === 'compare' || (found?.ordinals.length ?? 0) >= Math.min(k, compared, rows)
-  if (found !== undefined && isEnough) putHits(run, found, scoreThreshold, hits)
-  else if (compared * dimension > scannedMax) return false
-  else putHits(run, scan(run), scoreThreshold, hits)
+  if (plan.kind !== 'scan') {
+    const isWalk = plan.kind === 'walk'
+    const graph = { ef: plan.ef ?? ef, ...(!isWalk && { compared }) }
+    if (isWalk ? graph.ef * dimension > walkedMax : compared * dimension > comparedMax) return false
+    // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
+    const enough = isWalk ? Math.min(k, compared, rows) : 0
+    if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
+  }
+  if (compared * dimension > scannedMax) return false
+  putHits(run, scan(run), scoreThreshold, hits)
   return true
 }
 
+/** Puts the hits of walks or comparisons into the buffer. False, without a hit in it: there are fewer than `enough`. */
 function searchGraph(
   run: Run,
-  { rows, ef, isWalk }: { readonly rows: number; readonly ef: number; readonly isWalk: boolean },
-): DenseHits | 'long' {
-  const { k, version, query, matches } = run
-  const compared = matches?.count ?? rows
-  if (isWalk ? ef * query.length > walkedMax : compared * query.length > comparedMax) return 'long'
-  const options = { k, ef, version, ...(!isWalk && { compared }) }
-  return eachSegment(run, ({ arena, isCutOff }, i) => {
-    const allowed = matches && wordsOfSegment(matches.words, i, run.segmentRows)
+  { ef, compared }: { readonly ef: number; readonly compared?: number },
+  { enough, scoreThreshold }: { readonly enough: number; readonly scoreThreshold: number },
+  hits: HitBuffer,
+): boolean {
+  const { k, version, query, matches, segments, segmentRows } = run
+  const options = { k, ef, version, ...(compared !== undefined && { compared }) }
+  const only = segments.length === 1 ? segments[0] : undefined
+  if (only !== undefined) {
+    const { arena, isCutOff } = only
+    const count = arena.find(query, { ...options, isCutOff }, matches?.words)
+    if (count < enough) return false
+    for (let hit = 0; hit < count; hit++) {
+      const similarity = arena.similarityAt(hit)
+      if (similarity < scoreThreshold) continue
+      const ordinal = arena.ordinalAt(hit)
+      hits.add(ordinal, similarity, arena.norm(ordinal))
+    }
+    return true
+  }
+  const found = eachSegment(run, ({ arena, isCutOff }, i) => {
+    const allowed = matches && wordsOfSegment(matches.words, i, segmentRows)
     return arena.search(query, { ...options, isCutOff }, allowed)
   })
+  if (found.ordinals.length < enough) return false
+  putHits(run, found, scoreThreshold, hits)
+  return true
 }
 
 /** Compares all matches, or all rows. */

@@ -42,8 +42,9 @@ export class HitBuffer implements HitBytes {
   locate(view: ReplicaView): boolean {
     for (let hit = 0; hit < this.count; hit++) {
       const place = this.#at(hit)
-      if (!view.locate(place.ordinal, place)) return false
+      view.findAddresses(place.ordinal, place)
     }
+    for (let hit = 0; hit < this.count; hit++) if (!view.locate(this.#at(hit))) return false
     return true
   }
 
@@ -99,6 +100,8 @@ function emptyPlace(): HitPlace {
     ordinal: 0,
     similarity: 0,
     norm: 0,
+    idUnit: 0,
+    recordUnit: 0,
     id: noBytes,
     idOffset: 0,
     idBytes: 0,

@@ -4,8 +4,10 @@ import { graphQuery } from '../vector/dense/graph-query.ts'
 import { header } from '../vector/dense/header.ts'
 import { elementAt } from '../vector/element-at.ts'
 import type { DenseSearch, FieldSegment } from '../vector/field.ts'
-import { answerIn, type Found } from '../vector/pool.ts'
+import { answerIn, type Found, type GraphQuery } from '../vector/pool.ts'
 import { synchronized } from '../vector/synchronized.ts'
+
+type SegmentSearch = Omit<DenseSearch, 'allowed'> & { readonly isCutOff: boolean }
 
 export class ReaderArena {
   readonly handle: ArenaHandle
@@ -33,14 +35,33 @@ export class ReaderArena {
   }
 
   /** `allowed` are the words of the bitmap that belong to this segment. */
-  search(
-    query: Float32Array,
-    options: Omit<DenseSearch, 'allowed'> & { readonly isCutOff: boolean },
-    allowed: Uint32Array | undefined,
-  ): Found {
+  search(query: Float32Array, options: SegmentSearch, allowed: Uint32Array | undefined): Found {
+    const run = this.#graphQuery(query, options, allowed)
+    return this.#run(() => answerIn(this.#attached, run))
+  }
+
+  /** Like `search`, but leaves the hits in the arena, where `ordinalAt` and `similarityAt` find them. Returns their number. */
+  find(query: Float32Array, options: SegmentSearch, allowed: Uint32Array | undefined): number {
+    const run = this.#graphQuery(query, options, allowed)
+    const count = this.#run(() => this.#attached.run(run))
+    // Both count until they are taken.
+    this.#attached.takeVisited()
+    this.#attached.takeDistances()
+    return count
+  }
+
+  /** A hit that `find` found. */
+  ordinalAt(hit: number): number {
+    return this.#attached.ordinalAt(hit)
+  }
+
+  similarityAt(hit: number): number {
+    return this.#attached.similarityAt(hit)
+  }
+
+  #graphQuery(query: Float32Array, options: SegmentSearch, allowed: Uint32Array | undefined): GraphQuery {
     const segment = { memory: this.handle.id, rows: this.#word(header.rows), isCutOff: options.isCutOff }
-    const lent = allowed && this.#lend(allowed)
-    return this.#run(() => answerIn(this.#attached, graphQuery(segment, query, options, lent)))
+    return graphQuery(segment, query, options, allowed && this.#lend(allowed))
   }
 
   /** Compares the listed rows, or all of them, at the precision of the field. */
@@ -61,7 +82,7 @@ export class ReaderArena {
    * Marks can move into memory that was added a moment ago, when V8 has not reported the new size to this thread yet: then clearing
    * them traps, before anything is read or written. With the new size the same query runs.
    */
-  #run(answer: () => Found): Found {
+  #run<T>(answer: () => T): T {
     try {
       return answer()
     } catch (error) {

@@ -14,6 +14,9 @@ export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segme
 /** Entries of one chunk of a column. */
 const columnShift = 16
 const columnMask = 0xffff
+/** Columns hold addresses in units of 8 bytes. */
+const unitsShift = Math.log2(heapChunkBytes / 8)
+const unitsMask = heapChunkBytes / 8 - 1
 
 interface Chunk {
   readonly bytes: SharedBytes
@@ -22,6 +25,9 @@ interface Chunk {
 
 /** Where the parts of an object are: chunks, and offsets of bytes in them. Reused for every hit. */
 export interface ObjectPlace {
+  /** Addresses in units of 8 bytes. 0: there is none. */
+  idUnit: number
+  recordUnit: number
   id: SharedBytes
   idOffset: number
   idBytes: number
@@ -82,22 +88,30 @@ export class ReplicaView {
     return attachSegments(this.#handles[field] ?? [], this.#segments[field] ?? [], this.#attach)
   }
 
+  /** Finds the addresses of an object of a pinned version. Call it for all hits before `locate`, so that the loads do not wait for each other. */
+  findAddresses(ordinal: number, place: ObjectPlace): void {
+    const { idAddresses, recordAddresses } = this.#chunks
+    const [chunk, entry] = [ordinal >>> columnShift, ordinal & columnMask]
+    place.idUnit = idAddresses[chunk]?.words[entry] ?? 0
+    place.recordUnit = recordAddresses[chunk]?.words[entry] ?? 0
+  }
+
   /**
-   * Finds an object of a pinned version. False: there is no whole object, because its filter is being replaced now. Every length is
-   * checked, so that copying never leaves a chunk.
+   * Finds the parts of an object at its addresses. False: there is no whole object, because its filter is being replaced now. Every length
+   * is checked, so that copying never leaves a chunk.
    */
-  locate(ordinal: number, place: ObjectPlace): boolean {
-    const idAddress = this.#addressOf('idAddresses', ordinal)
-    const id = this.#chunkOf('ids', idAddress)
-    const recordAddress = this.#addressOf('recordAddresses', ordinal)
-    const record = this.#chunkOf('records', recordAddress)
-    if (id === undefined || record === undefined) return false
-    const idAt = idAddress % heapChunkBytes
-    const idBytes = id.words[idAt / 4] ?? 0
-    const recordAt = recordAddress % heapChunkBytes
-    const bytes = record.words[recordAt / 4] ?? 0
-    const metaBytes = record.words[recordAt / 4 + 1] ?? 0
-    const filterBytes = record.words[recordAt / 4 + 2] ?? 0
+  locate(place: ObjectPlace): boolean {
+    const { idUnit, recordUnit } = place
+    const id = this.#chunks.ids[idUnit >>> unitsShift]
+    const record = this.#chunks.records[recordUnit >>> unitsShift]
+    if (idUnit === 0 || recordUnit === 0 || id === undefined || record === undefined) return false
+    const idAt = (idUnit & unitsMask) * 8
+    const idBytes = id.words[idAt >>> 2] ?? 0
+    const recordAt = (recordUnit & unitsMask) * 8
+    const word = recordAt >>> 2
+    const bytes = record.words[word] ?? 0
+    const metaBytes = record.words[word + 1] ?? 0
+    const filterBytes = record.words[word + 2] ?? 0
     if (headBytes + metaBytes + filterBytes > bytes || recordAt + 4 + bytes > record.bytes.length) return false
     if (idAt + 4 + idBytes > id.bytes.length) return false
     place.id = id.bytes
@@ -108,15 +122,5 @@ export class ReplicaView {
     place.metaBytes = metaBytes
     place.filterBytes = filterBytes
     return true
-  }
-
-  /** 0: there is none. */
-  #addressOf(list: 'idAddresses' | 'recordAddresses', ordinal: number): number {
-    const chunk = this.#chunks[list][ordinal >>> columnShift]
-    return (chunk?.words[ordinal & columnMask] ?? 0) * 8
-  }
-
-  #chunkOf(list: 'ids' | 'records', address: number): Chunk | undefined {
-    return address === 0 ? undefined : this.#chunks[list][Math.floor(address / heapChunkBytes)]
   }
 }

@@ -75,6 +75,8 @@ function planUnfiltered(rows: number, ef: number): DensePlan {
 
 /** Whether comparing this many rows costs at most about twice a walk of a field with only these rows. */
 function isSmall(rows: number, ef: number): boolean {
+  // The cost of a walk is at most this for any power up to 1; powers take as long as the rest of a plan.
+  if (rows * smallComparisonCost > surerCost * smallWalkComparisons * ef) return false
   return rows * smallComparisonCost <= surerCost * smallWalkCost(ef)
 }
 

@@ -83,6 +83,15 @@ export class AttachedArena implements AttachedMemory {
     }
   }
 
+  /** A hit of the last query, which `copyHits` would copy. */
+  ordinalAt(hit: number): number {
+    return elementAt(this.#u32, this.#scratch.answers / 4 + hit)
+  }
+
+  similarityAt(hit: number): number {
+    return elementAt(this.#f32, this.#scratch.similarities / 4 + hit)
+  }
+
   takeVisited(): number {
     return this.#kernel.takeHops()
   }
