@@ -39,24 +39,49 @@ const unusualHeaders: ReadonlySet<string> = new Set([
 ])
 const headEnd = Buffer.from('\r\n\r\n')
 
-/** A head with its text: most requests of a connection repeat the head of the previous one. */
+/**
+ * A head with its text before and after the number of Content-Length: most requests of a connection repeat the head of the previous one
+ * but for this number. Without Content-Length, all text is `before`.
+ */
 export interface KnownHead {
-  readonly text: string
+  readonly before: string
+  readonly after: string
+  readonly hasLength: boolean
   readonly head: ParsedHead
 }
 
 /**
  * The head at the beginning of the bytes. `incomplete`: more bytes are needed. `unusual`: only the HTTP server of the main thread may read
- * it.
+ * it. A head that repeats `known` has the same `headers` object, with the Content-Length of the newer one: the request of `known` must be
+ * complete.
  */
 export function readHead(bytes: Buffer, known: KnownHead | undefined): KnownHead | 'incomplete' | 'unusual' {
   const end = bytes.indexOf(headEnd)
   if (end < 0) return bytes.length < headBytesMax && canBecomeHead(bytes.toString('latin1')) ? 'incomplete' : 'unusual'
   if (end >= headBytesMax) return 'unusual'
   const text = bytes.toString('latin1', 0, end)
-  if (known !== undefined && text === known.text) return known
-  const head = parseHead(text, end + headEnd.length)
-  return head === undefined ? 'unusual' : { text, head }
+  return repeatHead(text, known) ?? parseHead(text) ?? 'unusual'
+}
+
+function repeatHead(text: string, known: KnownHead | undefined): KnownHead | undefined {
+  if (known === undefined) return undefined
+  const { before, after, hasLength, head } = known
+  if (!hasLength) return text === before ? known : undefined
+  if (!text.startsWith(before) || !text.endsWith(after)) return undefined
+  // Empty, which is no number, if `before` and `after` overlap.
+  const length = text.slice(before.length, text.length - after.length)
+  if (!bodyLength.test(length)) return undefined
+  const { headers } = head
+  if (headers['content-length'] === length) return known
+  headers['content-length'] = length
+  const { method, url, isLast, hasUniqueHeaders } = head
+  const headBytes = text.length + headEnd.length
+  return {
+    before,
+    after,
+    hasLength,
+    head: { method, url, headers, headBytes, bodyBytes: Number(length), isLast, hasUniqueHeaders },
+  }
 }
 
 /** What is wrong is answered when it arrives, not when the rest has arrived. */
@@ -68,14 +93,18 @@ function canBecomeHead(text: string): boolean {
   return lines.every((line, index) => index === 0 || headerLine.test(line))
 }
 
-function parseHead(text: string, headBytes: number): ParsedHead | undefined {
+function parseHead(text: string): KnownHead | undefined {
   const lines = text.split('\r\n')
   const [, method, url] = requestLine.exec(lines[0]!) ?? []
   if (method === undefined || url === undefined) return undefined
   const headers: Record<string, string> = Object.create(null)
   let hasUniqueHeaders = true
+  let lengthAt = -1
+  let at = lines[0]!.length
   for (let line = 1; line < lines.length; line++) {
     const [, name = '', value = ''] = headerLine.exec(lines[line]!) ?? []
+    const lineAt = at + 2
+    at = lineAt + lines[line]!.length
     const key = name.toLowerCase()
     if (key === '' || unusualHeaders.has(key)) return undefined
     if (headers[key] !== undefined) {
@@ -84,18 +113,16 @@ function parseHead(text: string, headBytes: number): ParsedHead | undefined {
       hasUniqueHeaders = false
     }
     headers[key] = value
+    // Only a colon and blanks are between the name and the value.
+    if (key === 'content-length') lengthAt = lineAt + lines[line]!.indexOf(value, name.length + 1)
   }
   const length = headers['content-length'] ?? '0'
   const connection = headers.connection?.toLowerCase() ?? 'keep-alive'
   if (!bodyLength.test(length) || headers.host === undefined) return undefined
   if (connection !== 'keep-alive' && connection !== 'close') return undefined
-  return {
-    method,
-    url,
-    headers,
-    headBytes,
-    bodyBytes: Number(length),
-    isLast: connection === 'close',
-    hasUniqueHeaders,
-  }
+  const headBytes = text.length + headEnd.length
+  const isLast = connection === 'close'
+  const head = { method, url, headers, headBytes, bodyBytes: Number(length), isLast, hasUniqueHeaders }
+  if (lengthAt < 0) return { before: text, after: '', hasLength: false, head }
+  return { before: text.slice(0, lengthAt), after: text.slice(lengthAt + length.length), hasLength: true, head }
 }
