@@ -103,7 +103,7 @@ async function requests({ share, seed, requests }: Extract<Job, { kind: 'request
     const status = random.chance(0.9) ? 200 : 404
     byStatus[status] = (byStatus[status] ?? 0) + 1
     const { database, route } = admission
-    observer.answered(head, { route, database, requestId: randomUUID(), status, seconds: 0.001 })
+    observer.answered(head, { route, database, requestId: () => randomUUID(), status, seconds: 0.001 })
     observer.searched(() => ({
       collectionId: 1,
       lsn: 2,

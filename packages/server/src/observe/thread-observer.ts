@@ -71,7 +71,8 @@ export class SharedObserver implements ThreadObserver {
     this.#ring.add({ timeMs, method, path, database, collection, status, seconds })
     if (!this.#share.reportsRequests) return
     const parent = headers.traceparent as string | undefined
-    this.#requests.push({ method, route: route.pattern, url: path, status, seconds, requestId, parent, endMs: timeMs })
+    const facts = { method, route: route.pattern, url: path, status, seconds }
+    this.#requests.push({ ...facts, requestId: requestId(), parent, endMs: timeMs })
     this.#reportSoon()
   }
 

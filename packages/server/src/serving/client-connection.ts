@@ -5,13 +5,12 @@
 // Between two requests the connection is `local`. A forwarded request of known length makes it `forwarding` until the main thread reports
 // that the reply is complete. Anything whose end this thread does not know (chunked bodies, pipelining behind a forwarded request, upgrades,
 // what is not HTTP) makes it a `tunnel` until it closes.
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { keepAliveTimeoutMs, requestsPerSocketMax } from '../http/limits.ts'
-import { nodeHttp } from '../node-modules.ts'
+import { requestsPerSocketMax } from '../http/limits.ts'
 import type { Admission, HotReply, RequestEnd, RequestHead } from './contract.ts'
 import { type FrameSender, ownBytes } from './frame-sender.ts'
 import { frameKind, pieceBytes, windowBytes } from './messages.ts'
+import type { ReplyHeads, WrittenReply } from './reply-head.ts'
 import { type KnownHead, type ParsedHead, readHead } from './request-head.ts'
 import type { ThreadParts } from './thread-parts.ts'
 
@@ -28,6 +27,11 @@ export interface ConnectionHost {
   seconds(): number
   /** `Date` header of replies. */
   date(): string
+  readonly heads: ReplyHeads
+  /** Connections that the thread has open. */
+  readonly connections: number
+  /** Calls `send` after the other requests that have arrived in this turn are answered. */
+  sendLater(send: () => void): void
   /** Whether the client should connect to another thread. Counts it if so. */
   moveAway(): boolean
   /** A connection that was closed for this reason is closed. */
@@ -84,6 +88,8 @@ export class ClientConnection {
   /** This thread has answered none of its requests. */
   #isNew = true
   #moves = false
+  /** The system took every reply at once. A socket that encrypts never does. */
+  #writesAtOnce: boolean
   /** The next request waits until the client has read its replies. */
   #isDraining = false
   #activeSecond: number
@@ -99,6 +105,7 @@ export class ClientConnection {
     this.#socket = socket
     this.#host = host
     this.#activeSecond = host.seconds()
+    this.#writesAtOnce = !('encrypted' in socket)
   }
 
   /** Bytes of the client. */
@@ -276,8 +283,16 @@ export class ClientConnection {
       this.#pending = undefined
       this.#forwardRequest(bytes, request.head)
     }
-    if (found instanceof Promise) this.#answerLater(found, request, settle)
-    else settle(found)
+    if (found instanceof Promise) {
+      const proceed = this.#wait(request, settle)
+      found.then(proceed, (error: unknown) => {
+        this.#host.fail(error)
+        proceed(undefined)
+      })
+    } else if (found !== undefined && this.#host.connections > 1) {
+      const proceed = this.#wait(request, settle)
+      this.#host.sendLater(() => proceed(found))
+    } else settle(found)
   }
 
   #find({ admission, head }: HotRequest, body: Buffer): HotReply | undefined | Promise<HotReply | undefined> {
@@ -290,12 +305,11 @@ export class ClientConnection {
     }
   }
 
-  /** The reply needs something of the main thread first. What arrives meanwhile waits. */
-  #answerLater(
-    found: Promise<HotReply | undefined>,
+  /** The reply is sent later, by the function that this returns. What arrives meanwhile waits. */
+  #wait(
     { admission, finish }: HotRequest,
     settle: (reply: HotReply | undefined) => void,
-  ): void {
+  ): (reply: HotReply | undefined) => void {
     this.#state = 'answering'
     let isClosed = false
     const arrived: Buffer[] = []
@@ -308,49 +322,60 @@ export class ClientConnection {
       admission.release()
       finish('closed')
     }
-    const proceed = (reply: HotReply | undefined): void => {
+    return (reply) => {
       if (isClosed) return
       this.#giveUp = undefined
       this.#state = 'local'
       settle(reply)
       if (this.#state === 'local') this.#readRequests()
+      if (arrived.length === 0) return
       for (const chunk of arrived) this.receive(chunk)
       if (this.#room > 0) this.#socket.resume()
     }
-    found.then(proceed, (error: unknown) => {
-      this.#host.fail(error)
-      proceed(undefined)
-    })
   }
 
   /** Returns false if the token of the request is no longer valid. */
   #sendReply(reply: HotReply, { head, admission, finish }: HotRequest, startedMs: number): boolean {
-    const requestId = randomUUID()
+    let written: WrittenReply | undefined
     const isSent = admission.reply(() => {
       this.#requests++
       // It was opened to limit the time until the first request.
       if (this.#requests === 1) this.#closeVirtual()
       const isLast = this.#isLastReply(head)
-      const bytes = this.#replyBytes(reply, admission, { requestId, isLast })
+      const { status, contentType, body } = reply
+      const form = { status, contentType, replyHeaders: admission.replyHeaders, date: this.#host.date(), isLast }
+      written = this.#host.heads.reply(form, body)
       const sent = (): void => {
         admission.release()
         finish('answered')
       }
       if (!isLast) {
-        this.#socket.write(bytes, sent)
+        this.#write(written.bytes, sent)
         return
       }
       this.#state = 'closing'
       this.#pending = undefined
       this.#closeVirtual()
-      this.#socket.end(bytes, sent)
+      this.#socket.end(written.bytes, sent)
     })
-    if (!isSent) return false
+    if (!isSent || written === undefined) return false
     const { route, database } = admission
     const seconds = (performance.now() - startedMs) / 1_000
-    const facts = { route, database, requestId, status: reply.status, seconds }
+    const facts = { route, database, requestId: written.requestId, status: reply.status, seconds }
     this.#host.parts()?.observer.answered(this.#requestHead(head), facts)
     return true
+  }
+
+  /** Calls `sent` when the system has the bytes. A callback of a write costs more than the write of a reply, so mostly there is none. */
+  #write(bytes: Buffer, sent: () => void): void {
+    if (!this.#writesAtOnce) {
+      this.#socket.write(bytes, sent)
+      return
+    }
+    this.#socket.write(bytes)
+    this.#writesAtOnce = this.#socket.writableLength === 0
+    if (this.#writesAtOnce) sent()
+    else this.#socket.write(noBytes, sent)
   }
 
   #isLastReply(head: ParsedHead): boolean {
@@ -359,22 +384,6 @@ export class ClientConnection {
     this.#isNew = false
     this.#moves = this.#host.moveAway()
     return this.#moves
-  }
-
-  /** Head and body in one buffer, with the headers in the order in which the main thread writes them. */
-  #replyBytes(
-    { status, contentType, body }: HotReply,
-    { replyHeaders }: Admission,
-    { requestId, isLast }: { readonly requestId: string; readonly isLast: boolean },
-  ): Buffer {
-    let lines = `HTTP/1.1 ${status} ${reasonOf(status)}\r\nx-request-id: ${requestId}\r\nx-content-type-options: nosniff\r\n`
-    for (const [name, value] of replyHeaders) lines += `${name}: ${value}\r\n`
-    lines += `content-type: ${contentType}\r\ncontent-length: ${body.length}\r\nDate: ${this.#host.date()}\r\n`
-    lines += isLast ? 'Connection: close\r\n\r\n' : keepAliveLines
-    const bytes = Buffer.allocUnsafe(lines.length + body.length)
-    bytes.write(lines, 'latin1')
-    bytes.set(body, lines.length)
-    return bytes
   }
 
   #forwardRequest(bytes: Buffer, head: ParsedHead): void {
@@ -452,9 +461,4 @@ export class ClientConnection {
   }
 }
 
-const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}, max=${requestsPerSocketMax}\r\n\r\n`
-
-/** Most replies of a thread have status 200, so it may never load the names of the others. */
-function reasonOf(status: number): string {
-  return status === 200 ? 'OK' : (nodeHttp().STATUS_CODES[status] ?? '')
-}
+const noBytes = Buffer.alloc(0)

@@ -89,7 +89,8 @@ export interface ThreadObserver {
     facts: {
       readonly route: HotRoute
       readonly database: string
-      readonly requestId: string
+      /** Called in the same turn, and only if it is needed. */
+      readonly requestId: () => string
       readonly status: number
       readonly seconds: number
     },

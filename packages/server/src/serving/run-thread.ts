@@ -18,6 +18,8 @@ import {
   type ThreadTls,
   type ToThread,
 } from './messages.ts'
+import { ReplyHeads } from './reply-head.ts'
+import { ReplyTurn } from './reply-turn.ts'
 import { SharedCounts } from './shared-counts.ts'
 import type { ThreadParts } from './thread-parts.ts'
 
@@ -41,6 +43,10 @@ const stoppingSweepMs = 50
 const keptConnections = 4
 const movesPerSecondMax = 64
 
+/** A reply waits for about as long as several searches take. */
+const replyWaitMsMax = 0.5
+
+const turn = new ReplyTurn(replyWaitMsMax)
 const listeners: net.Server[] = []
 const open = new Set<ClientConnection>()
 /** Connections by the number of their virtual connection. */
@@ -65,6 +71,11 @@ const host: ConnectionHost = {
   parts: () => parts,
   seconds: () => seconds,
   date: () => date,
+  heads: new ReplyHeads(),
+  get connections() {
+    return open.size
+  },
+  sendLater: (send) => turn.add(send, (flush) => setImmediate(work, flush)),
   moveAway,
   hasMoved() {
     moving--
