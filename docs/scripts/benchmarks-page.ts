@@ -66,26 +66,39 @@ function chapterOf(file: string): string {
     // Reports are the only files next to the results that are on the site, because they are complete pages.
     .replaceAll(/\[([^\]]+)\]\(([\w-]+\.html)\)/g, '<a href="./$2" target="_self">$1</a>')
     .replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, (_, text: string) => (text.includes('`') ? text : `\`${text}\``))
-  const picture = curvesOf(file.replace(/\.md$/, '.jsonl')) ?? pictureOf(file.replace(/\.md$/, '.svg'))
-  return picture === undefined ? chapter : `${chapter}\n\n<div class="picture">${oneLine(picture)}</div>`
+  const curves = curvesOf(file.replace(/\.md$/, '.jsonl'))
+  const pictures = curves.length > 0 ? curves : pictureOf(file.replace(/\.md$/, '.svg'))
+  return [chapter, ...pictures.map((picture) => `<div class="picture">${oneLine(picture)}</div>`)].join('\n\n')
 }
 
-/** Draws the points of recall and speed, if the results have them. */
-function curvesOf(file: string): string | undefined {
-  if (!existsSync(file)) return undefined
+interface MeasuredPoint {
+  readonly set?: string
+  readonly k?: number
+  readonly contender?: string
+  readonly recall?: number
+  readonly cpu_qps?: number
+}
+
+/** Draws the points of recall and speed, if the results have them: one picture for each set and number of results. */
+function curvesOf(file: string): string[] {
+  if (!existsSync(file)) return []
   const points = readFileSync(file, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as { set?: string; contender?: string; recall?: number; cpu_qps?: number })
-    .flatMap(({ set, contender, recall, cpu_qps: speed }) =>
-      recall === undefined || speed === undefined ? [] : [{ label: `${set} ${contender}`, recall, speed }],
+    .map((line) => JSON.parse(line) as MeasuredPoint)
+    .flatMap(({ set, k = 10, contender = '', recall, cpu_qps: speed }) =>
+      recall === undefined || speed === undefined
+        ? []
+        : [{ title: `${set}, k = ${k}`, label: contender, recall, speed }],
     )
-  const curves = [...Map.groupBy(points, ({ label }) => label)].map(([label, own]) => ({ label, points: own }))
-  return curves.length === 0 ? undefined : drawCurves(curves)
+  return [...Map.groupBy(points, ({ title }) => title)].map(([title, own]) => {
+    const curves = [...Map.groupBy(own, ({ label }) => label)].map(([label, points]) => ({ label, points }))
+    return drawCurves(title, curves)
+  })
 }
 
-function pictureOf(file: string): string | undefined {
-  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+function pictureOf(file: string): string[] {
+  return existsSync(file) ? [readFileSync(file, 'utf8')] : []
 }
 
 /** A blank line would end the block, and the page would read the rest as text. */

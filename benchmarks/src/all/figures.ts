@@ -80,6 +80,7 @@ function annFigures(json: string): Figure[] {
     readonly contender?: string
     readonly build_cpu_s?: number
     readonly ef?: number
+    readonly k?: number
     readonly recall?: number
     readonly cpu_qps?: number
   }
@@ -91,7 +92,7 @@ function annFigures(json: string): Figure[] {
     ...new Set(lines.flatMap(({ set, contender, ef }) => (ef === undefined ? [] : [`${set} ${contender}`]))),
   ]
   return names.flatMap((name) => {
-    const own = lines.filter(({ set, contender }) => `${set} ${contender}` === name)
+    const own = lines.filter(({ set, contender, k = 10 }) => `${set} ${contender}` === name && k === 10)
     const points = own.flatMap(({ recall, cpu_qps }) =>
       recall === undefined || cpu_qps === undefined ? [] : [{ recall, speed: cpu_qps }],
     )

@@ -1,6 +1,6 @@
 // Annal's index, searched in the calling thread and built by one worker by default.
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
-import { type Contender, recallAtTen } from './contender.ts'
+import { type Contender, recallOf } from './contender.ts'
 import type { Dataset } from './dataset.ts'
 import { fill } from './fill.ts'
 
@@ -16,20 +16,26 @@ export async function openAnnal(set: Dataset, precision: Precision, threads = 1)
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
   const version = 1e6
-  const answers = new Uint32Array(nq * 10)
+  const bytes = Object.values(field.bytes()).reduce((sum, part) => sum + part, 0)
   return {
     name: `annal-${precision}`,
     buildCpuSeconds: (used.user + used.system) / 1e6,
-    async run(ef) {
+    bytesPerRow: Math.round((bytes * dimension) / base.length),
+    async run(ef, k) {
+      const answers = new Uint32Array(nq * k)
       const from = performance.now()
       const cpu = process.cpuUsage()
       for (let i = 0; i < nq; i++) {
         const query = queries.subarray(i * dimension, (i + 1) * dimension)
-        answers.set(field.searchSync(query, { k: 10, ef, version }).ordinals, i * 10)
+        answers.set(field.searchSync(query, { k, ef, version }).ordinals, i * k)
       }
       const spent = process.cpuUsage(cpu)
       const wallSeconds = (performance.now() - from) / 1000
-      return { recall: recallAtTen(answers, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+      return {
+        recall: recallOf(answers, truth, { queries: nq, k }),
+        wallSeconds,
+        cpuSeconds: (spent.user + spent.system) / 1e6,
+      }
     },
     async close() {
       await field.close()

@@ -1,4 +1,6 @@
 // One index that is measured: built once, then runs all queries at an ef each time it is its turn.
+import { answersKept } from './dataset.ts'
+
 export interface Run {
   readonly recall: number
   readonly wallSeconds: number
@@ -8,22 +10,35 @@ export interface Run {
 export interface Contender {
   readonly name: string
   readonly buildCpuSeconds: number
-  run(ef: number): Promise<Run>
+  /** Codes or vectors, links, and what the index keeps for each row; undefined if the library does not say. */
+  readonly bytesPerRow: number | undefined
+  /** Searches all queries for their `k` nearest rows. */
+  run(ef: number, k: number): Promise<Run>
   close(): Promise<void>
 }
 
-/** Share of the ten exact neighbors that are among the ten found. */
-export function recallAtTen(found: Uint32Array, truth: Int32Array, queries: number): number {
+/** Share of the `k` exact neighbors that are among the `k` found. */
+export function recallOf(
+  found: Uint32Array,
+  truth: Int32Array,
+  { queries, k }: { queries: number; k: number },
+): number {
   let hits = 0
   for (let i = 0; i < queries; i++) {
-    const known = truth.subarray(i * 100, i * 100 + 10)
-    for (const ordinal of found.subarray(i * 10, i * 10 + 10)) if (known.includes(ordinal)) hits++
+    const known = new Set(truth.subarray(i * answersKept, i * answersKept + k))
+    for (const ordinal of found.subarray(i * k, (i + 1) * k)) if (known.has(ordinal)) hits++
   }
-  return hits / (queries * 10)
+  return hits / (queries * k)
+}
+
+/** Recall and queries per CPU second at one ef. */
+export interface Point {
+  readonly recall: number
+  readonly speed: number
 }
 
 /** Queries per second at a recall, interpolated between the measured points on a logarithmic scale; undefined outside of them. */
-export function speedAt(points: readonly { recall: number; speed: number }[], recall: number): number | undefined {
+export function speedAt(points: readonly Point[], recall: number): number | undefined {
   const [first] = points
   if (first !== undefined && first.recall >= recall) return first.speed
   for (let i = 1; i < points.length; i++) {

@@ -50,7 +50,7 @@ export function answersOf(answers: Int32Array, columns: number): Int32Array {
 
 /** Normalizes vectors that are compared by angle, in place. */
 export function normalizeForMetric(set: Dataset): Dataset {
-  if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalize(rows, set.dimension)
+  if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalizeRows(rows, set.dimension)
   return set
 }
 
@@ -69,7 +69,8 @@ async function bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await readFile(path))
 }
 
-function normalize(rows: Float32Array, dimension: number): void {
+/** Gives each row the length 1, in place; rows of zeros stay as they are. */
+export function normalizeRows(rows: Float32Array, dimension: number): void {
   for (let from = 0; from < rows.length; from += dimension) {
     const row = rows.subarray(from, from + dimension)
     let square = 0
@@ -108,7 +109,7 @@ export function makeClustered(n: number, dimension: number, seed: number): Clust
         for (let j = 0; j < dimension; j++) row[j] = (row[j] ?? 0) + (weight * (basis[r * dimension + j] ?? 0)) / 3
       }
     }
-    normalize(rows, dimension)
+    normalizeRows(rows, dimension)
     return { rows, drawn: clusterOf }
   }
   const [base, queries] = [make(n), make(1000)]
@@ -123,7 +124,8 @@ export function makeClustered(n: number, dimension: number, seed: number): Clust
   }
 }
 
-function createRandom(seed: number): () => number {
+/** Numbers in [0, 1) that only depend on the seed. */
+export function createRandom(seed: number): () => number {
   let s = seed >>> 0
   return () => {
     s = (s + 0x6d2b79f5) >>> 0

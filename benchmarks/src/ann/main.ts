@@ -1,25 +1,28 @@
-// Compares recall and speed of Annal's index with other libraries: the same data, M, and ef_construction, one thread, measured alternately for
-// each ef by CPU time, so that other work on the machine affects all of them equally.
-// A peer that is not on this machine and cannot be installed is named and skipped. Generated sets are named clustered-200k, clustered-1m, or
-// clustered-N; `--keep FOLDER` keeps them with their answers for the next run.
+// Compares recall, speed, build, and memory of Annal's index with other libraries: the same data, M, and ef_construction, one thread, measured
+// alternately for each ef by CPU time, so that other work on the machine affects all of them equally.
+// A peer that is not on this machine and cannot be installed is named and skipped. Sets that are named clustered-200k, clustered-1m,
+// embeddings-100k-768, or embeddings-10k-100-seed2 (count, dimension, seed) are generated; `--keep FOLDER` keeps them with their answers.
 // Building a million rows takes a peer several minutes. `--together` builds peers that are separate processes while Annal builds: the cost
 // is the same for both, and it is faster on two cores. `--build-threads N` gives N threads to the builds of peers that support it; these build
-// times must not be compared. A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
+// times must not be compared. A set may also be the path of an HDF5 file of ann-benchmarks, of a folder with fvecs and ivecs, or of a folder
+// with the files of a kept set. `--pictures FOLDER` writes one picture for each set, `--markdown FILE` a table for each set.
 //   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3]
-//     [--queries 2000] [--keep FOLDER] [--together] [--build-threads 1] [--json FILE] [--svg FILE]
-import { existsSync, writeFileSync } from 'node:fs'
+//     [--queries 2000] [--k 10,100] [--keep FOLDER] [--together] [--build-threads 1] [--json FILE] [--markdown FILE] [--pictures FOLDER]
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openPublicSet } from '../formats/open.ts'
 import { openAnnal, type Precision } from './annal.ts'
-import { type Contender, median, speedAt } from './contender.ts'
+import type { Contender, Point } from './contender.ts'
 import { type Dataset, makeClustered, readDataset, writeDataset } from './dataset.ts'
+import { makeEmbeddings, parseEmbeddingsName } from './embeddings.ts'
 import { exactAnswers } from './exact.ts'
 import { openHnswlib } from './peers/hnswlib.ts'
 import { openHnswlibNode } from './peers/hnswlib-node.ts'
 import { openUsearch } from './peers/usearch.ts'
-import { drawCurves } from './picture.ts'
+import { type Curve, drawCurves } from './picture.ts'
+import { buildRatio, type Measured, speedRatios, tableOf } from './ratios.ts'
 
 const { values } = parseArgs({
   options: {
@@ -32,11 +35,16 @@ const { values } = parseArgs({
     keep: { type: 'string' },
     together: { type: 'boolean', default: false },
     'build-threads': { type: 'string', default: '1' },
+    k: { type: 'string', default: '10' },
     json: { type: 'string' },
-    svg: { type: 'string' },
+    markdown: { type: 'string' },
+    pictures: { type: 'string' },
   },
 })
-const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512]
+/** The largest ef for k = 10. More results need more candidates. */
+const efMaxAtTen = 256
+const ks = values.k.split(',').map(Number)
 const buildThreads = Number(values['build-threads'])
 const peers: Readonly<Record<string, (set: Dataset, buildThreads: number) => Promise<Contender>>> = {
   hnswlib: openHnswlib,
@@ -45,7 +53,6 @@ const peers: Readonly<Record<string, (set: Dataset, buildThreads: number) => Pro
 }
 for (const peer of formatName(values.peers))
   if (!(peer in peers)) throw new Error(`unknown peer "${peer}"; known: ${Object.keys(peers).join(', ')}`)
-const targets = [0.95, 0.99, 0.995]
 const lines: string[] = []
 const say = (line: object) => {
   lines.push(JSON.stringify(line))
@@ -53,27 +60,34 @@ const say = (line: object) => {
 }
 
 say({ machine: cpus()[0]?.model, cores: cpus().length, node: process.version, rounds: Number(values.rounds) })
-const curves: { label: string; points: { recall: number; speed: number }[] }[] = []
+const tables: string[] = []
 for (const name of values.sets.split(',')) await measure(await openSet(name))
 if (values.json !== undefined) writeFileSync(values.json, `${lines.join('\n')}\n`)
-if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
+if (values.markdown !== undefined) writeFileSync(values.markdown, tables.join('\n'))
 
 async function openSet(name: string): Promise<Dataset> {
   const [, count, unit = ''] = /^clustered-(\d+)([km]?)$/.exec(name) ?? []
   const units: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 }
-  if (count !== undefined) return openClustered(Number(count) * (units[unit] ?? 1))
+  if (count !== undefined) {
+    const rows = Number(count) * (units[unit] ?? 1)
+    return openGenerated(`clustered-${rows}`, () => makeClustered(rows, 128, 1))
+  }
+  const embeddings = parseEmbeddingsName(name)
+  if (embeddings !== undefined) return openGenerated(name, () => makeEmbeddings(name, embeddings))
+  if (existsSync(join(name, 'meta.json'))) return atMostQueries(await readDataset(dirname(name), basename(name)))
   if (/[/.]/.test(name)) return openPublicSet(name)
   if (values.data === undefined) throw new Error('--data DIR is required for sets that are not generated')
-  const set = await readDataset(values.data, name)
-  const most = Number(values.queries) * set.dimension
-  return { ...set, queries: set.queries.subarray(0, most) }
+  return atMostQueries(await readDataset(values.data, name))
 }
 
-async function openClustered(rows: number): Promise<Dataset> {
-  const name = `clustered-${rows}`
+function atMostQueries(set: Dataset): Dataset {
+  return { ...set, queries: set.queries.subarray(0, Number(values.queries) * set.dimension) }
+}
+
+async function openGenerated(name: string, make: () => Omit<Dataset, 'truth'>): Promise<Dataset> {
   if (values.keep !== undefined && existsSync(join(values.keep, name, 'meta.json')))
     return readDataset(values.keep, name)
-  const set = await exactAnswers(makeClustered(rows, 128, 1))
+  const set = await exactAnswers(make())
   if (values.keep !== undefined) await writeDataset(values.keep, set)
   return set
 }
@@ -107,50 +121,60 @@ async function buildPeer(set: Dataset, peer: string): Promise<Contender[]> {
 
 async function measure(set: Dataset): Promise<void> {
   const contenders = await build(set)
-  for (const { name, buildCpuSeconds } of contenders)
-    say({ set: set.name, contender: name, build_cpu_s: Number(buildCpuSeconds.toFixed(2)) })
-  for (const contender of contenders) await contender.run(32) // compile and warm up
-  const nq = set.queries.length / set.dimension
-  const rounds = Number(values.rounds)
-  const speeds = contenders.map(() => Array.from({ length: rounds }, () => [] as { recall: number; speed: number }[]))
-  for (const ef of efs)
-    for (let round = 0; round < rounds; round++)
-      for (const [i, contender] of contenders.entries()) {
-        const { recall, wallSeconds, cpuSeconds } = await contender.run(ef)
-        speeds[i]?.[round]?.push({ recall, speed: nq / cpuSeconds })
-        if (round > 0) continue
-        const [qps, cpu_qps] = [nq / wallSeconds, nq / cpuSeconds].map(Math.round)
-        say({ set: set.name, contender: contender.name, ef, recall, qps, cpu_qps })
-      }
-  contenders.forEach(({ name }, i) => {
-    curves.push({ label: `${set.name} ${name}`, points: speeds[i]?.[0] ?? [] })
+  for (const { name, buildCpuSeconds, bytesPerRow } of contenders)
+    say({ set: set.name, contender: name, build_cpu_s: round(buildCpuSeconds), bytes_per_row: bytesPerRow })
+  for (const contender of contenders) await contender.run(32, 10) // compile and warm up
+  const measured = contenders.map(({ name, buildCpuSeconds, bytesPerRow }) => {
+    const curves = new Map<number, Point[][]>()
+    return { name, buildCpuSeconds, bytesPerRow, curves }
   })
-  printRatios(set, contenders, speeds)
+  for (const k of ks)
+    for (const [i, curve] of (await measureAt(set, contenders, k)).entries()) measured[i]?.curves.set(k, curve)
+  printRatios(set, measured)
+  tables.push(tableOf(set.name, measured, ks))
+  console.log(tables.at(-1))
+  if (values.pictures !== undefined) draw(values.pictures, set.name, measured)
   for (const contender of contenders) await contender.close()
 }
 
-/** Prints the median over rounds of the ratio of speeds at equal recall, of each Annal index to each peer. */
-function printRatios(
-  set: Dataset,
-  contenders: readonly Contender[],
-  speeds: readonly (readonly (readonly { recall: number; speed: number }[])[])[],
-): void {
-  const ours = contenders.flatMap(({ name }, i) => (name.startsWith('annal') ? [i] : []))
-  const peers = contenders.flatMap(({ name }, i) => (name.startsWith('annal') ? [] : [i]))
-  for (const own of ours) {
-    const ratios: Record<string, Record<string, number>> = {}
-    for (const peer of peers) {
-      const byName: Record<string, number> = {}
-      for (const target of targets) {
-        const perRound = (speeds[own] ?? []).flatMap((points, round) => {
-          const [a, b] = [speedAt(points, target), speedAt(speeds[peer]?.[round] ?? [], target)]
-          return a === undefined || b === undefined ? [] : [a / b]
-        })
-        if (perRound.length > 0) byName[target] = Number(median(perRound).toFixed(2))
+/** The points of each contender in each round. */
+async function measureAt(set: Dataset, contenders: readonly Contender[], k: number): Promise<Point[][][]> {
+  const nq = set.queries.length / set.dimension
+  const rounds = Number(values.rounds)
+  const points = contenders.map(() => Array.from({ length: rounds }, (): Point[] => []))
+  for (const ef of efs.filter((one) => one >= k && (k > 10 || one <= efMaxAtTen)))
+    for (let round = 0; round < rounds; round++)
+      for (const [i, contender] of contenders.entries()) {
+        const { recall, wallSeconds, cpuSeconds } = await contender.run(ef, k)
+        points[i]?.[round]?.push({ recall, speed: nq / cpuSeconds })
+        if (round > 0) continue
+        const [qps, cpu_qps] = [nq / wallSeconds, nq / cpuSeconds].map(Math.round)
+        say({ set: set.name, contender: contender.name, k, ef, recall, qps, cpu_qps })
       }
-      const build = (contenders[peer]?.buildCpuSeconds ?? 0) / (contenders[own]?.buildCpuSeconds ?? 1)
-      ratios[contenders[peer]?.name ?? ''] = { ...byName, build: Number(build.toFixed(2)) }
+  return points
+}
+
+/** Prints the ratios of each Annal index to each peer. */
+function printRatios(set: Dataset, measured: readonly Measured[]): void {
+  const ours = measured.filter(({ name }) => name.startsWith('annal'))
+  const others = measured.filter(({ name }) => !name.startsWith('annal'))
+  for (const k of ks)
+    for (const own of ours) {
+      const ratios = Object.fromEntries(
+        others.map((peer) => [peer.name, { ...speedRatios(own, peer, k), build: buildRatio(own, peer) }]),
+      )
+      say({ set: set.name, contender: own.name, k, ratios })
     }
-    say({ set: set.name, contender: contenders[own]?.name, ratios })
+}
+
+function draw(folder: string, set: string, measured: readonly Measured[]): void {
+  mkdirSync(folder, { recursive: true })
+  for (const k of ks) {
+    const curves = measured.map(({ name, curves }): Curve => ({ label: name, points: curves.get(k)?.[0] ?? [] }))
+    writeFileSync(join(folder, k === 10 ? `${set}.svg` : `${set}-k${k}.svg`), drawCurves(`${set}, k = ${k}`, curves))
   }
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(2))
 }

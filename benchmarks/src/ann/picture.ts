@@ -1,7 +1,12 @@
 // Draws recall against speed as SVG: one line for each contender, speed on a logarithmic scale.
-export function drawCurves(
-  curves: readonly { label: string; points: readonly { recall: number; speed: number }[] }[],
-): string {
+import type { Point } from './contender.ts'
+
+export interface Curve {
+  readonly label: string
+  readonly points: readonly Point[]
+}
+
+export function drawCurves(title: string, curves: readonly Curve[]): string {
   const [width, height, left, top] = [900, 560, 70, 20]
   const speeds = curves.flatMap(({ points }) => points.map(({ speed }) => Math.log10(speed)))
   const [low, high] = [Math.floor(Math.min(...speeds) * 5) / 5, Math.ceil(Math.max(...speeds) * 5) / 5]
@@ -23,6 +28,6 @@ export function drawCurves(
   const ticks = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5]
     .filter((speed) => Math.log10(speed) >= low && Math.log10(speed) <= high)
     .map((speed) => `<text x="${left - 8}" y="${y(speed) + 4}" text-anchor="end">${speed}</text>`)
-  const frame = `<text x="${left}" y="${height - 6}">recall@10, queries per CPU second</text>`
+  const frame = `<text x="${left}" y="${height - 6}">${title}: recall, queries per CPU second</text>`
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="13">\n${[...marks, ...ticks, ...lines, frame].join('\n')}\n</svg>\n`
 }

@@ -1,5 +1,5 @@
 // hnswlib-node: hnswlib bound to Node, compiled by its own installation. One call for each row and each query, as its users do.
-import { type Contender, recallAtTen } from '../contender.ts'
+import { type Contender, recallOf } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
 import { progress } from '../progress.ts'
 import { installed } from './install.ts'
@@ -37,20 +37,25 @@ export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
   const nq = queries.length / dimension
   // Its callers pass plain arrays; creating them is not part of a search.
   const queryRows = Array.from({ length: nq }, (_, i) => rowOf(queries, i))
-  const found = new Uint32Array(nq * 10)
   return {
     name: 'hnswlib-node',
     buildCpuSeconds: (used.user + used.system) / 1e6,
-    async run(ef) {
-      index.setEf(Math.max(10, ef))
+    bytesPerRow: undefined,
+    async run(ef, k) {
+      const found = new Uint32Array(nq * k)
+      index.setEf(Math.max(k, ef))
       const from = performance.now()
       const cpu = process.cpuUsage()
       queryRows.forEach((query, i) => {
-        found.set(index.searchKnn(query, 10).neighbors, i * 10)
+        found.set(index.searchKnn(query, k).neighbors, i * k)
       })
       const spent = process.cpuUsage(cpu)
       const wallSeconds = (performance.now() - from) / 1000
-      return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+      return {
+        recall: recallOf(found, truth, { queries: nq, k }),
+        wallSeconds,
+        cpuSeconds: (spent.user + spent.system) / 1e6,
+      }
     },
     nearest(query, ef) {
       index.setEf(ef)

@@ -1,4 +1,4 @@
-// hnswlib behind a pipe: builds once, then answers "run EF" with recall and times, so that it can take turns with others.
+// hnswlib behind a pipe: builds once, then answers "EF K" with recall and times, so that it can take turns with others.
 //   hnswlib-driver BASE.f32 QUERIES.f32 N D NQ METRIC(l2|ip) GROUNDTRUTH.i32 M EF_CONSTRUCTION
 #include <hnswlib/hnswlib.h>
 #include <algorithm>
@@ -40,25 +40,30 @@ int main(int, char** a) {
     index.addPoint(base.data() + i * d, i);
     if ((i + 1) % 100000 == 0) fprintf(stderr, "hnswlib: %zu of %zu\n", i + 1, n);
   }
-  printf("{\"build_cpu\":%f}\n", cpu() - t);
+  const double built = cpu() - t;
+  // Level 0 with vectors and labels, and the lists of the levels above.
+  double bytes = (double)index.size_data_per_element_ * n;
+  for (size_t i = 0; i < n; i++) bytes += index.element_levels_[i] * index.size_links_per_element_;
+  printf("{\"build_cpu\":%f,\"bytes_per_row\":%.0f}\n", built, bytes / n);
   fflush(stdout);
   char line[64];
   while (fgets(line, sizeof line, stdin)) {
-    index.setEf(atoi(line));
-    size_t hits = 0;
-    std::vector<hnswlib::labeltype> found(nq * 10);
+    size_t ef = 0, k = 0, hits = 0;
+    if (sscanf(line, "%zu %zu", &ef, &k) != 2) return 1;
+    index.setEf(ef);
+    std::vector<hnswlib::labeltype> found(nq * k);
     const auto from = std::chrono::steady_clock::now();
     t = cpu();
     for (size_t i = 0; i < nq; i++) {
-      auto answer = index.searchKnn(queries.data() + i * d, 10);
-      for (size_t j = 0; j < 10 && !answer.empty(); j++, answer.pop()) found[i * 10 + j] = answer.top().second;
+      auto answer = index.searchKnn(queries.data() + i * d, k);
+      for (size_t j = 0; j < k && !answer.empty(); j++, answer.pop()) found[i * k + j] = answer.top().second;
     }
     const double used = cpu() - t;
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
     for (size_t i = 0; i < nq; i++)
-      for (size_t j = 0; j < 10; j++)
-        hits += std::count(truth.data() + i * 100, truth.data() + i * 100 + 10, (int)found[i * 10 + j]);
-    printf("{\"recall\":%f,\"wall\":%f,\"cpu\":%f}\n", hits / (10.0 * nq), wall, used);
+      for (size_t j = 0; j < k; j++)
+        hits += std::count(truth.data() + i * 100, truth.data() + i * 100 + k, (int)found[i * k + j]);
+    printf("{\"recall\":%f,\"wall\":%f,\"cpu\":%f}\n", hits / (double(k) * nq), wall, used);
     fflush(stdout);
   }
 }

@@ -28,14 +28,15 @@ export async function openHnswlib(set: Dataset): Promise<Contender> {
   const next = async () => {
     const { value, done } = await lines.next()
     if (done === true) throw new Error('the hnswlib driver exited')
-    return JSON.parse(value) as { build_cpu: number; recall: number; wall: number; cpu: number }
+    return JSON.parse(value) as Readonly<Record<'build_cpu' | 'bytes_per_row' | 'recall' | 'wall' | 'cpu', number>>
   }
-  const { build_cpu: buildCpuSeconds } = await next()
+  const { build_cpu: buildCpuSeconds, bytes_per_row: bytesPerRow } = await next()
   return {
     name: 'hnswlib',
     buildCpuSeconds,
-    async run(ef) {
-      child.stdin.write(`${ef}\n`)
+    bytesPerRow,
+    async run(ef, k) {
+      child.stdin.write(`${ef} ${k}\n`)
       const { recall, wall, cpu } = await next()
       return { recall, wallSeconds: wall, cpuSeconds: cpu }
     },

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Contender, recallAtTen } from '../contender.ts'
+import { type Contender, recallOf } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
 import { progress } from '../progress.ts'
 import { installed } from './install.ts'
@@ -53,16 +53,21 @@ export async function openUsearch(set: Dataset, threads: number): Promise<Conten
   return {
     name: 'usearch',
     buildCpuSeconds: (used.user + used.system) / 1e6,
-    async run(ef) {
+    bytesPerRow: undefined,
+    async run(ef, k) {
       const index = open(ef)
       index.load(file)
       const from = performance.now()
       const cpu = process.cpuUsage()
-      const { keys } = index.search(queries, 10, 1)
+      const { keys } = index.search(queries, k, 1)
       const spent = process.cpuUsage(cpu)
       const wallSeconds = (performance.now() - from) / 1000
       const found = Uint32Array.from(keys, Number)
-      return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+      return {
+        recall: recallOf(found, truth, { queries: nq, k }),
+        wallSeconds,
+        cpuSeconds: (spent.user + spent.system) / 1e6,
+      }
     },
     async close() {
       rmSync(directory, { recursive: true })
