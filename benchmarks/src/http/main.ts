@@ -3,10 +3,12 @@
 // Linux only.
 //
 //   npm run bench:http -- [--data DIR] [--dir DIR, kept and used again] [--quick] [--rows NAME,NAME | --grid] [--rounds 20] [--sessions 2]
-//     [--seconds 1] [--threads 1,2,4] [--against CHECKOUT] [--url http://HOST:PORT [--token TOKEN]] [--profile DIR] [--json FILE]
+//     [--seconds 1] [--threads 1,2,4] [--against CHECKOUT[@THREADS]] [--url http://HOST:PORT [--token TOKEN]] [--ef EF] [--with NAME=VALUE,NAME=VALUE]
+//     [--profile DIR] [--json FILE]
 //
-// --data names the folder with fashion-mnist; without it the vectors are generated. --against names another checkout, which must be built, and
-// --url a server that runs already and speaks the protocol of the published clients.
+// --data names the folder with fashion-mnist; without it the vectors are generated. --against names another checkout, which must be built; it
+// runs with each number of --threads, or with THREADS. --with adds this server with environment variables. --url names a server that runs already and speaks the protocol of the published
+// clients. --ef is used instead of the smallest ef that reaches the recall of a row.
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -32,6 +34,8 @@ const { values } = parseArgs({
     against: { type: 'string', multiple: true, default: [] },
     url: { type: 'string', multiple: true, default: [] },
     token: { type: 'string' },
+    ef: { type: 'string' },
+    with: { type: 'string', multiple: true, default: [] },
     profile: { type: 'string' },
     json: { type: 'string' },
   },
@@ -73,17 +77,25 @@ if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(re
 /** The server of this checkout comes first; the others are compared with the first. */
 function planContenders(): ContenderPlan[] {
   const threads = values.threads.split(',').filter(Boolean).map(Number)
-  const each = (name: string, options: Partial<ContenderPlan>): ContenderPlan[] =>
-    threads.length === 0
+  const each = (name: string, options: Partial<ContenderPlan>, counts = threads): ContenderPlan[] =>
+    counts.length === 0
       ? [{ name, ...options }]
-      : threads.map((count) => ({ name: `${name}, ${count} threads`, threads: count, ...options }))
+      : counts.map((count) => ({ name: `${name}, ${count} threads`, threads: count, ...options }))
   const profile = values.profile === undefined ? {} : { profileDir: values.profile }
   const token = values.token === undefined ? {} : { token: values.token }
   return [
-    ...values.against.flatMap((checkout) =>
-      each(`against ${path.basename(path.resolve(checkout))}`, { checkout: path.resolve(checkout) }),
-    ),
+    ...values.against.flatMap((against) => {
+      const [, folder = against, count] = /^(.*)@(\d+)$/.exec(against) ?? []
+      const checkout = path.resolve(folder)
+      return each(`against ${path.basename(checkout)}`, { checkout }, count === undefined ? threads : [Number(count)])
+    }),
     ...each('this', profile),
+    ...values.with.flatMap((text) => {
+      const environment = Object.fromEntries(
+        text.split(',').map((setting) => [setting.replace(/=.*/, ''), setting.replace(/^[^=]*=/, '')]),
+      )
+      return each(`this with ${text}`, { ...profile, environment })
+    }),
     ...values.url.map((url): ContenderPlan => ({ name: url, url: new URL(url), ...token })),
   ]
 }
@@ -155,10 +167,11 @@ async function runRow(row: Row, session: number, contenders: ReadonlyMap<Contend
       continue
     }
     await warm(contender, requests, warmOfRow)
-    const { openShare } = row
+    const { openShare, openPerSecond } = row
     const options = { row: { ...row, hasWriter: false }, corpus, requests, clients, writer, seconds, seed: 0 }
     const { round } = openShare ? await measure(contender, options) : {}
-    prepared.set(plan, { requests, ...(openShare && round && { perSecond: openShare * round.perSecond }) })
+    const perSecond = openShare && round ? openShare * round.perSecond : openPerSecond
+    prepared.set(plan, { requests, ...(perSecond && { perSecond }) })
   }
   const runnable = plans.filter((plan) => prepared.has(plan))
   for (let round = 0; round < rounds / sessions; round++) {
@@ -190,7 +203,8 @@ function finishRow(row: Row, finished: readonly ContenderPlan[]): void {
 
 async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {
   const key = efKey(row, contender.name)
-  const ef = efOf.get(key) ?? (await efFor(row, contender, corpus, clients))
+  const fixed = values.ef === undefined ? undefined : Number(values.ef)
+  const ef = efOf.get(key) ?? fixed ?? (await efFor(row, contender, corpus, clients))
   efOf.set(key, ef)
   return ef
 }

@@ -1,7 +1,11 @@
 // What a request costs besides the search of the kernel, for growing numbers of serving threads: the kernel is replaced by a fixed time of CPU,
 // which is subtracted. With threads that share nothing, the rest is the same for any number of them. Linux only.
 //
-//   npm run bench:scaling -- [--threads 2,16] [--rounds 20] [--seconds 0.5] [--spin 60] [--data DIR] [--dir DIR] [--json FILE]
+// Each thread has as many connections in every case, so that it finds as many requests when it wakes. On a machine with fewer cores than
+// threads, the threads in excess wait for a core; then their switches are part of the figure, and contention for shared memory is not.
+//
+//   npm run bench:scaling -- [--threads 2,16] [--each 8, connections of a thread] [--rounds 20] [--seconds 0.5] [--spin 0] [--data DIR]
+//     [--dir DIR] [--json FILE]
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -19,7 +23,8 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '2,16' },
     rounds: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '0.5' },
-    spin: { type: 'string', default: '60' },
+    spin: { type: 'string', default: '0' },
+    each: { type: 'string', default: '8' },
     data: { type: 'string' },
     dir: { type: 'string' },
     json: { type: 'string' },
@@ -27,16 +32,19 @@ const { values } = parseArgs({
 })
 const spinUs = Number(values.spin)
 const threads = values.threads.split(',').map(Number)
-const row: Row = { name: 'spin', corpus: 'images', connections: 64, form: 'json', recall: 0, isSpin: true }
+const row: Row = { name: 'spin', corpus: 'images', connections: 0, form: 'json', recall: 0, isSpin: true }
 const ef = 24
-const warmRequests = 4_000
+/** Of each thread, because each compiles its own code; over this many sets of connections, so that all threads get some. */
+const warmRequests = 25_000
+const warmSets = 5
 
 const dir = values.dir ?? (await mkdtemp(path.join(tmpdir(), 'annal-scaling-')))
 const corpus = await readCorpus('images', values.data)
 const clients = startClients(2)
 const rest = new Map<number, number[]>(threads.map((count) => [count, []]))
+const switches = new Map<number, number[]>(threads.map((count) => [count, []]))
 console.log(
-  `${corpus.title}; ${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, load ${(loadavg()[0] ?? 0).toFixed(2)}; spin ${spinUs} us, ${row.connections} connections`,
+  `${corpus.title}; ${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, load ${(loadavg()[0] ?? 0).toFixed(2)}; spin ${spinUs} us, ${values.each} connections for each thread`,
 )
 const contenders = new Map<number, Contender>()
 try {
@@ -45,10 +53,21 @@ try {
     for (const count of round % 2 === 0 ? threads : threads.toReversed()) {
       const contender = contenders.get(count)!
       const requests = requestsOf(row, contender, corpus, ef)
-      const options = { row, corpus, requests, clients, writer: clients, seconds: Number(values.seconds), seed: round }
+      const options = {
+        row: { ...row, connections: connectionsOf(count) },
+        corpus,
+        requests,
+        clients,
+        writer: clients,
+        seconds: Number(values.seconds),
+        seed: round,
+      }
+      const before = await contender.server?.switches()
       const { round: measured } = await measure(contender, options)
+      const after = await contender.server?.switches()
       if (measured.failures > 0) throw new Error(`${measured.failures} requests failed with ${count} threads`)
       rest.get(count)!.push((measured.cpuUs ?? Number.NaN) - spinUs)
+      switches.get(count)!.push(((after ?? Number.NaN) - (before ?? 0)) / measured.replies)
     }
   }
 } finally {
@@ -59,6 +78,10 @@ try {
 print()
 if (values.json !== undefined)
   await writeFile(values.json, `${JSON.stringify(Object.fromEntries(rest), undefined, 1)}\n`)
+
+function connectionsOf(count: number): number {
+  return count * Number(values.each)
+}
 
 /** Loads with the real kernel, then starts again with the replaced one. */
 async function start(count: number): Promise<Contender> {
@@ -71,18 +94,30 @@ async function start(count: number): Promise<Contender> {
     NODE_OPTIONS: `--import=${fileURLToPath(new URL('spin-kernel.ts', import.meta.url))}`,
   }
   const contender = await startContender({ ...plan, environment }, dir)
-  await clients.open({ target: contender.target, connections: 64, requests: requestsOf(row, contender, corpus, ef) })
-  await clients.run({ seconds: 60, requests: warmRequests, sampleEvery: warmRequests })
+  const requests = requestsOf(row, contender, corpus, ef)
+  const warm = { seconds: 60, requests: (warmRequests * count) / warmSets, sampleEvery: warmRequests * count }
+  for (let set = 0; set < warmSets; set++) {
+    await clients.open({ target: contender.target, connections: connectionsOf(count), requests })
+    await clients.run(warm)
+  }
   return contender
 }
 
 function print(): void {
   const base = median(rest.get(threads[0]!)!)
-  console.log('| serving threads | CPU a request minus the spin, us | least | to the first |')
-  console.log('|---|---|---|---|')
+  console.log(
+    '| serving threads | CPU a request minus the spin, us | least | to the first | switches of threads a request |',
+  )
+  console.log('|---|---|---|---|---|')
   for (const [count, measured] of rest) {
     const us = median(measured)
-    const cells = [count, us.toFixed(1), Math.min(...measured).toFixed(1), (us / base).toFixed(3)]
+    const cells = [
+      count,
+      us.toFixed(1),
+      Math.min(...measured).toFixed(1),
+      (us / base).toFixed(3),
+      median(switches.get(count)!).toFixed(3),
+    ]
     console.log(`| ${cells.join(' | ')} |`)
   }
 }

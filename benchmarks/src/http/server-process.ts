@@ -10,6 +10,8 @@ export interface BenchedServer {
   readonly port: number
   readonly pid: number
   cpu(): Promise<CpuTimes>
+  /** How often its threads lost or gave up their cores since they started. */
+  switches(): Promise<number>
   residentBytes(): Promise<number>
   stop(): Promise<void>
 }
@@ -50,6 +52,7 @@ export async function startServer(options: ServerOptions): Promise<BenchedServer
     port: Number(new URL(url).port),
     pid,
     cpu: () => cpuOf(pid),
+    switches: () => switchesOf(pid),
     residentBytes: () => residentBytesOf(pid),
     async stop() {
       child.kill('SIGTERM')
@@ -87,6 +90,17 @@ async function cpuOf(pid: number): Promise<CpuTimes> {
 async function millisecondsOf(pid: number, task: string): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8').catch(() => '0')
   return Number(text.split(' ')[0]) / 1e6
+}
+
+async function switchesOf(pid: number): Promise<number> {
+  const tasks = await readdir(`/proc/${pid}/task`)
+  const texts = await Promise.all(
+    tasks.map((task) => readFile(`/proc/${pid}/task/${task}/status`, 'utf8').catch(() => '')),
+  )
+  const counts = texts.flatMap((text) =>
+    [...text.matchAll(/ctxt_switches:\s+(\d+)/g)].map(([, count]) => Number(count)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 async function residentBytesOf(pid: number): Promise<number> {
