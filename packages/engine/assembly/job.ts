@@ -40,7 +40,7 @@ import { attachFollower } from './hnsw/copies'
 import { PARTITIONS, findNeighbors, linkBack } from './hnsw/link'
 import { reconnect, isReconnectDue } from './hnsw/reconnect'
 import { orderedItem, orderSubBatch } from './hnsw/order'
-import { SWEEP_STEP, endSweep, releaseItems, repairAroundItems, sweep } from './hnsw/repair'
+import { SWEEP_STEP, endSweep, releaseItems, repairNextItems, sweep } from './hnsw/repair'
 import { itemOf, putItem } from './hnsw/sub-batch'
 
 /** Kinds of tickets. None: the job is finished. */
@@ -51,7 +51,7 @@ export const ENCODE: i32 = 1
 export const FIND: i32 = 2
 /** Writes the back-links of the sub-batch to the targets of one partition. */
 export const LINK: i32 = 3
-/** Repairs the graph around all items whose ordinals are reused. */
+/** Repairs the graph around REPAIR_STEP items whose ordinals are reused. The tickets follow each other, each in a phase of its own. */
 export const REPAIR: i32 = 4
 /** Sweeps SWEEP_STEP nodes. */
 export const SWEEP: i32 = 5
@@ -93,7 +93,7 @@ export function claimed(): u32 {
 export function work(kind: i32): void {
   if (kind == FIND) findNeighbors(orderedItem(ticket))
   else if (kind == LINK) linkBack(ticket, partitionCount())
-  else if (kind == REPAIR) repairAroundItems()
+  else if (kind == REPAIR) repairNextItems()
   else if (kind == SWEEP) sweep(ticket)
   else if (kind == CLASSES) prepareClasses()
   else reconnect()
@@ -123,7 +123,12 @@ export function finish(kind: i32): i32 {
   } else if (kind == CLASSES) {
     beginRepair(load<i32>(JOB_REPAIR))
   } else if (kind == REPAIR) {
-    beginEncode()
+    if (load<u32>(JOB_TAKEN) < load<u32>(JOB_COUNT)) {
+      beginPhase(REPAIR, 1)
+    } else {
+      store<u32>(JOB_TAKEN, 0)
+      beginEncode()
+    }
   } else if (kind == ENCODE) {
     beginSubBatch()
   } else {

@@ -12,6 +12,7 @@ import {
   ENTRY,
   JOB_COUNT,
   JOB_SUCCESSORS,
+  JOB_TAKEN,
   M0,
   MARKED,
   NONE,
@@ -33,6 +34,8 @@ import { itemOf, putItem } from './sub-batch'
 
 /** Nodes in one ticket of a sweep. */
 export const SWEEP_STEP: u32 = 256
+/** Items in one ticket of a repair: about as much work as to find the neighbors of one node. */
+export const REPAIR_STEP: u32 = 2
 /** Maximum number of candidates for one list. */
 const CANDIDATES_MAX: i32 = 512
 
@@ -96,14 +99,19 @@ function replaceBySuccessor(id: u32, successor: u32): void {
   touch(successor)
 }
 
-/** Repairs the graph around every item whose ordinal has a removed row that no sweep has removed. */
-export function repairAroundItems(): void {
-  const count = load<u32>(JOB_COUNT)
-  for (let i: u32 = 0; i < count; ++i) {
+/**
+ * Repairs the graph around the next items whose ordinals have a removed row that no sweep has removed. One item depends on those before it,
+ * so only one thread repairs at a time.
+ */
+export function repairNextItems(): void {
+  const from = load<u32>(JOB_TAKEN)
+  const to = min(load<u32>(JOB_COUNT), from + REPAIR_STEP)
+  for (let i = from; i < to; ++i) {
     const id = itemOf(i)
     if (!hasRow(id)) continue
     for (let l = levelsOf(id); l >= 0; --l) repairAround(id, l)
   }
+  store<u32>(JOB_TAKEN, to)
 }
 
 function repairAround(id: u32, level: i32): void {
