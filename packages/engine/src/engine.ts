@@ -26,7 +26,7 @@ import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
 import { checkedDataDir, checkedLimits, checkedReaders, checkedThreads } from './input/engine-options.ts'
 import type { Limits } from './limits.ts'
 import type { HashSeed } from './memory/id-hash.ts'
-import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './model/api.ts'
+import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, GraphThreadOptions } from './model/api.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
 import { ProgressReport } from './progress.ts'
@@ -261,8 +261,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
   }
 
-  limitGraphThreads(count: number): void {
-    this.#pool?.limitJobs(count)
+  limitGraphThreads(count: number, { pauses = false }: GraphThreadOptions = {}): void {
+    this.#pool?.limitJobs(count, pauses)
   }
 
   readerHandle(): ReaderHandle {

@@ -39,6 +39,7 @@ export type {
   EngineHealth,
   EngineOptions,
   EngineStats,
+  GraphThreadOptions,
   HistoryReach,
   Progress,
   ReceivedSearch,

@@ -1,6 +1,6 @@
 // Serving threads and graph threads together keep at most one more than the cores busy.
 import t from 'tap'
-import { graphThreadsFor } from '../src/serving/graph-share.ts'
+import { graphThreadsFor, pausesFor, shareCores } from '../src/serving/graph-share.ts'
 
 t.test('graph threads use the cores that serving threads leave', async (t) => {
   for (const cores of [1, 2, 4, 16, 64]) {
@@ -20,4 +20,32 @@ t.test('graph threads use the cores that serving threads leave', async (t) => {
   t.equal(graphThreadsFor([0.9, 0.9], 2), 1)
   t.equal(graphThreadsFor([0.5, 0.6], 2), 2)
   t.equal(graphThreadsFor([], 2), 3)
+})
+
+t.test('graph threads pause while there are requests', async (t) => {
+  t.notOk(pausesFor([]))
+  t.notOk(pausesFor([0.1, 0.1]), 'a load of an idle server')
+  t.ok(pausesFor([0.2, 0.2]))
+  t.ok(pausesFor([1]))
+})
+
+t.test('an engine that replaces another one gets the limit too', async (t) => {
+  const limits: [number, boolean | undefined][] = []
+  const done = Promise.withResolvers<void>()
+  const end = shareCores(
+    () => [1, 0.9],
+    (threads, { pauses }) => {
+      if (limits.push([threads, pauses]) === 2) done.resolve()
+    },
+    2,
+  )
+  // The timer of the program keeps no process alive.
+  const alive = setInterval(() => undefined, 1_000)
+  await done.promise
+  clearInterval(alive)
+  end()
+  t.same(limits.slice(0, 2), [
+    [1, true],
+    [1, true],
+  ])
 })

@@ -75,6 +75,12 @@ export interface Progress {
   readonly unit: 'bytes' | 'records' | 'collections'
 }
 
+/** How the threads that build graphs work. */
+export interface GraphThreadOptions {
+  /** They give up their cores for a moment again and again. Default: false. */
+  readonly pauses?: boolean
+}
+
 export interface EngineHealth {
   readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
   readonly reasons: readonly string[]
@@ -206,14 +212,15 @@ export interface Engine {
   readerHandle(): ReaderHandle
   /**
    * At most this many worker threads, and at least one, build graphs from now on. A host program that knows how many of its own threads
-   * are busy uses it to leave cores to them.
+   * are busy uses it to leave cores to them. With `pauses`, threads that build graphs give up their cores for a moment every 0.1 ms times
+   * the number of cores, so that threads that answer searches do not wait for them. What is built is the same.
    *
    * @example
    * ```ts
-   * engine.limitGraphThreads(1)
+   * engine.limitGraphThreads(1, { pauses: true })
    * ```
    */
-  limitGraphThreads(count: number): void
+  limitGraphThreads(count: number, options?: GraphThreadOptions): void
   /**
    * Writes a checkpoint and truncates the log up to it.
    *

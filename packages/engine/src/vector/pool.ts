@@ -160,8 +160,11 @@ export interface WorkerPool {
    * complete. Rejects with `worker_lost` if a worker exits during the job: the memory is then in an unknown state.
    */
   runJob(memory: FieldMemory, open: (staging: Staging) => void): Promise<void>
-  /** At most this many workers, and at least one, work on jobs from now on. All of them answer queries. */
-  limitJobs(workers: number): void
+  /**
+   * At most this many workers, and at least one, work on jobs from now on, and if `pauses` is true, they give up their cores for a moment
+   * several times in a millisecond. All of them answer queries.
+   */
+  limitJobs(workers: number, pauses?: boolean): void
   /** Starts the workers if no work has started them, and resolves when every one runs. */
   started(): Promise<void>
   /** Workers finish the queries that they have begun. Rejects the queries that wait. */

@@ -1,8 +1,8 @@
 // Loaded first (`--import`, which worker threads inherit): clocks and random numbers throw if the fold uses them, so no state can depend on
 // them.
 const fold = /\/engine\/(?:src|dist)\/(?:memory|filter|vector|replica|events)\//
-/** The time that a writer waits is not part of the state. */
-const excused = /\/replica\/write-gate\./
+/** The time that a writer waits is not part of the state, and neither is when a worker pauses. */
+const excused = /\/replica\/write-gate\.|\/vector\/threads\/pace\./
 
 function trapIn<F extends (...args: never[]) => unknown>(name: string, inner: F): F {
   const guarded = (...args: Parameters<F>): unknown => {

@@ -30,8 +30,8 @@ export function connectThreads({ server, slot, shared, config }: ConnectOptions)
     threads.setParts(partsOf)
     const endSharing = shareCores(
       () => threads.utilizations(),
-      (count) => {
-        if (slot.isOpen()) slot.engine().limitGraphThreads(count)
+      (count, options) => {
+        if (slot.isOpen()) slot.engine().limitGraphThreads(count, options)
       },
     )
     server.once('close', endSharing)

@@ -23,6 +23,8 @@ export const words = {
   closed: 2,
   /** Workers that may work on jobs, from number 0. 0: all. */
   jobWorkers: 3,
+  /** 1: workers pause between pieces of jobs. */
+  jobPauses: 4,
   /** Incremented when work is complete. The owner waits on it. */
   done: line,
   /** Number of workers that have started. */
@@ -50,6 +52,8 @@ export const workerWord = {
   begun: 3,
   /** The id of its thread in the operating system, or 0. */
   systemThread: 4,
+  /** Never changes. The worker sleeps on it during its pauses. */
+  pause: 5,
 } as const
 const workerWords = line
 export const workersMax = 256

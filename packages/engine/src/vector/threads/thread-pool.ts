@@ -236,7 +236,8 @@ export class ThreadPool implements WorkerPool {
     await this.#keepAliveFor(this.#jobs.run(memory, open))
   }
 
-  limitJobs(workers: number): void {
+  limitJobs(workers: number, pauses = false): void {
+    Atomics.store(this.#ring.words, words.jobPauses, pauses ? 1 : 0)
     const limit = Math.min(this.threads, Math.max(1, workers))
     const before = Atomics.exchange(this.#ring.words, words.jobWorkers, limit)
     // Workers that may work again sleep.

@@ -4,6 +4,7 @@ import { threadId } from 'node:worker_threads'
 import type { AttachedMemory, MemoryHandle } from '../pool.ts'
 import { Listener } from './listener.ts'
 import type { WorkerData } from './messages.ts'
+import { Pace, pauseMs } from './pace.ts'
 import {
   jobsMax,
   orderLength,
@@ -32,6 +33,7 @@ export class WorkerLoop {
   readonly #words: Int32Array<SharedArrayBuffer>
   readonly #slots: SlotCodec
   readonly #memories: Listener
+  readonly #pace = new Pace()
   /** Answers since the owner was last notified. */
   #answersSinceNotice = 0
 
@@ -61,6 +63,7 @@ export class WorkerLoop {
       if (Atomics.load(w, words.closed) === 1) break
       this.#memories.receive()
       sleepUntilWoken(this.#data.ring, wake)
+      this.#pace.restart()
     }
     this.#memories.close()
   }
@@ -110,14 +113,23 @@ export class WorkerLoop {
       if (attached === undefined) continue
       Atomics.add(w, this.#own + workerWord.begun, 1)
       Atomics.store(w, this.#own + workerWord.job, id)
+      const pauses = Atomics.load(w, words.jobPauses) === 1
+      if (pauses) this.#pace.begin()
       const progress = attached.help(this.#data.ring.staging)
       if (progress === 'over') this.#notifyOwner()
       else if (progress === 'phase') wakeWorkers(this.#data.ring, workersMax)
       // Last: a worker that exits before this line is assumed to have lost the job, even if it had only not reported its end.
       Atomics.store(w, this.#own + workerWord.job, 0)
-      if (progress !== 'nothing') return true
+      if (progress === 'nothing') continue
+      if (pauses && this.#pace.end()) this.#pause()
+      return true
     }
     return false
+  }
+
+  /** Not on the word for work: the thread that wakes workers counts those that sleep on it. */
+  #pause(): void {
+    Atomics.wait(this.#words, this.#own + workerWord.pause, 0, pauseMs)
   }
 
   #notifyOwner(): void {
