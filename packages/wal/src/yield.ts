@@ -66,6 +66,7 @@ const steadyRestMsMin = 2
 export class SteadyPace {
   #bytes = 0
   #hurried: boolean
+  #bytesPerMs = steadyBytesPerMs
 
   constructor({ hurried }: { readonly hurried: boolean }) {
     this.#hurried = hurried
@@ -76,12 +77,17 @@ export class SteadyPace {
     this.#hurried = true
   }
 
+  /** From now on, the usual rate times this. */
+  setRate(multiple: number): void {
+    this.#bytesPerMs = steadyBytesPerMs * multiple
+  }
+
   /** Reports `bytes` as done. Waits when they are ahead of the rate. */
   async spend(bytes: number): Promise<void> {
     this.#bytes += bytes
-    const ms = Math.floor(this.#bytes / steadyBytesPerMs)
+    const ms = Math.floor(this.#bytes / this.#bytesPerMs)
     if (ms < steadyRestMsMin) return
-    this.#bytes -= ms * steadyBytesPerMs
+    this.#bytes -= ms * this.#bytesPerMs
     await (this.#hurried ? nextTurn() : sleep(ms))
   }
 }

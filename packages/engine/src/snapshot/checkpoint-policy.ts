@@ -3,7 +3,7 @@
 // bounded number of times in total. Graphs are written as changes, so they do not count.
 import type { Event } from '../events/event.ts'
 
-const workMin = 10_000
+const workMin = 8_000
 const bytesMin = 64 * 1024 * 1024
 /** A replay after a crash links at most this share of the rows again, if checkpoints write everything. */
 const workShare = 1 / 8
@@ -56,9 +56,14 @@ export class CheckpointPolicy {
     this.#bytes = 0
   }
 
+  /** Whether so much was applied since the checkpoint started that the next one is due: writers are faster than the checkpoint. */
+  get isLate(): boolean {
+    return this.#work >= workMin || this.#bytes >= bytesMin
+  }
+
   /** Whether a checkpoint is due now, given what the engine holds (evaluated only when it matters). */
   isDue(held: () => Held): boolean {
-    if (this.#work < workMin && this.#bytes < bytesMin) return false
+    if (!this.isLate) return false
     const { objects, bytes, wholeBytes } = held()
     const rewritten = bytes > 0 ? wholeBytes / bytes : 1
     return (

@@ -21,9 +21,11 @@ import {
   writeCheckpoint,
 } from './checkpoint.ts'
 import { CheckpointPolicy, type Held, linkWork } from './checkpoint-policy.ts'
-import { type DeltaLimits, usualDeltaLimits } from './delta-limits.ts'
+import { type DeltaLimits, isNextWhole, usualDeltaLimits } from './delta-limits.ts'
 import type { Manifest } from './manifest.ts'
 
+/** A checkpoint that writers overtake goes on at this multiple of its rate: what they write meanwhile is replayed after a crash. */
+const lateRate = 4
 /** Writers must be idle for this long before an idle checkpoint. */
 const idleMs = 5_000
 /** Minimum disk space of a deleted collection, in blocks and directory entries. */
@@ -56,6 +58,11 @@ export class Checkpointer {
   readonly #damage = new Damage()
   /** Something that a start needs was found damaged: take the next checkpoint even when nothing was written since. */
   #isRenewalDue = false
+  /**
+   * The next checkpoint takes long, because it writes parts whole. It is taken early: a replay after a crash meanwhile then has only the
+   * records that come while it is written, and not those that made it due as well.
+   */
+  #isNextWhole = false
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
   #removing: Promise<boolean> | undefined
@@ -100,6 +107,7 @@ export class Checkpointer {
     const { good, damaged } = await findCheckpoints(this.#place)
     for (const error of damaged) this.#host.onTrouble(error.message)
     this.#newest = good[0]
+    this.#isNextWhole = this.#willBeWhole(good[0])
     this.#lsnLoaded = good[0]?.manifest.lsn ?? 0
     const loaded = new Map<number, Replica | EngineError>()
     const entries = good[0]?.manifest.catalog.collections ?? []
@@ -153,6 +161,7 @@ export class Checkpointer {
   /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
   recordApplied(event: Event, bytes: number): void {
     this.#policy.recordApplied(linkWork(event), bytes)
+    if (this.#running && this.#policy.isLate) this.#pace.setRate(lateRate)
     this.#takeIfDue()
   }
 
@@ -196,8 +205,14 @@ export class Checkpointer {
   #takeIfDue(): void {
     if (!this.#work) return
     clearTimeout(this.#idleTimer)
-    if (this.#policy.isDue(() => this.#held())) this.#takeInBackground()
-    else if (this.#policy.isWorthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
+    const isWorthwhile = this.#policy.isWorthwhile()
+    if (this.#policy.isDue(() => this.#held()) || (isWorthwhile && this.#isNextWhole)) this.#takeInBackground()
+    else if (isWorthwhile) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
+  }
+
+  #willBeWhole(newest: Checkpoint | undefined): boolean {
+    const limits = this.#host.deltas ?? usualDeltaLimits
+    return newest?.manifest.collections.some(({ files }) => isNextWhole(files, limits)) ?? false
   }
 
   #held(): Held {
@@ -243,6 +258,9 @@ export class Checkpointer {
     if (!this.#work) throw new EngineError('closed', 'the engine is not writing checkpoints now')
     const { log } = this.#work
     this.#policy.reset()
+    // Set again by one that succeeds: a failed one is not repeated early.
+    this.#isNextWhole = false
+    this.#pace.setRate(1)
     const source = this.#work.source()
     if (source.lsn === (this.#newest?.manifest.lsn ?? 0) && !this.#isRenewalDue) return { lsn: source.lsn }
     const begun = performance.now()
@@ -268,6 +286,7 @@ export class Checkpointer {
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
     this.#newest = checkpoint
     this.#isRenewalDue = false
+    this.#isNextWhole = this.#willBeWhole(checkpoint)
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
     const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
     await this.#host

@@ -196,10 +196,10 @@ test('a part is written whole when its changes are many, large, or those of a sm
   })
   const limits = { partBytesMin: 100, shareMax: 1 / 2, countMax: 3 }
   t.strictSame(
-    [of(99), of(100), of(100, 20), of(100, 20, 40), of(1_000, 1, 1), of(1_000, 1, 1, 1)].map((one) =>
+    [of(99), of(100), of(100, 30), of(100, 20), of(100, 20, 40), of(1_000, 1, 1), of(1_000, 1, 1, 1)].map((one) =>
       changesWorth(one, limits),
     ),
-    [0, 50, 30, 0, 498, 0],
+    [0, 50, 0, 30, 0, 498, 0],
   )
 })
 
@@ -249,6 +249,24 @@ async function damageEverywhere(dataDir: string, copy: string, name: string): Pr
     if (held?.ino === ino) await truncate(join(copy, path.slice(dataDir.length), name), 100)
   }
 }
+
+test('a checkpoint that writes parts whole is taken early, before a start would have much to replay', async (t) => {
+  const world = await openWorld(t)
+  await world.write(600)
+  const taken = () => world.engine.stats().checkpoints.taken
+  for (let i = 0; i < 4; i++) {
+    await world.engine.checkpoint()
+    await world.write(5)
+  }
+  t.equal((await world.newest()).files[1]?.deltas?.length, eagerDeltas.countMax)
+  const before = taken()
+  t.equal(before, 4)
+  for (let i = 0; i < 2; i++) await world.write(600)
+  // Without an early checkpoint, this ends with the time of the test.
+  while (taken() === before) await new Promise((resolve) => setImmediate(resolve))
+  t.notOk((await world.newest()).files[1]?.deltas)
+  await world.close()
+})
 
 test('all parts of a collection begin their changes with the same checkpoint, so the log does not grow', async (t) => {
   const world = await openWorld(t, { deltas: { partBytesMin: 1, shareMax: 1 / 3, countMax: 32 } })

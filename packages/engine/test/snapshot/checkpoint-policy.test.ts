@@ -13,7 +13,7 @@ function dueAfter(rows: number, bytes: number, held: Held): boolean {
 test('a checkpoint is due at an eighth of the rows, or a quarter of the bytes, and at a least amount of each', async (t) => {
   const empty = { objects: 0, bytes: 0, wholeBytes: 0 }
   t.strictSame(
-    [9_999, 10_000].map((rows) => dueAfter(rows, 0, empty)),
+    [7_999, 8_000].map((rows) => dueAfter(rows, 0, empty)),
     [false, true],
   )
   t.strictSame(
@@ -38,7 +38,7 @@ test('of parts that are written as changes, only what remains counts', async (t)
     [false, true],
   )
   t.strictSame(
-    [9_999, 10_000].map((rows) => dueAfter(rows, 0, { ...held, wholeBytes: 0 })),
+    [7_999, 8_000].map((rows) => dueAfter(rows, 0, { ...held, wholeBytes: 0 })),
     [false, true],
   )
 })
@@ -63,14 +63,17 @@ test('a row of many dimensions counts as several, and an object without vectors 
 test('what is applied adds up until a checkpoint starts', async (t) => {
   const policy = new CheckpointPolicy()
   const isDue = () => policy.isDue(() => ({ objects: 0, bytes: 0, wholeBytes: 0 }))
-  for (let i = 0; i < 9; i++) policy.recordApplied(1_000, 0)
+  for (let i = 0; i < 7; i++) policy.recordApplied(1_000, 0)
   t.notOk(isDue())
   policy.recordApplied(1_000, 0)
   t.ok(isDue())
   policy.reset()
   t.notOk(isDue() || policy.isWorthwhile())
-  policy.recordApplied(9_999, 64 * mebibyte - 1)
+  policy.recordApplied(7_999, 64 * mebibyte - 1)
   t.notOk(isDue(), 'nothing of before counts')
+  t.notOk(policy.isLate)
+  policy.recordApplied(1, 0)
+  t.ok(policy.isLate, 'writers are faster than the checkpoint')
 })
 
 test('a pause is used when a thousand rows or a megabyte were applied', async (t) => {
