@@ -97,12 +97,12 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
 
 /**
  * The node of a row when the scan meets it first, NONE afterwards. A removed row that no longer follows a node is its own node, because
- * searches as of an earlier version may see it.
+ * searches as of an earlier version may see it. A node without followers is marked as well, because a row that is written meanwhile may
+ * follow it, and be met later.
  */
 function nodeOf(row: u32, mark: u32): u32 {
   const leader = isMarkedFollower(row) ? leaderOf(row) : NONE
   const id = leader == NONE ? row : leader
-  if (!isMarkedLeader(id)) return id
   const visit = visited + <usize>id
   if (<u32>load<u8>(visit) == mark) return NONE
   store<u8>(visit, <u8>mark)

@@ -281,8 +281,11 @@ export function unitsFrom(next: u32, levels: u32): u32 {
   return room < levels ? next + room : next
 }
 
-/** Whether a search as of `version` must not return the row whose tail is at `tail`. */
+/**
+ * Whether a search as of `version` must not return the row whose tail is at `tail`. The death is loaded first, because a row that reuses an
+ * ordinal stores its birth first: with the new death, the new birth is loaded as well.
+ */
 @inline
 export function hiddenAt(tail: usize, version: u32): bool {
-  return load<u32>(tail, 8) > version || load<u32>(tail, 12) <= version
+  return atomic.load<u32>(tail, 12) <= version || atomic.load<u32>(tail, 8) > version
 }
