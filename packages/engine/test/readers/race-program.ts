@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
 import { createRandom } from '../vector/world.ts'
-import { dimension, limit, type ReaderReport, type Record, sharedWords, vectorOf } from './race-world.ts'
+import { dimension, limit, type ReaderReport, type Record, sharedWords, textLengthOf, vectorOf } from './race-world.ts'
 
 const [, , dataDir = '', seedText, writesText, secondsText] = process.argv
 const [seed, writes, seconds] = [Number(seedText), Number(writesText), Number(secondsText ?? 0)]
@@ -20,21 +20,28 @@ const fields = [
 interface State {
   readonly lsn: number
   readonly stamp: number
+  /** Of the upsert that wrote it. */
+  readonly serial: number
   readonly third: number
 }
 
 const states = new Map<number, State[]>()
 const alive = new Map<number, State>()
 /** Objects by third after each write. */
-const counts: { readonly lsn: number; readonly thirds: readonly number[] }[] = [{ lsn: 0, thirds: [0, 0, 0] }]
+let counts: { readonly lsn: number; readonly thirds: readonly number[] }[] = [{ lsn: 0, thirds: [0, 0, 0] }]
 const faults: string[] = []
-const total = { searches: 0, left: 0, checked: 0, whereIs: 0, found: 0 }
+let serials = 0
+const total = { searches: 0, left: 0, checked: 0, whereIs: 0, found: 0, newest: 0, newestFound: 0, copiesFound: 0 }
+/** Number of writes of each kind. */
+const done: { [kind: string]: number } = {}
 let pending: Record[] = []
 
 const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', readers })
 const database = engine.database()
 const things = await database.createCollection({ name: 'things', fields })
-const shared = new Int32Array(new SharedArrayBuffer(16))
+const shared = new Int32Array(new SharedArrayBuffer(20))
+/** By reader: the least LSN of its later records. */
+const floors: number[] = []
 
 const threads = Array.from({ length: readers }, (_, i) => {
   const reader = engine.readerHandle()
@@ -46,6 +53,10 @@ const threads = Array.from({ length: readers }, (_, i) => {
   worker.on('message', (report: ReaderReport) => {
     total.searches += report.searches
     total.left += report.left
+    total.newest += report.grown.searches
+    total.newestFound += report.grown.found
+    total.copiesFound += report.grown.copies
+    floors[i] = report.floor
     faults.push(...report.faults)
     pending.push(...report.records)
   })
@@ -54,10 +65,24 @@ const threads = Array.from({ length: readers }, (_, i) => {
 })
 await Promise.all(threads.map(({ started }) => started))
 
+const last = [100, 'copies', copyTemporary] as const
+/** A draw below the number chooses the write. */
+const kinds: readonly (readonly [below: number, kind: string, write: () => Promise<unknown>])[] = [
+  [50, 'upserts', upsert],
+  [65, 'deletions', remove],
+  [85, 'filters', updateFilters],
+  [88, 'vacuums', () => things.vacuum()],
+  [91, 'rebuilds', () => things.rebuild({ v: { M: 6 + 2 * whole(3) } })],
+  [93, 'checkpoints', () => engine.checkpoint()],
+  [97, 'collections', replaceTemporary],
+  last,
+]
+
 const ended = performance.now() + seconds * 1000
 for (let write = 0; write < writes || performance.now() < ended; write++) {
   await act()
   check()
+  if (write % 256 === 255) forget(Math.min(...floors, ...pending.map(({ lsn }) => lsn)))
   if (faults.length > 0) break
 }
 Atomics.store(shared, sharedWords.stop, 1)
@@ -65,20 +90,17 @@ await Promise.all(threads.map(({ ended: exited }) => exited))
 check()
 if (faults.length === 0 && total.found < total.whereIs * 0.95)
   faults.push(`found ${total.found} of ${total.whereIs} objects by their vectors`)
+if (faults.length === 0 && total.newestFound < total.newest * 0.95)
+  faults.push(`found ${total.newestFound} of ${total.newest} new objects by their vectors`)
 await engine.close()
-console.log(JSON.stringify({ ...total, faults: faults.slice(0, 5) }))
+console.log(JSON.stringify({ ...total, done, faults: faults.slice(0, 5) }))
 
 /** One write of a kind. Most are changes of objects. */
 async function act(): Promise<void> {
   const draw = whole(100)
-  if (draw < 50) await upsert()
-  else if (draw < 65) await remove()
-  else if (draw < 85) await updateFilters()
-  else if (draw < 88) await things.vacuum()
-  else if (draw < 91) await things.rebuild({ v: { M: 6 + 2 * whole(3) } })
-  else if (draw < 93) await engine.checkpoint()
-  else if (draw < 97) await replaceTemporary()
-  else await restore()
+  const [, kind, write] = kinds.find(([below]) => draw < below) ?? last
+  await write()
+  done[kind] = (done[kind] ?? 0) + 1
   const { lsn } = things.describe()
   // Rebuilds change no object, but the state has their LSN.
   if (lsn > newestCount().lsn) countAt(lsn)
@@ -94,16 +116,17 @@ function thingOf(object: number): string {
 }
 
 async function upsert(): Promise<void> {
+  const serial = ++serials
   const written = someObjects(300).map((object) => ({ object, stamp: 1 + whole(3), third: whole(3) }))
   const { lsn } = await things.upsert(
     written.map(({ object, stamp, third }) => ({
       id: thingOf(object),
-      meta: { object, stamp, text: 'x'.repeat(whole(200)) },
+      meta: { object, stamp, serial, text: 'x'.repeat(whole(200)) },
       filter: { third },
       fields: { v: vectorOf(object, stamp) },
     })),
   )
-  for (const { object, stamp, third } of written) setState(object, { lsn, stamp, third })
+  for (const { object, stamp, third } of written) setState(object, { lsn, stamp, serial, third })
   countAt(lsn)
 }
 
@@ -111,14 +134,14 @@ async function remove(): Promise<void> {
   const objects = someObjects(200).filter((object) => alive.has(object))
   if (objects.length === 0) return
   const { lsn } = await things.delete(objects.map(thingOf))
-  for (const object of objects) setState(object, { lsn, stamp: 0, third: 0 })
+  for (const object of objects) setState(object, { lsn, stamp: 0, serial: 0, third: 0 })
   countAt(lsn)
 }
 
 async function updateFilters(): Promise<void> {
   const changed = someObjects(200).flatMap((object) => {
     const state = alive.get(object)
-    return state ? [{ object, stamp: state.stamp, third: whole(3) }] : []
+    return state ? [{ ...state, object, third: whole(3) }] : []
   })
   if (changed.length === 0) return
   const updates = changed.map(({ object, third }) => ({
@@ -126,39 +149,53 @@ async function updateFilters(): Promise<void> {
     filter: { third, pad: 'y'.repeat(whole(99)) },
   }))
   const { lsn } = await things.updateFilters(updates)
-  for (const { object, stamp, third } of changed) setState(object, { lsn, stamp, third })
+  for (const { object, ...state } of changed) setState(object, { ...state, lsn })
   countAt(lsn)
 }
 
-/** Deletes the collection of this name, and creates another one. */
+/** Deletes the collection of this name, creates another one, and lets it grow: small memories are replaced by larger ones. */
 async function replaceTemporary(): Promise<void> {
-  const number = Atomics.load(shared, sharedWords.deleted) + 1
-  if (number > 1 || database.collections().some(({ name }) => name === 'temporary')) {
+  if (database.collections().some(({ name }) => name === 'temporary')) {
     await database.deleteCollection('temporary')
-    Atomics.store(shared, sharedWords.deleted, number)
+    Atomics.store(shared, sharedWords.grown, 0)
+    Atomics.add(shared, sharedWords.deleted, 1)
   }
+  const number = Atomics.load(shared, sharedWords.deleted) + 1
   const temporary = await database.createCollection({ name: 'temporary', fields })
-  const objects = Array.from({ length: 1 + whole(600) }, (_, object) => ({
-    id: `${object}`,
-    meta: { number: Atomics.load(shared, sharedWords.deleted) + 1 },
-    fields: { v: vectorOf(object, 1) },
-  }))
-  await temporary.upsert(objects)
+  const most = 1 + whole(whole(10) === 0 ? 4000 : 600)
+  for (let from = 0; from < most; ) {
+    const to = Math.min(most, from + 1 + whole(Math.min(1000, 1 + from)))
+    await temporary.upsert(
+      Array.from({ length: to - from }, (_, i) => ({
+        id: `${from + i}`,
+        meta: { number, object: from + i, text: 'x'.repeat(textLengthOf(from + i)) },
+        fields: { v: vectorOf(from + i, 1) },
+      })),
+    )
+    Atomics.store(shared, sharedWords.grown, to)
+    from = to
+  }
 }
 
-/** Replaces `temporary` by a clone of the collection, which has its number, or by what its backup restores. */
-async function restore(): Promise<void> {
-  const deleted = Atomics.load(shared, sharedWords.deleted)
+/** Loads `temporary` as the collection `copy`, from a backup or as a clone, writes to it, and deletes it. */
+async function copyTemporary(): Promise<void> {
   if (!database.collections().some(({ name }) => name === 'temporary')) return
-  await database.backups.create('temporary', 'kept')
+  Atomics.add(shared, sharedWords.copies, 1)
+  if (whole(2) === 0) await database.backups.clone('temporary', 'copy')
+  else {
+    await database.backups.create('temporary', 'kept')
+    await database.backups.settled()
+    await database.backups.restore('kept', 'copy')
+    await database.backups.remove('kept')
+  }
   await database.backups.settled()
-  await database.backups.restore('kept', 'copy')
-  await database.backups.settled()
-  await database.collection('copy').getMany(['0'])
+  const copied = database.collection('copy')
+  const [first] = await copied.getMany(['0'])
+  if (first === undefined) faults.push('a copy lacks its first object')
+  await copied.delete(['0'])
+  await things.vacuum()
   await database.deleteCollection('copy')
-  await database.backups.remove('kept')
-  // Nothing of this deletes a collection `temporary`.
-  Atomics.store(shared, sharedWords.deleted, deleted)
+  Atomics.add(shared, sharedWords.copies, 1)
 }
 
 function setState(object: number, state: State): void {
@@ -175,6 +212,20 @@ function countAt(lsn: number): void {
   const thirds = [0, 0, 0]
   for (const { third } of alive.values()) thirds[third] = (thirds[third] ?? 0) + 1
   counts.push({ lsn, thirds })
+}
+
+/** Removes states that no later record can have. */
+function forget(floor: number): void {
+  for (const [object, list] of states) {
+    const from = list.findLastIndex(({ lsn }) => lsn <= floor)
+    if (from > 0) states.set(object, list.slice(from))
+  }
+  counts = counts.slice(
+    Math.max(
+      0,
+      counts.findLastIndex(({ lsn }) => lsn <= floor),
+    ),
+  )
 }
 
 function stateAt(object: number, lsn: number): State | undefined {
@@ -195,7 +246,12 @@ function checkRecord({ lsn, third, object, stamp, hits }: Record): void {
   if (new Set(hits.map((hit) => hit.object)).size < hits.length) faults.push(`an object twice ${what}`)
   for (const hit of hits) {
     const state = stateAt(hit.object, lsn)
-    if (state?.stamp !== hit.stamp || state.third !== hit.third || (third !== undefined && hit.third !== third))
+    if (
+      state?.serial !== hit.serial ||
+      state.stamp !== hit.stamp ||
+      state.third !== hit.third ||
+      (third !== undefined && hit.third !== third)
+    )
       faults.push(`${JSON.stringify(hit)} is not ${JSON.stringify(state)} ${what}`)
   }
   const thirds = counts.findLast((count) => count.lsn <= lsn)?.thirds ?? []

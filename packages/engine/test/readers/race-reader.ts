@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { attachReader, type HitBytes, type ReaderSearch } from '@annal/engine/reader'
 import { createRandom } from '../vector/world.ts'
-import { limit, type ReaderReport, type Record, sharedWords, vectorOf } from './race-world.ts'
+import { limit, type ReaderReport, type Record, sharedWords, textLengthOf, vectorOf } from './race-world.ts'
 
 const shared: Int32Array = workerData.shared
 const random = createRandom(workerData.seed)
@@ -14,6 +14,7 @@ let records: Record[] = []
 let faults: string[] = []
 let searches = 0
 let left = 0
+let grown = { searches: 0, found: 0, copies: 0 }
 
 interface Copied {
   readonly lsn: number
@@ -68,38 +69,79 @@ async function searchThings(): Promise<void> {
     const distance = squaredDistance(query, vectorOf(facts.object, facts.stamp))
     if (Math.abs(distance + similarity) > 1e-4)
       faults.push(`${id} ${meta}: similarity ${similarity}, distance ${distance}`)
-    return { object: facts.object, stamp: facts.stamp, third: JSON.parse(text).third, similarity }
+    return { object: facts.object, stamp: facts.stamp, serial: facts.serial, third: JSON.parse(text).third, similarity }
   })
+  if (new Set(hits.map((hit) => hit.object)).size < hits.length) {
+    const repeated: unknown[] = []
+    for (let i = 0; i < 5; i++) {
+      const next = await things.searchHere({ ...search, ...filter }, copy)
+      repeated.push({ lsn: next?.lsn, hits: next?.hits.map(({ meta, similarity }) => [meta.slice(0, 60), similarity]) })
+    }
+    faults.push(
+      `an object twice at LSN ${found.lsn} ef ${search.ef} third ${third}: ${JSON.stringify(hits)}\nthen ${JSON.stringify(repeated)}`,
+    )
+  }
   if (hits.some((hit, i) => hit.similarity > (hits[i - 1]?.similarity ?? 0))) faults.push('hits are out of order')
   if (searches % 8 === 0) records.push({ acknowledged, lsn: found.lsn, third, object, stamp, hits })
 }
 
+/** The collection that is deleted and created: hits are of one that was not deleted before, and the newest acknowledged object is there. */
 async function searchTemporary(): Promise<void> {
   const deleted = Atomics.load(shared, sharedWords.deleted)
-  const query = vectorOf(whole(50), 1)
-  const found = await reader.collection('default', 'temporary')?.searchHere({ field: 'v', query, limit, ef: 20 }, copy)
+  const count = Atomics.load(shared, sharedWords.grown)
+  const isSame = Atomics.load(shared, sharedWords.deleted) === deleted
+  const query = vectorOf(count > 0 ? count - 1 : whole(50), 1)
+  const found = await reader.collection('default', 'temporary')?.searchHere({ field: 'v', query, limit, ef: 100 }, copy)
   searches++
-  for (const { meta } of found?.hits ?? []) {
-    const { number } = JSON.parse(meta)
-    if (number <= deleted) faults.push(`collection ${number} was found after ${deleted} were deleted`)
-  }
-  const numbers = new Set(found?.hits.map(({ meta }) => JSON.parse(meta).number))
+  const numbers = numbersIn(found)
   if (numbers.size > 1) faults.push(`hits of collections ${[...numbers]}`)
+  for (const number of numbers)
+    if (number <= deleted) faults.push(`collection ${number} was found after ${deleted} were deleted`)
+  if (count === 0 || !isSame || !numbers.has(deleted + 1)) return
+  grown.searches++
+  grown.found += Number(found?.hits.some(({ id }) => id === `${count - 1}`))
+}
+
+/** What a backup restored and what a clone loaded: whole, of one collection, and nothing after it was deleted. */
+async function searchCopy(): Promise<void> {
+  const before = Atomics.load(shared, sharedWords.copies)
+  const found = await reader
+    .collection('default', 'copy')
+    ?.searchHere({ field: 'v', query: vectorOf(whole(50), 1), limit, ef: 100 }, copy)
+  const after = Atomics.load(shared, sharedWords.copies)
+  searches++
+  const numbers = numbersIn(found)
+  if (numbers.size > 1) faults.push(`a copy has hits of collections ${[...numbers]}`)
+  if (numbers.size > 0 && before === after && before % 2 === 0) faults.push('a copy was found after it was deleted')
+  if (numbers.size > 0) grown.copies++
+}
+
+function numbersIn(found: Copied | undefined): Set<number> {
+  const facts = found?.hits.map(({ id, meta }) => ({ id, ...JSON.parse(meta) })) ?? []
+  for (const { id, object, text } of facts)
+    if (id !== `${object}` || text.length !== textLengthOf(object)) faults.push(`${id} has the meta of ${object}`)
+  return new Set(facts.map(({ number }) => number))
 }
 
 function squaredDistance(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, x, i) => sum + (x - (b[i] as number)) ** 2, 0)
 }
 
-function report(): void {
-  parentPort?.postMessage({ records, faults, searches, left } satisfies ReaderReport)
-  ;[records, faults, searches, left] = [[], [], 0, 0]
+function searchOne(draw: number): Promise<void> {
+  if (draw === 0) return searchTemporary()
+  return draw === 1 ? searchCopy() : searchThings()
 }
 
-parentPort?.postMessage({ records: [], faults: [], searches: 0, left: 0 } satisfies ReaderReport)
+function report(): void {
+  const floor = Atomics.load(shared, sharedWords.acknowledged)
+  parentPort?.postMessage({ floor, records, faults, searches, left, grown } satisfies ReaderReport)
+  ;[records, faults, searches, left, grown] = [[], [], 0, 0, { searches: 0, found: 0, copies: 0 }]
+}
+
+report()
 while (Atomics.load(shared, sharedWords.stop) === 0) {
   try {
-    for (let i = 0; i < 64; i++) await (whole(8) === 0 ? searchTemporary() : searchThings())
+    for (let i = 0; i < 64; i++) await searchOne(whole(8))
   } catch (error) {
     faults.push(String((error as Error).stack))
   }

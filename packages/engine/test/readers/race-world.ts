@@ -10,6 +10,10 @@ export const sharedWords = {
   acknowledged: 1,
   /** Number of collections `temporary` that were acknowledged as deleted. Each holds its own number. */
   deleted: 2,
+  /** Objects of the newest `temporary` that were acknowledged: 0 to these. Written after `deleted`. */
+  grown: 3,
+  /** Odd while there may be a collection `copy`, and even once its deletion was acknowledged. */
+  copies: 4,
 } as const
 
 /** A mixture of the bits, the same in every thread. */
@@ -23,6 +27,11 @@ export function vectorOf(object: number, stamp: number): Float32Array {
   return Float32Array.from({ length: dimension }, (_, i) => mix(object * 7919 + stamp * 104_729 + i * 31) / 2 ** 32)
 }
 
+/** Length of the text in the meta of an object of `temporary`. */
+export function textLengthOf(object: number): number {
+  return mix(object) % 900
+}
+
 /** A search of `things` and its hits. */
 export interface Record {
   readonly acknowledged: number
@@ -34,15 +43,20 @@ export interface Record {
   readonly hits: readonly {
     readonly object: number
     readonly stamp: number
+    readonly serial: number
     readonly third: number
     readonly similarity: number
   }[]
 }
 
 export interface ReaderReport {
+  /** Every later record has at least this LSN. */
+  readonly floor: number
   readonly records: readonly Record[]
   readonly faults: readonly string[]
   readonly searches: number
   /** Searches that the reader left to the owner. */
   readonly left: number
+  /** Searches for the newest object of `temporary` while it grew, those that found it, and searches that found hits in `copy`. */
+  readonly grown: { readonly searches: number; readonly found: number; readonly copies: number }
 }
