@@ -146,6 +146,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
   }
   app.server.maxConnections = limits.connectionsMax
+  answerHalfClosed(app.server)
   shared.onReport(({ requests }) => {
     for (const request of requests) recordRequest(request, app, tracing)
   })
@@ -166,6 +167,12 @@ export function createApp(given: AppOptions): FastifyInstance {
   })
   addRoutes(app, context)
   return app
+}
+
+/** A client that ends its side after its requests gets their replies. By default, Node.js drops those that are not written yet. */
+function answerHalfClosed(server: Server): void {
+  // The types of Node.js lack this property of its HTTP servers.
+  Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 /** Records a request that a serving thread answered, as the hooks record those of this thread. */

@@ -97,8 +97,8 @@ export class ClientConnection {
   #stalledSecond = 0
   /** When the first bytes of an incomplete request arrived. */
   #partialSecond = 0
-  /** While a reply is awaited: keeps what arrives, and gives up. */
-  #keep: (chunk: Buffer) => void = () => undefined
+  /** While a reply is awaited: what arrives, and what gives up. */
+  #arrived: Buffer[] = []
   #giveUp: (() => void) | undefined
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -112,8 +112,10 @@ export class ClientConnection {
   receive(chunk: Buffer): void {
     this.#activeSecond = this.#host.seconds()
     if (this.#state === 'local') this.#receiveLocally(chunk)
-    else if (this.#state === 'answering') this.#keep(chunk)
-    else if (this.#state === 'closing') return
+    else if (this.#state === 'answering') {
+      this.#arrived.push(chunk)
+      this.#socket.pause()
+    } else if (this.#state === 'closing') return
     else if (this.#state === 'tunnel') this.#forward(chunk)
     else if (chunk.length <= this.#bytesLeft) {
       this.#bytesLeft -= chunk.length
@@ -129,12 +131,7 @@ export class ClientConnection {
   /** The client sends no more. */
   receiveEnd(): void {
     this.#hasEnded = true
-    const isPartial = this.#pending !== undefined || this.#body !== undefined
-    if (this.#state === 'local' && isPartial) this.#tunnelPending()
-    if (this.#state === 'local') this.#socket.end()
-    // The whole request is forwarded: the connection ends after its reply.
-    else if (this.#state === 'forwarding' && this.#bytesLeft === 0) return
-    else if (this.#virtual !== 0) this.#host.sender.send([frameKind.end, this.#virtual])
+    this.#passEnd()
   }
 
   /** The connection is closed. */
@@ -276,12 +273,15 @@ export class ClientConnection {
     const end = headBytes + bodyBytes
     const found = this.#find(request, bytes.subarray(headBytes, end))
     const settle = (reply: HotReply | undefined): void => {
-      this.#pending = bytes.length > end ? bytes.subarray(end) : undefined
+      const arrived = this.#arrived
+      this.#arrived = []
+      this.#pending = joined(bytes.length > end ? [bytes.subarray(end), ...arrived] : arrived)
       if (reply !== undefined && this.#sendReply(reply, request, startedMs)) return
       request.admission.withdraw()
       request.finish('forwarded')
       this.#pending = undefined
       this.#forwardRequest(bytes, request.head)
+      for (const chunk of arrived) this.receive(chunk)
     }
     if (found instanceof Promise) {
       const proceed = this.#wait(request, settle)
@@ -312,11 +312,6 @@ export class ClientConnection {
   ): (reply: HotReply | undefined) => void {
     this.#state = 'answering'
     let isClosed = false
-    const arrived: Buffer[] = []
-    this.#keep = (chunk) => {
-      arrived.push(chunk)
-      this.#socket.pause()
-    }
     this.#giveUp = () => {
       isClosed = true
       admission.release()
@@ -326,11 +321,11 @@ export class ClientConnection {
       if (isClosed) return
       this.#giveUp = undefined
       this.#state = 'local'
+      const isPaused = this.#arrived.length > 0
       settle(reply)
       if (this.#state === 'local') this.#readRequests()
-      if (arrived.length === 0) return
-      for (const chunk of arrived) this.receive(chunk)
-      if (this.#room > 0) this.#socket.resume()
+      this.#passEnd()
+      if (isPaused && this.#room > 0) this.#socket.resume()
     }
   }
 
@@ -379,7 +374,8 @@ export class ClientConnection {
   }
 
   #isLastReply(head: ParsedHead): boolean {
-    if (head.isLast || this.#hasEnded || this.#requests >= requestsPerSocketMax) return true
+    if (head.isLast || (this.#hasEnded && this.#pending === undefined) || this.#requests >= requestsPerSocketMax)
+      return true
     if (!this.#isNew || this.#pending !== undefined) return false
     this.#isNew = false
     this.#moves = this.#host.moveAway()
@@ -394,6 +390,17 @@ export class ClientConnection {
     this.#isServed = false
     this.#bytesLeft = Math.max(0, end - bytes.length)
     this.#forward(bytes)
+  }
+
+  /** Ends the connection after the replies to everything that the client has sent. */
+  #passEnd(): void {
+    if (!this.#hasEnded) return
+    const isPartial = this.#pending !== undefined || this.#body !== undefined
+    if (this.#state === 'local' && isPartial) this.#tunnelPending()
+    if (this.#state === 'local') this.#socket.end()
+    // Its reply follows, and the end of the connection after it.
+    else if (this.#state === 'answering' || (this.#state === 'forwarding' && this.#bytesLeft === 0)) return
+    else if (this.#virtual !== 0) this.#host.sender.send([frameKind.end, this.#virtual])
   }
 
   #tunnelPending(): void {
@@ -462,3 +469,7 @@ export class ClientConnection {
 }
 
 const noBytes = Buffer.alloc(0)
+
+function joined(parts: readonly Buffer[]): Buffer | undefined {
+  return parts.length > 1 ? Buffer.concat(parts) : parts[0]
+}
