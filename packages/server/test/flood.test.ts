@@ -30,7 +30,27 @@ interface Reply {
 
 type Send = (method: string, path: string, json?: unknown, token?: string) => Promise<Reply>
 
+/**
+ * Repeats requests of which the server has done nothing: it was too busy, or it had closed the idle connection when the request arrived,
+ * which happens if this process was stopped for some seconds.
+ */
 function sender(url: string, agent: http.Agent, ownToken: string): Send {
+  const send = senderOnce(url, agent, ownToken)
+  return async (...request) => {
+    for (;;) {
+      const reply = await send(...request)
+      if (reply === undefined) continue
+      if (reply.status !== 503 || JSON.parse(reply.text).code !== 'overloaded') return reply
+    }
+  }
+}
+
+/** Resolves to undefined if the connection was idle before and closed without a reply. */
+function senderOnce(
+  url: string,
+  agent: http.Agent,
+  ownToken: string,
+): (...request: Parameters<Send>) => Promise<Reply | undefined> {
   return (method, path, json, token = ownToken) =>
     new Promise((resolve, reject) => {
       const body = json === undefined ? '' : JSON.stringify(json)
@@ -45,7 +65,10 @@ function sender(url: string, agent: http.Agent, ownToken: string): Send {
         response.on('error', reject)
         response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }))
       })
-      request.on('error', reject)
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        if (request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) resolve(undefined)
+        else reject(error)
+      })
       request.end(body)
     })
 }
@@ -67,7 +90,9 @@ class Flood {
   readonly passing = new History<CollectionState>('absent')
   readonly copied = new History<'absent' | 'copy'>('absent')
   readonly tokens: { readonly text: string; readonly history: History<'valid' | 'revoked'> }[] = []
-  grown = 0
+  /** The collection that grows: its generation, and how many of its objects are acknowledged. */
+  growing = { generation: 1, grown: 0, isComplete: true }
+  rebuilding = Promise.resolve()
   isOver = false
   stableReply: string | undefined
   readonly faults: string[] = []
@@ -206,17 +231,30 @@ async function changeFilters(flood: Flood, send: Send, own: number): Promise<voi
   }
 }
 
+/** Large enough that the memories of ids and records are replaced by larger ones several times. */
+const grownMost = 6_000
+
+/** A collection that grows, and is deleted and created again when it is large. The version of its objects is its generation. */
 async function growCollection(flood: Flood, send: Send): Promise<void> {
   const batch = 60
-  while (!flood.isOver) {
-    const first = flood.grown
+  for (; !flood.isOver; flood.count('batches of new objects')) {
+    const { generation, grown } = flood.growing
+    if (grown >= grownMost) {
+      flood.growing = { generation: generation + 1, grown: 0, isComplete: false }
+      await withoutRebuild(flood, async () => {
+        await expect(send('DELETE', '/collection/growing'))
+        await expect(send('POST', '/collection', { name: 'growing', fields }))
+      })
+      flood.growing = { generation: generation + 1, grown: 0, isComplete: true }
+      flood.count('large collections deleted')
+      continue
+    }
     await expect(
       send('POST', '/collection/growing/objects', {
-        objects: Array.from({ length: batch }, (_, i) => objectOf(first + i, 1)),
+        objects: Array.from({ length: batch }, (_, i) => objectOf(grown + i, generation)),
       }),
     )
-    flood.grown = first + batch
-    flood.count('batches of new objects')
+    flood.growing = { generation, grown: grown + batch, isComplete: true }
   }
 }
 
@@ -243,7 +281,8 @@ async function passCollections(flood: Flood, send: Send): Promise<void> {
 async function copyCollections(flood: Flood, send: Send): Promise<void> {
   for (let round = 0; !flood.isOver; round++) {
     const copied = flood.copied.change('copy')
-    if (round % 2 === 0) await expect(send('POST', '/collection/stable/clone', { target_collection_name: 'copy' }))
+    const kind = round % 2 === 0 ? 'clones' : 'restores'
+    if (kind === 'clones') await expect(send('POST', '/collection/stable/clone', { target_collection_name: 'copy' }))
     else {
       await expect(send('POST', '/collection/stable/backup', { name: 'saved' }))
       await eventually(send, '/backup/active', { active: false })
@@ -254,19 +293,22 @@ async function copyCollections(flood: Flood, send: Send): Promise<void> {
     const deleted = flood.copied.change('absent')
     await expect(send('DELETE', '/collection/copy'))
     deleted()
-    flood.count('copies')
+    flood.count(kind)
   }
 }
 
 async function rebuildGraphs(flood: Flood, send: Send): Promise<void> {
   for (let round = 0; !flood.isOver; round++) {
-    const name = round % 4 === 3 ? 'growing' : 'changing'
-    if (round % 2 === 0) await expect(send('POST', `/collection/${name}/vacuum`))
-    else {
-      await expect(send('POST', `/collection/${name}/rebuild`, { fields: [{ field: 'v', M: 12 + (round % 5) }] }))
-      await eventually(send, `/collection/${name}/rebuild/status`, { status: 'completed' })
+    const name = round % 4 >= 2 ? 'growing' : 'changing'
+    const run = async (): Promise<void> => {
+      if (round % 2 === 0) await expect(send('POST', `/collection/${name}/vacuum`))
+      else {
+        await expect(send('POST', `/collection/${name}/rebuild`, { fields: [{ field: 'v', M: 12 + (round % 5) }] }))
+        await eventually(send, `/collection/${name}/rebuild/status`, { status: 'completed' })
+      }
+      flood.count(`${round % 2 === 0 ? 'vacuums' : 'rebuilds'}, ${name}`)
     }
-    flood.count('rebuilds and vacuums')
+    await (name === 'growing' ? withoutRebuild(flood, run) : run())
   }
 }
 
@@ -369,18 +411,31 @@ function checkHits(
   }
 }
 
-/** What was acknowledged last is found by the next search on any thread. */
+/** Of several functions that were called with the same flood, one at a time runs: a collection that is rebuilt is not deleted. */
+async function withoutRebuild(flood: Flood, run: () => Promise<void>): Promise<void> {
+  const before = flood.rebuilding
+  flood.rebuilding = before.then(run)
+  await flood.rebuilding
+}
+
+/** What was acknowledged last is found by the next search on any thread, and nothing of a collection that was deleted. */
 async function searchGrown(flood: Flood, send: Send, number: number): Promise<void> {
-  if (flood.grown === 0) return
-  const object = flood.grown - 1 - (number % Math.min(flood.grown, 60))
-  const query = vectorOf(object, 1)
-  const hits = hitsOf(await expect(send('POST', '/collection/growing/search', searchBody(query, 1))))
-  if (hits[0]?.id !== `o${object}`) flood.fault(`the new object o${object} was not found, but ${hits[0]?.id}`)
+  const { generation, grown, isComplete } = flood.growing
+  if (grown === 0 || !isComplete) return
+  const object = grown - 1 - (number % Math.min(grown, 60))
+  const query = vectorOf(object, generation)
+  const reply = await send('POST', '/collection/growing/search', searchBody(query, 1))
+  flood.count('the grown end')
+  const isSame = flood.growing.generation === generation
+  if (reply.status === 404 && !isSame) return
+  const hits = hitsOf(await expect(Promise.resolve(reply)))
+  if (isSame && hits[0]?.id !== `o${object}`) flood.fault(`the new object o${object} was not found, but ${hits[0]?.id}`)
   for (const hit of hits) {
     const torn = tornPart(hit, query)
     if (torn !== undefined) flood.fault(torn)
+    if (hit.meta.version < generation)
+      flood.fault(`${hit.id} of generation ${hit.meta.version} after ${generation} began`)
   }
-  flood.count('the grown end')
 }
 
 async function searchPassing(flood: Flood, send: Send, object: number): Promise<void> {

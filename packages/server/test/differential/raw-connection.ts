@@ -27,50 +27,85 @@ export interface Exchanged {
 const stallMs = 30_000
 
 export async function exchange(port: number, { turns, isCut }: Exchange): Promise<Exchanged> {
-  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-  const received: Buffer[] = []
-  let onChange: () => void = () => undefined
-  let isClosed = false
-  let isStalled = false
-  socket.on('data', (bytes) => {
-    received.push(bytes)
-    onChange()
-  })
-  const close = (): void => {
-    isClosed = true
-    onChange()
-  }
-  // A server may reset a connection whose request it rejects; what it sent before counts.
-  socket.on('error', close)
-  socket.on('end', close)
-  socket.on('close', close)
-  await Promise.race([once(socket, 'connect'), once(socket, 'close')])
-  const methods: string[] = []
+  let connection = await Connection.open(port)
+  const before: Buffer[] = []
   for (const [i, turn] of turns.entries()) {
-    methods.push(...turn.methods)
-    for (const [k, part] of turn.parts.entries()) {
-      if (k > 0) await new Promise(setImmediate)
-      if (!isClosed) socket.write(part)
+    const ends = isCut && i === turns.length - 1
+    const length = connection.length
+    let isStalled = await connection.send(turn, ends)
+    // A server closes connections that were idle for some seconds, which happens if this process was stopped meanwhile. It has done nothing.
+    if (i > 0 && connection.isClosed && connection.length === length) {
+      before.push(connection.bytes)
+      connection = await Connection.open(port)
+      isStalled = await connection.send(turn, ends)
     }
-    if (isCut && i === turns.length - 1) socket.end()
-    const isDone = (): boolean => isClosed || repliesIn(Buffer.concat(received), methods) >= methods.length
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        isStalled = true
-        resolve()
-      }, stallMs)
-      onChange = () => {
+    if (connection.isClosed || isStalled) return { bytes: Buffer.concat([...before, connection.destroy()]), isStalled }
+  }
+  return { bytes: Buffer.concat([...before, connection.destroy()]), isStalled: false }
+}
+
+class Connection {
+  readonly #socket: net.Socket
+  readonly #received: Buffer[] = []
+  readonly #methods: string[] = []
+  #onChange: () => void = () => undefined
+  isClosed = false
+  length = 0
+
+  constructor(port: number) {
+    this.#socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    this.#socket.on('data', (bytes) => {
+      this.#received.push(bytes)
+      this.length += bytes.length
+      this.#onChange()
+    })
+    const close = (): void => {
+      this.isClosed = true
+      this.#onChange()
+    }
+    // A server may reset a connection whose request it rejects; what it sent before counts.
+    this.#socket.on('error', close)
+    this.#socket.on('end', close)
+    this.#socket.on('close', close)
+  }
+
+  static async open(port: number): Promise<Connection> {
+    const connection = new Connection(port)
+    const socket = connection.#socket
+    await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+    return connection
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#received)
+  }
+
+  /** Resolves when every reply is complete or the connection is closed, or to true if neither happens. */
+  async send({ parts, methods }: Turn, ends: boolean): Promise<boolean> {
+    this.#methods.push(...methods)
+    for (const [k, part] of parts.entries()) {
+      if (k > 0) await new Promise(setImmediate)
+      if (!this.isClosed) this.#socket.write(part)
+    }
+    if (ends) this.#socket.end()
+    const isDone = (): boolean => this.isClosed || repliesIn(this.bytes, this.#methods) >= this.#methods.length
+    return await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(true), stallMs)
+      this.#onChange = () => {
         if (!isDone()) return
         clearTimeout(timer)
-        resolve()
+        resolve(false)
       }
-      onChange()
+      this.#onChange()
     })
-    if (isClosed || isStalled) break
   }
-  onChange = () => undefined
-  socket.destroy()
-  return { bytes: Buffer.concat(received), isStalled }
+
+  /** Closes the connection, and returns what was received. */
+  destroy(): Buffer {
+    this.#onChange = () => undefined
+    this.#socket.destroy()
+    return this.bytes
+  }
 }
 
 /** Number of complete replies to requests of these methods; informational ones do not count. */
