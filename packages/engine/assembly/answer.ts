@@ -1,14 +1,14 @@
 // Answers one query in the calling thread: with a walk of the graph, with a scan of codes, or with an exact scan of rows that the host
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
-import { COSINE, END, HANDOVERS, NONE, ROWS, hiddenAt, metric, rotated, tailOf } from './layout'
+import { COSINE, END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, metric, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
 import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity } from './distance/exact'
 import { keysOfIds } from './distance/walk'
-import { prepareQuery } from './encode'
+import { prepareQuery, prepareQueryBound } from './encode'
 import * as pool from './hnsw/pool'
 import { approachAllowed, walkAllowed } from './hnsw/allowed'
 import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
-import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setView, walkLevel } from './hnsw/search'
+import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setScreening, setView, walkLevel } from './hnsw/search'
 import { resumeIfLost } from './hnsw/lost'
 import { widenIfLost } from './hnsw/widen'
 
@@ -21,6 +21,7 @@ let scanVersion: u32 = 0
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
+  if (hasHeads) prepareQueryBound(ef)
   for (let i: i32 = 0; i < TRIES; ++i) {
     const handovers = atomic.load<u32>(HANDOVERS)
     const found = searchOnce(k, ef, rerank, version, bitmap, bits)
@@ -40,6 +41,7 @@ function isConsistent(handovers: u32): bool {
 function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   setView(version, bitmap, bits)
   let found: i32 = 0
+  setScreening(hasHeads)
   if (approach(0, false)) {
     const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
     if (sparsity >= SPARSITY_MIN) {
@@ -54,6 +56,7 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
     rerankPool(min(most, max(k, rerank)), k, max(k, rerank))
     found = pool.size
   }
+  setScreening(false)
   // A walk can miss rows that it cannot reach, or can fill its pool with hidden rows. If more rows may exist than were found, scan all.
   if (found < k && <u32>found < countPossible(bitmap, bits)) return scanAll(k)
   return writeResults(k)

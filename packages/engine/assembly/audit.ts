@@ -13,6 +13,8 @@ import {
   codeBytes,
   codeStride,
   degreeAt,
+  hasHeads,
+  headOf,
   linksOf,
   packing,
   precision,
@@ -84,6 +86,7 @@ function isRowSound(id: u32, level: i32, end: u32): bool {
   const row = rowOf(id)
   let high = i8x16.splat(0)
   for (let i: usize = 0; precision != BINARY && packing == 0 && i < codeBytes; i += 16) high = v128.or(high, v128.load(row + i))
+  if (hasHeads) high = v128.or(high, v128.or(v128.load(headOf(id)), v128.load(headOf(id), 16)))
   if (i8x16.bitmask(high) != 0) return false
   if (follows && !isSoundFollower(id, end)) return false
   if (isLeader(id) && !isSoundLeader(id, end)) return false

@@ -17,6 +17,7 @@ import {
   coldOf,
   coldStride,
   dimension,
+  hasHeads,
   lanes,
   metric,
   normOf,
@@ -34,6 +35,7 @@ import { fromHalf, toHalf } from './distance/half'
 import { packedLength, packedValue, topOf } from './distance/packed'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
+import { prepareBound, writeHead } from './heads/head'
 import { rotate, rotateBack } from './rotate'
 
 /** Largest absolute code value, so that value + 64 fits in seven bits. */
@@ -77,7 +79,7 @@ function roundScaled(source: usize, inverse: v128): v128 {
 
 /**
  * Encodes the vector in the query buffer as the row `id`: code, `a`, factor, norm, and the cold part. `norm` is the length of the original
- * vector. The row becomes visible last, when birth and death are written.
+ * vector. Also writes its head if rows have heads. The row becomes visible last, when birth and death are written.
  */
 export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const row = rowOf(id)
@@ -94,6 +96,7 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   else if (precision == INT8) encodeResiduals(id, row, inverse, square, 4, 3)
   else if (precision == INT16) encodeResiduals(id, row, inverse, square, 127, 127)
   else if (precision == FLOAT16) encodeHalves(coldOf(id), absMax)
+  if (hasHeads) writeHead(id)
   // A reader may know the ordinal from its earlier row. It sees the row hidden until both words are new, because the old death is not after
   // the version of the reader, and the new birth is after it.
   atomic.store<u32>(tail, birth, 8)
@@ -355,6 +358,20 @@ export function prepareQuery(): void {
   const centerSquare: f32 = metric == L2 ? <f32>0 : dotf(center, center)
   setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
   setExactQuery(step, sum, sumResidual, square, dotCenter, centerSquare)
+  preparedSum = sum
+  preparedStep = step
+  preparedSquare = square
+}
+
+/** The query code that `prepareQuery` wrote: the sum of its values, their step, and the square of the query. */
+let preparedSum: i32 = 0
+let preparedStep: f32 = 0
+let preparedSquare: f32 = 0
+
+/** Prepares the bound of heads for the query of `prepareQuery` and a walk that keeps `ef` rows. */
+export function prepareQueryBound(ef: i32): void {
+  if (metric == IP) subtractCenter(query, queryCentered)
+  prepareBound(queryCode, preparedSum, preparedStep, preparedSquare, ef)
 }
 
 /**

@@ -16,16 +16,25 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 10
+export const abi: i32 = 11
 
-export { decodeRow, encodeRow, prepareQuery } from './encode'
+export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
+export { boundsOfIds, estimatesFrom, projectRow, screen, writeHead } from './heads/head'
+export {
+  copyColumn,
+  keysFromOrdinal,
+  mirrorCovariance,
+  multiply4,
+  orthonormalize,
+  writeCovariance,
+} from './heads/learn'
 export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'
 export { countUnreachable } from './hnsw/reconnect'
 export { isFollower, leaderOf } from './hnsw/copies'
 export { takeHops } from './hnsw/search'
 export { beginScan, compare, endScan, scanIds, scanRange, search } from './answer'
-export { claim, claimed, finish, openJob, work } from './job'
+export { claim, claimed, finish, openHeadsJob, openJob, work } from './job'
 export { chooseEntry, clearBlock, firstUnsound, hash } from './audit'
 export { levelOf } from './hnsw/level'
 export { linksOf } from './layout'

@@ -40,7 +40,8 @@ import { attachFollower } from './hnsw/copies'
 import { PARTITIONS, findNeighbors, linkBack } from './hnsw/link'
 import { reconnect, isReconnectDue } from './hnsw/reconnect'
 import { orderedItem, orderSubBatch } from './hnsw/order'
-import { SWEEP_STEP, endSweep, releaseItems, repairNextItems, sweep } from './hnsw/repair'
+import { SWEEP_STEP, endSweep, hasRow, releaseItems, repairNextItems, sweep } from './hnsw/repair'
+import { writeHead } from './heads/head'
 import { itemOf, putItem } from './hnsw/sub-batch'
 
 /** Kinds of tickets. None: the job is finished. */
@@ -59,6 +60,8 @@ export const SWEEP: i32 = 5
 export const RECONNECT: i32 = 6
 /** Prepares the table of equal rows for the job, and removes the rows whose ordinals are reused from it. */
 export const CLASSES: i32 = 7
+/** Writes the heads of HEADS_STEP rows. */
+export const HEADS: i32 = 8
 /** No ticket is available at the moment, but the job is not finished. */
 export const WAIT: i32 = -1
 
@@ -96,6 +99,7 @@ export function work(kind: i32): void {
   else if (kind == REPAIR) repairNextItems()
   else if (kind == SWEEP) sweep(ticket)
   else if (kind == CLASSES) prepareClasses()
+  else if (kind == HEADS) writeHeads(ticket * HEADS_STEP)
   else reconnect()
 }
 
@@ -136,6 +140,22 @@ export function finish(kind: i32): i32 {
   }
   if (atomic.load<i32>(JOB_KIND) == IDLE) return WAIT
   return atomic.load<u32>(JOB_LIMIT) - atomic.load<u32>(JOB_BASE)
+}
+
+/** Rows whose heads are written with one ticket. */
+const HEADS_STEP: u32 = 256
+
+/** Opens a job that writes the head of every row. The projection is in its place already. */
+export function openHeadsJob(): void {
+  beginPhase(HEADS, (load<u32>(END) + HEADS_STEP - 1) / HEADS_STEP)
+}
+
+function writeHeads(first: u32): void {
+  const stop = min(load<u32>(END), first + HEADS_STEP)
+  for (let id = first; id < stop; ++id) {
+    reportProgress()
+    if (hasRow(id)) writeHead(id)
+  }
 }
 
 /** Starts the phase in which available vectors are encoded as rows. */

@@ -10,6 +10,7 @@
 //             norms  [f32] x rows: length of the vector as the user gave it
 //             cold   [row at the field's precision, read by re-ranking only] x rows                     16-byte aligned
 //   units   lists of M ordinals for the levels above 0, in chunks found through the unit table
+//   heads   [head u8 x 128] x rows of one block, found through the head table, once the segment has a projection (heads/head.ts)
 //
 // a = |x'|^2 (l2, cosine) or -<center, x'> (ip) and factor = |x'|^2 / <x', code>, where x' is the vector minus the center.
 
@@ -65,6 +66,8 @@ const W_FOLLOWERS: usize = 22 << 2
 const W_LEADERS: usize = 23 << 2
 const W_CLASSES: usize = 24 << 2
 const W_CLASSES_MAX: usize = 25 << 2
+const W_HEAD_TABLE: usize = 26 << 2
+const W_PROJECTION: usize = 27 << 2
 
 // State that a replay must reproduce.
 /** All ordinals are below this. */
@@ -81,6 +84,8 @@ export const ENTRY: usize = HEADER + (36 << 2)
 export const UNITS: usize = HEADER + (37 << 2)
 /** Nodes linked since the graph was last checked for unreachable rows; `unchecked` in docs/formats/arena.md. */
 export const UNCHECKED: usize = HEADER + (38 << 2)
+/** Whether every row has a head: then walks use them, and new rows get one. */
+const HEADS: usize = HEADER + (39 << 2)
 
 // State that is derived from lists and rows and is not stored on disk.
 /** Number of rows whose bit in `followers` is set. */
@@ -172,6 +177,12 @@ export let leaders: usize = 0
 export let classes: usize = 0
 export let classesMax: u32 = 0
 
+let headTable: usize = 0
+/** Address of the projection (heads/head.ts). */
+export let projection: usize = 0
+/** Whether every row has a head. */
+export let hasHeads: bool = false
+
 /** Reads the header into the globals of this instance. */
 export function attachLayout(): void {
   dimension = load<i32>(HEADER, W_DIMENSION)
@@ -204,6 +215,9 @@ export function attachLayout(): void {
   leaders = load<u32>(HEADER, W_LEADERS)
   classes = load<u32>(HEADER, W_CLASSES)
   classesMax = load<u32>(HEADER, W_CLASSES_MAX)
+  headTable = load<u32>(HEADER, W_HEAD_TABLE)
+  projection = load<u32>(HEADER, W_PROJECTION)
+  hasHeads = atomic.load<u32>(HEADS) != 0
 }
 
 /** Marks that a list of the node was written. A snapshot that is being made copies the lists again. */
@@ -212,7 +226,7 @@ export function touch(id: u32): void {
   store<u8>(touched + <usize>id, 1)
 }
 
-/** Address of the scratch descriptor of one thread: 15 addresses or counts (scratch.ts), then the pulse, u32 each. */
+/** Address of the scratch descriptor of one thread: 15 addresses or counts (scratch.ts), the pulse, and 2 more addresses, u32 each. */
 export function scratchOf(thread: i32): usize {
   return load<u32>(scratchTable + (<usize>thread << 2))
 }
@@ -231,6 +245,11 @@ export function rowOf(id: u32): usize {
 @inline
 export function tailOf(id: u32): usize {
   return rowOf(id) + codeBytes
+}
+/** Address of the head of the row. */
+@inline
+export function headOf(id: u32): usize {
+  return <usize>load<u32>(headTable + (<usize>(id >> blockShift) << 2)) + (<usize>(id & blockMask) << 7)
 }
 /** Address of the word with the first unit of the node. */
 @inline

@@ -27,6 +27,9 @@ export let ranked: usize = 0
 /** The results: ordinals (u32), and similarities (f32). */
 export let answers: usize = 0
 export let similarities: usize = 0
+/** The components of a query or of a row along a projection, f32, and those of a query in query form (heads/head.ts). */
+export let headValues: usize = 0
+export let headForm: usize = 0
 /** Address of a word that changes while this thread makes progress. The watchdog of the host reads it. */
 let pulse: usize = 0
 let walk: u32 = 0
@@ -53,6 +56,8 @@ export function attachScratch(thread: i32): void {
   answers = load<u32>(s, 52)
   similarities = load<u32>(s, 56)
   pulse = s + 60
+  headValues = load<u32>(s, 64)
+  headForm = load<u32>(s, 68)
   // Another instance may have used these bytes. Its walks were also numbered from 1.
   if (visited != attachedVisited) {
     memory.fill(visited, 0, visitedBytes)

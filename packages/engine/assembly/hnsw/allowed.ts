@@ -6,7 +6,7 @@ import { ids, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size } from './pool'
 import { isMarkedFollower, leaderOf } from './copies'
-import { allowedWords, countHop, firstAllowed, hasCopies, isAllowedNode, isHidden, insertListed } from './search'
+import { allowedWords, countHop, firstAllowed, hasCopies, isAllowedNode, isHidden, insertListed, screenListed } from './search'
 import { widen } from './widen'
 
 /** Allowed rows to meet around one row before the walk stops reading lists of rows that are not allowed. */
@@ -95,8 +95,9 @@ export function walkAllowed(ef: i32, sparsity: u32, mark: u32): void {
 
 /** Inserts the listed rows into the pool. Returns the first position that changed. */
 function compareAndInsert(count: i32): i32 {
-  keysOfIds(count)
-  return insertListed(count, true)
+  const near = screenListed(count)
+  keysOfIds(near)
+  return insertListed(near, true)
 }
 
 /** Lists allowed rows at regular distances in the bitmap. Returns the number of rows. */

@@ -3,6 +3,7 @@
 import { ENTRY, FOLLOWER_COUNT, MARKED, NONE, degreeAt, followers, hiddenAt, linksOf, rowOf, tailOf } from '../layout'
 import { levelOf } from './level'
 import { ids, keys, nextWalk, visited } from '../scratch'
+import { screen } from '../heads/head'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, clear, entryOf, idOf, insert, keyOfEntry, setEntry, reseed, size, worst } from './pool'
 import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, resetChecks, takeChecks } from './copies'
@@ -132,6 +133,18 @@ export function countHop(): void {
   hops++
 }
 
+/** Whether the walk of this thread compares heads before codes. Builds do not, so graphs are the same with and without heads. */
+let screens: bool = false
+/** Makes walks compare heads first: every row has one, and their bound is prepared for the query. */
+export function setScreening(on: bool): void {
+  screens = on
+}
+
+/** Removes listed rows whose heads show that they cannot enter the pool. Returns the number of the others. */
+export function screenListed(count: i32): i32 {
+  return screens && count > 0 && worst != u64.MAX_VALUE ? screen(count, keyOfEntry(worst)) : count
+}
+
 let nearest: f32 = 0
 /**
  * Greedy search of one level: moves to the nearest neighbor until no neighbor is nearer. Rows with the mark were compared before and are
@@ -143,8 +156,9 @@ function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   let moved = true
   while (moved) {
     moved = false
-    const count = listUnvisited(linksOf(best, level), degreeAt(level), mark, 0)
+    let count = listUnvisited(linksOf(best, level), degreeAt(level), mark, 0)
     hops++
+    if (screens && count > 0) count = screen(count, nearest)
     keysOfIds(count)
     for (let i: i32 = 0; i < count; ++i) {
       const k = load<f32>(keys + (<usize>i << 2))
@@ -240,6 +254,10 @@ export function walkLevel(ef: i32, level: i32, viewed: bool, pairs: bool, mark: 
 
 /** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
 function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
+  if (screens) {
+    expandScreened(level, viewed, pairs ? SCREENED_WIDTH : 1, mark)
+    return
+  }
   const degree = degreeAt(level)
   let current: i32 = 0
   while (current < size) {
@@ -261,6 +279,51 @@ function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
       continue
     }
     if (level == 0) touchNext(current, level)
+    keysOfIds(count)
+    const first = insertListed(count, viewed)
+    current = first <= current ? first : current + 1
+  }
+}
+
+/** Entries that a walk expands at a time if heads are compared first. More rows are on their way at once, and few of them are compared. */
+const SCREENED_WIDTH: i32 = 4
+let list0: usize = 0
+let list1: usize = 0
+let list2: usize = 0
+let list3: usize = 0
+
+/** Like `expandAll`, but compares heads first once the pool is full, and then expands the best `width` entries at a time. */
+function expandScreened(level: i32, viewed: bool, width: i32, mark: u32): void {
+  const degree = degreeAt(level)
+  let current: i32 = 0
+  while (current < size) {
+    const wide = worst == u64.MAX_VALUE ? min(2, width) : width
+    let expanded: i32 = 0
+    let next = current
+    for (; next < size && expanded < wide; ++next) {
+      const entry = entryAt(next)
+      if (entry & EXPANDED) continue
+      setEntry(next, entry | EXPANDED)
+      const list = linksOf(idOf(entry), level)
+      sink ^= load<u32>(list) ^ load<u32>(list, 64)
+      if (expanded == 0) list0 = list
+      else if (expanded == 1) list1 = list
+      else if (expanded == 2) list2 = list
+      else list3 = list
+      expanded++
+    }
+    if (expanded == 0) return
+    hops += expanded
+    let count = listUnvisited(list0, degree, mark, 0)
+    if (expanded > 1) count = listUnvisited(list1, degree, mark, count)
+    if (expanded > 2) count = listUnvisited(list2, degree, mark, count)
+    if (expanded > 3) count = listUnvisited(list3, degree, mark, count)
+    if (count > 0 && level == 0) touchNext(next - 1, level)
+    count = screenListed(count)
+    if (count == 0) {
+      current++
+      continue
+    }
     keysOfIds(count)
     const first = insertListed(count, viewed)
     current = first <= current ? first : current + 1

@@ -17,7 +17,8 @@ export interface DenseSchemaParams {
   readonly efConstruction: number
   /**
    * Version of the rules that make rows and build the graph, so that a replay of the log builds the same graph. Default 1; since 2,
-   * rows that a walk cannot distinguish share one node; since 3, binary codes are signs of rotated vectors.
+   * rows that a walk cannot distinguish share one node; since 3, binary codes are signs of rotated vectors;
+   * since 4, rows of large fields have heads.
    */
   readonly rules?: number
   /** `false`: only the rows in memory are kept, and vectors are returned from them. Absent: original vectors are returned unchanged. */
@@ -25,7 +26,7 @@ export interface DenseSchemaParams {
 }
 
 /** The rules of newly created graphs. */
-export const rulesNewest = 3
+export const rulesNewest = 4
 
 /**
  * The same field with a graph of other rules. Its keys are in the order in which events return them, because digests

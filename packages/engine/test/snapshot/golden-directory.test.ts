@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8, 9].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 /** Directories before the ninth do not have the last two. */

@@ -5,7 +5,7 @@ import { chosenSeed } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { type DenseFieldSchema, type Precision, rulesNewest } from '../../src/model/schema.ts'
-import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { type DenseFieldOptions, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import type { DenseField, FieldCut } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import type { WorkerPool } from '../../src/vector/pool.ts'
@@ -19,6 +19,7 @@ const precisions: readonly Precision[] = ['float32', 'int8', 'int16', 'float16',
 
 interface World {
   readonly definition: DenseFieldSchema
+  readonly options: DenseFieldOptions
   readonly field: DenseField
   /** Applies one random event. */
   write(): Promise<void>
@@ -36,7 +37,9 @@ async function openWorld(pool: WorkerPool, precision: Precision, random: () => n
     rules,
   } as const
   const definition: DenseFieldSchema = { kind: 'dense', name: 'v', params }
-  const field = await openDenseField(definition, pool)
+  // Some get heads in the middle of the history, some as soon as they settle.
+  const options: DenseFieldOptions = random() < 0.6 ? { headsFrom: 256 + Math.floor(random() * 1500) } : {}
+  const field = await openDenseField(definition, pool, options)
   const [live, free] = [new Set<number>(), new Set<number>()]
   let [end, version] = [0, 0]
   const vectorOf = (kind: number) => {
@@ -65,7 +68,7 @@ async function openWorld(pool: WorkerPool, precision: Precision, random: () => n
       free.add(ordinal)
     }
   }
-  return { definition, field, write }
+  return { definition, options, field, write }
 }
 
 /** A cut with `writes` events while it is prepared and as many while it is read. */
@@ -87,7 +90,7 @@ async function cutAmid({ field, write }: World, writes: number, earlier: string 
 }
 
 async function load(
-  definition: DenseFieldSchema,
+  { definition, options }: Pick<World, 'definition' | 'options'>,
   pool: WorkerPool,
   chain: readonly Uint8Array[][],
 ): Promise<DenseField> {
@@ -95,7 +98,7 @@ async function load(
   async function* deltas() {
     for (const pieces of later) yield sourceOf(pieces)
   }
-  return loadDenseField(definition, pool, sourceOf(first), { deltas: deltas() })
+  return loadDenseField(definition, pool, sourceOf(first), { ...options, deltas: deltas() })
 }
 
 async function runHistory(t: Test, pool: WorkerPool, precision: Precision, historySeed: number): Promise<number> {
@@ -120,7 +123,7 @@ async function runHistory(t: Test, pool: WorkerPool, precision: Precision, histo
     name = `${historySeed} ${step}`
     cut.written(name)
     cut.release()
-    const loaded = await load(world.definition, pool, chain)
+    const loaded = await load(world, pool, chain)
     t.equal(loaded.digest(), digest, `step ${step} of ${precision}, seed ${historySeed}, ${chain.length} files`)
     if (random() < 0.2) {
       // A start continues with what it loaded.
@@ -150,7 +153,7 @@ test('a loaded field gives its changes after the events that follow', async (t) 
   const world = await openWorld(pool, 'int8', random)
   for (let i = 0; i < 8; i++) await world.write()
   const whole = await cutAmid(world, 0, undefined)
-  const loaded = await load(world.definition, pool, [whole?.pieces ?? []])
+  const loaded = await load(world, pool, [whole?.pieces ?? []])
   loaded.loadedAs('start')
   const rows = {
     ordinals: Uint32Array.of(5_000),
@@ -168,7 +171,7 @@ test('a loaded field gives its changes after the events that follow', async (t) 
     t.equal(cut.isDelta, isDelta, `${id} ${max}`)
     const pieces = Array.from(cut.pieces, (piece) => piece.slice())
     cut.release()
-    const again = await load(world.definition, pool, isDelta ? [whole?.pieces ?? [], pieces] : [pieces])
+    const again = await load(world, pool, isDelta ? [whole?.pieces ?? [], pieces] : [pieces])
     t.equal(again.digest(), loaded.digest())
     await again.close()
   }

@@ -14,12 +14,14 @@ export interface Changed {
 
 export class ArenaChanges {
   readonly arena: Arena
+  readonly hasHeads: boolean
   readonly #rows: Bitmap
   readonly #lists: Watch
 
   /** Counts from now on. No job may be running. */
   constructor(arena: Arena) {
     this.arena = arena
+    this.hasHeads = arena.hasHeads
     this.#rows = new Bitmap(arena.word(header.end))
     this.#lists = arena.touched.watch(() => ({ u8: arena.u8, u32: arena.u32, end: arena.word(header.end) }))
   }

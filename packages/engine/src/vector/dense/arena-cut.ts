@@ -112,6 +112,8 @@ export class ArenaCut {
   readonly settled: boolean
   readonly state: readonly number[]
   readonly center: Uint8Array
+  /** Undefined: rows have no heads. */
+  readonly projection: Uint8Array | undefined
   readonly #arena: Arena
   readonly #end: number
   readonly #parts: readonly Part[]
@@ -140,6 +142,8 @@ export class ArenaCut {
     )
     this.state = stateWords.map((word) => arena.word(word))
     this.center = copyOf(arena, arena.centerAddress, arena.shape.lanes * 4)
+    const { address, bytes } = arena.projection
+    this.projection = arena.hasHeads ? copyOf(arena, address, bytes) : undefined
   }
 
   belongsTo(arena: Arena): boolean {

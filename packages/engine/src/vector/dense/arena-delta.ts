@@ -15,7 +15,7 @@ import type { Rest } from '../field.ts'
 import { roundUp } from '../round-up.ts'
 import type { Arena } from './arena.ts'
 import { ArenaChanges, type Changed } from './arena-changes.ts'
-import { stateWords } from './arena-parts.ts'
+import { segmentKindOf, stateWords } from './arena-parts.ts'
 import { header, none } from './header.ts'
 import { levelOf } from './level.ts'
 
@@ -29,6 +29,7 @@ const groupMax = 2_048
 /** What changed in one arena since a snapshot, copied while writers continue. */
 export class DeltaAhead {
   readonly arena: Arena
+  readonly hasHeads: boolean
   /** Copies what changed before. */
   readonly #copying: Generator<Uint8Array, void>
   readonly #since: ArenaChanges
@@ -38,6 +39,7 @@ export class DeltaAhead {
   /** Ends `changes`. No job may be running. */
   constructor(changes: ArenaChanges) {
     this.arena = changes.arena
+    this.hasHeads = changes.hasHeads
     this.#copying = groupsOf(this.arena, changes.changed())
     changes.end()
     // What is written while the rest is copied is copied again at the end.
@@ -72,7 +74,11 @@ export class DeltaAhead {
     this.#groups.push(...this.#copying, ...groupsOf(this.arena, this.#since.changed()))
     this.release()
     const head = new Uint32Array(segmentHeaderBytes / 4)
-    head.set([settled ? 1 : 0, ...stateWords.map((word) => this.arena.word(word)), this.#groups.length])
+    head.set([
+      segmentKindOf(settled, this.hasHeads),
+      ...stateWords.map((word) => this.arena.word(word)),
+      this.#groups.length,
+    ])
     return [new Uint8Array(head.buffer), ...this.#groups]
   }
 }
@@ -186,8 +192,8 @@ export async function applyDelta(
   { source, damaged }: DeltaSource,
 ): Promise<void> {
   const head = await wordsFrom(source, segmentHeaderBytes)
-  const [isSettled, end = 0, rows = 0, dead = 0, linked = 0, entry = 0, units = 0, , groups = 0] = head
-  if (isSettled !== (settled ? 1 : 0)) throw damaged('whether the segment is settled')
+  const [kind, end = 0, rows = 0, dead = 0, linked = 0, entry = 0, units = 0, , groups = 0] = head
+  if (kind !== segmentKindOf(settled, arena.hasHeads)) throw damaged('whether the segment is settled')
   if (end < arena.word(header.end) || end > endMax || rows > end || dead > end || linked > end) throw damaged('counts')
   if (entry === none ? linked > 0 : entry >= end) throw damaged('the entry point')
   arena.reserve(end)
@@ -195,6 +201,7 @@ export async function applyDelta(
   stateWords.forEach((word, i) => {
     arena.setWord(word, elementAt(head, i + 1))
   })
+  arena.kernel.attach(arena.ownThread)
   for (let i = 0; i < groups; i++) await applyGroup(arena, { end, units }, { source, damaged })
 }
 
@@ -219,6 +226,7 @@ async function applyGroup(
     copy(code, layout.codes + i * shape.codeStride, shape.codeStride)
     u32[norm / 4] = elementAt(words, layout.norms / 4 + i)
     copy(cold, layout.colds + i * shape.coldStride, shape.coldStride)
+    if (arena.hasHeads) arena.kernel.writeHead(ordinal)
   }
   let at = layout.units
   const { linksAtBase, unitBytes, unitShift } = shape

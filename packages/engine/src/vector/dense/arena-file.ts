@@ -4,9 +4,9 @@
 //
 //   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
 //            | segmentRows u32 | segments u32
-//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unchecked u32
-//            | center f32 x lanes | blocks | units
-//   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
+//   segment  kind u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unchecked u32
+//            | center f32 x lanes | projection, if rows have heads | blocks | units
+//   block    codes | links | upper | norms | cold | heads, if rows have them, each padded to 8 bytes, for the rows below end
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
@@ -17,9 +17,17 @@ import type { WorkerPool } from '../pool.ts'
 import { type Arena, newArena } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
 import { applyDelta, deltaHeaderBytes, deltaMagic } from './arena-delta.ts'
-import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
+import {
+  type Part,
+  partsOf,
+  partsOfBlock,
+  partsOfUnits,
+  segmentKindOf,
+  segmentKinds,
+  stateWords,
+} from './arena-parts.ts'
 import { header, none } from './header.ts'
-import { shapeOf } from './shape.ts'
+import { headComponents, type ShapeOptions, shapeOf } from './shape.ts'
 
 const magic = 'ANNALDF1'
 /** The newest version. The version of a field is that of its rules. */
@@ -38,6 +46,7 @@ export function* hashInSteps({ arena, settled }: SegmentState): Generator<void, 
   let hash = BigInt(settled ? 1 : 2)
   for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
   hash = arena.kernel.hash(arena.centerAddress, arena.shape.lanes * 4, hash)
+  if (arena.hasHeads) hash = arena.kernel.hash(arena.projection.address, arena.projection.bytes, hash)
   for (const { address, bytes } of partsOf(arena)) {
     hash = arena.kernel.hash(address, bytes, hash)
     yield
@@ -63,15 +72,16 @@ export function* dumpField(
   yield head
   for (const cut of segments) {
     const state = new Uint32Array(segmentHeaderBytes / 4)
-    state.set([cut.settled ? 1 : 0, ...cut.state])
+    state.set([segmentKindOf(cut.settled, cut.projection !== undefined), ...cut.state])
     yield new Uint8Array(state.buffer)
     yield cut.center
+    if (cut.projection !== undefined) yield cut.projection
     yield* cut.pieces()
   }
 }
 
 /** A snapshot of a field: all of it as of one moment, and what changed later, each source opened when the one before it was read. */
-export interface FieldSources {
+export interface FieldSources extends ShapeOptions {
   readonly source: ByteSource
   readonly deltas?: AsyncIterable<ByteSource>
 }
@@ -81,9 +91,9 @@ export async function loadSegments(
   definition: DenseFieldSchema,
   pool: WorkerPool,
   segmentRows: number,
-  { source, deltas }: FieldSources,
+  { source, deltas, headsFrom }: FieldSources,
 ): Promise<SegmentState[]> {
-  const segments = await readSegments(definition, pool, segmentRows, source)
+  const segments = await readSegments(definition, pool, segmentRows, { source, headsFrom })
   for await (const delta of deltas ?? []) await changeSegments(definition, segmentRows, segments, delta)
   // Last, because lists before a delta may name rows that only the delta has, and no walk has begun.
   for (const { arena } of segments) checkSound(arena, new FieldBytes(source, definition.name))
@@ -117,7 +127,7 @@ async function readSegments(
   definition: DenseFieldSchema,
   pool: WorkerPool,
   segmentRows: number,
-  source: ByteSource,
+  { source, ...options }: Omit<FieldSources, 'deltas'>,
 ): Promise<SegmentState[]> {
   const bytes = new FieldBytes(source, definition.name)
   const { params } = definition
@@ -144,7 +154,8 @@ async function readSegments(
     if (words[i] !== value) throw bytes.damaged('a header of another field')
   })
   const segments: SegmentState[] = []
-  for (let i = 0; i < elementAt(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
+  for (let i = 0; i < elementAt(words, 7); i++)
+    segments.push(await loadSegment(definition, pool, { segmentRows, ...options }, bytes))
   await source.end()
   return segments
 }
@@ -152,22 +163,34 @@ async function readSegments(
 async function loadSegment(
   { params }: DenseFieldSchema,
   pool: WorkerPool,
-  segmentRows: number,
+  { segmentRows, ...options }: ShapeOptions & { readonly segmentRows: number },
   bytes: FieldBytes,
 ): Promise<SegmentState> {
   const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).buffer)
-  const settled = elementAt(state, 0) === 1
-  const shape = shapeOf(params, settled ? params.precision : 'float32')
+  const settled = elementAt(state, 0) !== segmentKinds.first
+  const shape = shapeOf(params, settled ? params.precision : 'float32', options)
   checkState(state, segmentRows, bytes)
   const arena = newArena(shape, pool)
   stateWords.forEach((word, i) => {
     arena.setWord(word, elementAt(state, i + 1))
   })
   await bytes.fill(arena, [{ address: arena.centerAddress, bytes: shape.lanes * 4 }])
+  if (elementAt(state, 0) === segmentKinds.withHeads) await loadProjection(arena, bytes)
   await loadBlocks(arena, elementAt(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   await bytes.fill(arena, [...partsOfUnits(arena)])
   return { arena, settled }
+}
+
+/** Codes and directions are multiplied as numbers of seven bits. */
+async function loadProjection(arena: Arena, bytes: FieldBytes): Promise<void> {
+  const { shape } = arena
+  if (shape.headBytes === 0 || arena.word(header.end) < shape.headsFrom) throw bytes.damaged('the kind of a segment')
+  arena.loadHeads(arena.word(header.end))
+  await bytes.fill(arena, [arena.projection])
+  const { address } = arena.projection
+  if (arena.u8.subarray(address, address + headComponents * shape.lanes).some((value) => value > 127))
+    throw bytes.damaged('the projection')
 }
 
 /** Memory is reserved a little ahead of the bytes, because a damaged count must not take memory that nothing fills. */
@@ -190,8 +213,9 @@ function clearPadding({ u8 }: Arena, { kind, address, bytes, rows }: Part): void
 
 /** Checks the numbers that determine how much is read and where a walk starts. */
 function checkState(state: Uint32Array, segmentRows: number, bytes: FieldBytes): void {
-  const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
-  if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
+  const [kind = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
+  if (kind > segmentKinds.withHeads || end > segmentRows || rows > end || dead > end || linked > end)
+    throw bytes.damaged('counts')
   if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
 }
 

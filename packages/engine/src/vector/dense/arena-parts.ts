@@ -5,7 +5,7 @@ import { header } from './header.ts'
 
 /** A part of an arena: its address and length. */
 export interface Part {
-  readonly kind: 'codes' | 'links' | 'upper' | 'norms' | 'cold' | 'units'
+  readonly kind: 'codes' | 'links' | 'upper' | 'norms' | 'cold' | 'heads' | 'units'
   /** -1 for units, which belong to no block. */
   readonly block: number
   readonly address: number
@@ -24,6 +24,13 @@ export const stateWords = [
   header.unchecked,
 ] as const
 
+/** The first word of a segment in a file: whether it settled, and whether its rows have heads. */
+export const segmentKinds = { first: 0, settled: 1, withHeads: 2 } as const
+
+export function segmentKindOf(settled: boolean, hasHeads: boolean): number {
+  return hasHeads ? segmentKinds.withHeads : settled ? segmentKinds.settled : segmentKinds.first
+}
+
 export function* partsOf(arena: Arena): Generator<Part> {
   const end = arena.word(header.end)
   for (let block = 0; block * arena.shape.blockRows < end; block++) yield* partsOfBlock(arena, block)
@@ -31,7 +38,7 @@ export function* partsOf(arena: Arena): Generator<Part> {
 }
 
 export function* partsOfBlock(arena: Arena, block: number): Generator<Part> {
-  const { inBlock, codeStride, coldStride, linksAtBase, blockRows } = arena.shape
+  const { inBlock, codeStride, coldStride, linksAtBase, blockRows, headBytes } = arena.shape
   const first = block * blockRows
   const count = Math.min(blockRows, arena.word(header.end) - first)
   const base = arena.blockAddress(block)
@@ -42,6 +49,8 @@ export function* partsOfBlock(arena: Arena, block: number): Generator<Part> {
   yield { kind: 'norms', block, address: base + inBlock.norms, bytes: roundUp(count * 4, 8), rows: rows(4) }
   const cold = base + inBlock.cold
   yield { kind: 'cold', block, address: cold, bytes: roundUp(count * coldStride, 8), rows: rows(coldStride) }
+  if (!arena.hasHeads) return
+  yield { kind: 'heads', block, address: arena.headsAddress(block), bytes: count * headBytes, rows: rows(headBytes) }
 }
 
 export function* partsOfUnits(arena: Arena): Generator<Part> {

@@ -13,9 +13,10 @@ export const levels = 16
 
 /** Byte addresses. */
 export interface ArenaPlan {
-  /** Tables with the addresses of blocks and of chunks of units. */
+  /** Tables with the addresses of blocks, of chunks of units, and of the heads of each block. */
   readonly blocks: number
   readonly units: number
+  readonly heads: number
   readonly center: number
   readonly scratchTable: number
   readonly scratch: readonly (ScratchAddresses & { readonly words: readonly number[] })[]
@@ -36,6 +37,7 @@ export function planArena(shape: Shape, threads: number): ArenaPlan {
   }
   const blocks = take(shape.blocksMax * 4)
   const units = take(shape.unitChunksMax * 4)
+  const heads = take(shape.headBytes > 0 ? shape.blocksMax * 4 : 0)
   const center = take(shape.lanes * 4)
   const scratchTable = take(threads * 4)
   const scratch = Array.from({ length: threads }, () => planScratch(shape, take))
@@ -43,7 +45,7 @@ export function planArena(shape: Shape, threads: number): ArenaPlan {
   const items = take(jobItemsMax * 2 * 12)
   const forward = take(subBatchMax * levels * (shape.params.M + 1) * 4)
   const order = take(subBatchMax * 4)
-  return { blocks, units, center, scratchTable, scratch, items, forward, order, top }
+  return { blocks, units, heads, center, scratchTable, scratch, items, forward, order, top }
 }
 
 /** The words of the header that differ from 0 in an empty arena. */
@@ -70,6 +72,7 @@ export function headerWords(shape: Shape, plan: ArenaPlan): readonly (readonly [
     [header.center, plan.center],
     [header.blockTable, plan.blocks],
     [header.unitTable, plan.units],
+    [header.headTable, plan.heads],
     [header.scratchTable, plan.scratchTable],
     [header.entry, none],
     [header.jobItems, plan.items],

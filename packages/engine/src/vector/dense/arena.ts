@@ -1,7 +1,7 @@
 // The shared memory of one graph, as its owner on the main thread sees it: reserves space in it, and reads and writes its header
 // and rows. The memory grows in steps and nothing in it ever moves, so readers need no lock. Other threads receive the handle and
 // attach the arena with a kernel instance of their own.
-import { EngineError } from '../../errors.ts'
+import { assert, EngineError } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import type { FieldMemory, WorkerPool } from '../pool.ts'
 import { roundUp } from '../round-up.ts'
@@ -10,9 +10,10 @@ import { type ArenaPlan, headerWords, levels, planArena } from './arena-plan.ts'
 import { type ArenaHandle, AttachedArena } from './attached.ts'
 import { header, headerBytes, none } from './header.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
+import { learningBytes } from './learning-space.ts'
 import { levelOf } from './level.ts'
 import type { ScratchAddresses } from './scratch.ts'
-import type { Shape } from './shape.ts'
+import { projectionBytes, type Shape } from './shape.ts'
 import { Touched } from './touched.ts'
 
 /** A bitmap for one search, in the arena: one bit for each ordinal. Ordinals at or above `bits` are not allowed. */
@@ -27,6 +28,11 @@ interface Marks {
   readonly visited: readonly number[]
   readonly touched: number
   readonly room: number
+}
+
+interface Space {
+  readonly address: number
+  readonly bytes: number
 }
 
 /** The largest address space for marks. */
@@ -58,6 +64,11 @@ export class Arena implements FieldMemory {
   #top: number
   #blocks = 0
   #unitChunks = 0
+  /** Blocks whose rows have space for heads. */
+  #headBlocks = 0
+  /** Space for learning the projection. Afterwards it is cleared, and blocks are placed there. */
+  #learning: Space | undefined
+  #spare: Space | undefined
   #levelSum = 0
   #levelsCounted = 0
   /** Ordinals that have marks. */
@@ -116,6 +127,17 @@ export class Arena implements FieldMemory {
   }
   get f32(): Float32Array<SharedArrayBuffer> {
     return this.#f32
+  }
+  /** Whether every row has a head. */
+  get hasHeads(): boolean {
+    return this.word(header.heads) === 1
+  }
+  get projection(): Space {
+    return { address: this.word(header.projection), bytes: projectionBytes(this.shape) }
+  }
+  /** Address of the heads of a block. */
+  headsAddress(block: number): number {
+    return elementAt(this.#u32, this.#plan.heads / 4 + block)
   }
   get blocks(): number {
     return this.#blocks
@@ -178,6 +200,7 @@ export class Arena implements FieldMemory {
     const chunks = Math.ceil(this.#levelSum / (2 ** shape.unitShift - levels)) + 1
     if (chunks > shape.unitChunksMax) throw this.#exhausted(end)
     while (this.#unitChunks < chunks) this.#addUnitChunk(end)
+    if (shape.headBytes > 0 && (end >= shape.headsFrom || this.hasHeads)) this.#reserveHeads(end)
     if (end > this.#visitedCapacity) this.#growVisited(end)
     if (end > this.#classesRoom && (shape.params.rules ?? 1) > 1) this.#growClasses(end)
   }
@@ -188,6 +211,41 @@ export class Arena implements FieldMemory {
     if ((this.#blocks + 1) * this.shape.blockRows > loaded) this.kernel.clearBlock(this.#blocks)
     this.#blocks++
   }
+  /** Heads begin when there are enough rows, so the space is for the rows before as well. */
+  #reserveHeads(end: number): void {
+    const { shape } = this
+    if (this.word(header.projection) === 0) this.#reserveProjection(end)
+    for (; this.#headBlocks < this.#blocks; this.#headBlocks++)
+      this.#u32[this.#plan.heads / 4 + this.#headBlocks] = this.#allocate(shape.headBytes * shape.blockRows, end, 128)
+    if (this.#learning !== undefined || this.hasHeads) return
+    const bytes = learningBytes(shape)
+    this.#learning = { address: this.#allocate(bytes, end), bytes }
+  }
+
+  #reserveProjection(end: number): void {
+    this.setWord(header.projection, this.#allocate(projectionBytes(this.shape), end))
+  }
+  /** Every row that is loaded has a head. The caller fills the projection, and then the rows. */
+  loadHeads(end: number): void {
+    this.setWord(header.heads, 1)
+    this.#reserveProjection(end)
+  }
+
+  /** The space in which the projection is learned, until `endLearning`. It is full of zeros. */
+  get learning(): Space {
+    assert(this.#learning !== undefined, 'space is reserved before rows have heads')
+    return this.#learning
+  }
+  /** Every row has a head from now on. Blocks and heads that are added later use the space of learning. */
+  endLearning(): void {
+    const { address, bytes } = this.learning
+    this.#u8.fill(0, address, address + bytes)
+    this.#spare = this.#learning
+    this.#learning = undefined
+    this.setWord(header.heads, 1)
+    this.kernel.attach(this.ownThread)
+  }
+
   #addUnitChunk(end: number): void {
     const address = this.#allocate(this.shape.unitBytes * 2 ** this.shape.unitShift, end)
     this.#u32[this.#plan.units / 4 + this.#unitChunks] = address
@@ -270,8 +328,10 @@ export class Arena implements FieldMemory {
     if (capacity === this.#bitmapBits) this.#bitmaps.push(address)
   }
 
-  #allocate(bytes: number, end: number): number {
-    const address = roundUp(this.#top, 64)
+  #allocate(bytes: number, end: number, align = 64): number {
+    const taken = this.#takeSpare(bytes, align)
+    if (taken !== undefined) return taken
+    const address = roundUp(this.#top, align)
     const needed = address + bytes
     if (needed > memoryBytesMax) throw this.#exhausted(end)
     const size = this.memory.buffer.byteLength
@@ -292,6 +352,15 @@ export class Arena implements FieldMemory {
     return address
   }
 
+  #takeSpare(bytes: number, align: number): number | undefined {
+    if (this.#spare === undefined) return undefined
+    const address = roundUp(this.#spare.address, align)
+    const left = this.#spare.address + this.#spare.bytes - address - bytes
+    if (left < 0) return undefined
+    this.#spare = { address: address + bytes, bytes: left }
+    return address
+  }
+
   #exhausted(end: number, cause?: unknown): EngineError {
     const message = `no memory for ${end} rows of ${this.shape.rowBytes} bytes`
     return new EngineError('memory_exhausted', message, { value: end, limit: memoryBytesMax }, { cause })
@@ -299,7 +368,12 @@ export class Arena implements FieldMemory {
 
   get bytesTouched(): number {
     const { blockBytes, unitBytes, unitShift } = this.shape
-    return headerBytes + this.#blocks * blockBytes + this.#unitChunks * unitBytes * 2 ** unitShift
+    return (
+      headerBytes +
+      this.#headBlocks * this.shape.headBytes * this.shape.blockRows +
+      this.#blocks * blockBytes +
+      this.#unitChunks * unitBytes * 2 ** unitShift
+    )
   }
 
   /** Bytes in use, by part. Space that is reserved and was never written to costs the process nothing and is not counted. */
@@ -311,6 +385,7 @@ export class Arena implements FieldMemory {
       links: end * (shape.linksAtBase * 4 + 4) + this.word(header.units) * shape.unitBytes,
       rows: end * (shape.coldStride + 4),
       threads: this.#plan.scratch.length * (end + shape.lanes * 16) + end,
+      ...(this.hasHeads && { heads: end * shape.headBytes + projectionBytes(shape) }),
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
       // Two bits for each row (follower, leader), and the leader of each class.
       classes: this.#classesRoom === 0 ? 0 : Math.ceil(end / 4) + this.word(header.classSlots) * 4,

@@ -29,12 +29,14 @@ import { graphQuery } from './graph-query.ts'
 import { mergeHits } from './merge-hits.ts'
 import { walkEntriesMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
-import { shapeOf } from './shape.ts'
+import { type ShapeOptions, shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
 
 export interface DenseFieldOptions {
   /** Ordinals of one segment; by default as many as one memory holds. A replay must use the same number. */
   readonly segmentRows?: number
+  /** Ordinals of a segment from which on its rows have heads (shape.ts). A replay must use the same number. */
+  readonly headsFrom?: number
 }
 
 interface ScanPart {
@@ -75,7 +77,7 @@ export async function openDenseField(
   pool: WorkerPool,
   options: DenseFieldOptions = {},
 ): Promise<GraphDenseField> {
-  return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
+  return new GraphField(definition, pool, segmentRowsOf(definition, options), options, [])
 }
 
 /** The inverse of a cut, and of cuts with later changes. The sources are read to their ends; the caller closes them. */
@@ -87,7 +89,8 @@ export async function loadDenseField(
 ): Promise<GraphDenseField> {
   const segmentRows = segmentRowsOf(definition, options)
   const sources: FieldSources = { source, ...(options.deltas && { deltas: options.deltas }) }
-  return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, sources))
+  const segments = await loadSegments(definition, pool, segmentRows, { ...sources, headsFrom: options.headsFrom })
+  return new GraphField(definition, pool, segmentRows, options, segments)
 }
 
 /** Number of rows that fit in one memory, together with the memory of threads and upper levels. */
@@ -102,6 +105,7 @@ class GraphField implements GraphDenseField {
   readonly definition: DenseFieldSchema
   readonly #pool: WorkerPool
   readonly segmentRows: number
+  readonly #options: ShapeOptions
   readonly #segments: Segment[]
   readonly #running = new InFlight<Promise<unknown>>()
   #closed = false
@@ -111,11 +115,18 @@ class GraphField implements GraphDenseField {
   #tracked: Tracked | undefined
   others: OtherWalks | undefined
 
-  constructor(definition: DenseFieldSchema, pool: WorkerPool, segmentRows: number, loaded: readonly SegmentState[]) {
+  constructor(
+    definition: DenseFieldSchema,
+    pool: WorkerPool,
+    segmentRows: number,
+    options: ShapeOptions,
+    loaded: readonly SegmentState[],
+  ) {
     this.definition = definition
     this.#pool = pool
     this.segmentRows = segmentRows
-    this.#segments = loaded.map((state) => new Segment(definition.params, pool, state))
+    this.#options = options
+    this.#segments = loaded.map((state) => new Segment(definition.params, pool, state, options))
   }
 
   get rows(): number {
@@ -128,7 +139,7 @@ class GraphField implements GraphDenseField {
 
   reserve(end: Ordinal): void {
     for (let i = 0; i * this.segmentRows < end; i++) {
-      this.#segments[i] ??= new Segment(this.definition.params, this.#pool)
+      this.#segments[i] ??= new Segment(this.definition.params, this.#pool, undefined, this.#options)
       elementAt(this.#segments, i).reserve(Math.min(this.segmentRows, end - i * this.segmentRows))
     }
   }
@@ -387,8 +398,11 @@ class GraphField implements GraphDenseField {
     }
   }
 
-  #hasArenas(all: readonly { readonly arena: unknown }[]): boolean {
-    return all.length === this.#segments.length && this.#segments.every(({ arena }, i) => arena === all[i]?.arena)
+  /** Also false if the rows of a segment have got heads since: then all of it is written. */
+  #hasArenas(all: readonly { readonly arena: unknown; readonly hasHeads?: boolean }[]): boolean {
+    const isSame = ({ arena }: Segment, i: number) =>
+      arena === all[i]?.arena && (all[i]?.hasHeads ?? arena.hasHeads) === arena.hasHeads
+    return all.length === this.#segments.length && this.#segments.every(isSame)
   }
 
   #cut(ahead: readonly LinksAhead[]): FieldCut {

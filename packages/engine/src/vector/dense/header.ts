@@ -30,6 +30,9 @@ export const header = {
   leaders: 23,
   classes: 24,
   classesMax: 25,
+  headTable: 26,
+  /** Address of the projection, 0 until there is space for it. */
+  projection: 27,
   end: 32,
   rows: 33,
   dead: 34,
@@ -37,6 +40,8 @@ export const header = {
   entry: 36,
   units: 37,
   unchecked: 38,
+  /** 1: every row has a head. */
+  heads: 39,
   /** Number of slots of the table of equal rows. 0: the next job builds the table. */
   classSlots: 41,
   jobLimit: 64,

@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 10
+export const kernelAbi = 11
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
@@ -14,6 +14,18 @@ export interface Kernel {
   encodeRow(ordinal: number, birth: number, norm: number): void
   decodeRow(ordinal: number): void
   prepareQuery(): void
+  prepareQueryBound(ef: number): void
+  writeHead(ordinal: number): void
+  projectRow(ordinal: number): void
+  boundsOfIds(count: number): void
+  estimatesFrom(ordinal: number, count: number): void
+  screen(count: number, limit: number): number
+  keysFromOrdinal(ordinal: number, count: number): void
+  copyColumn(ordinal: number, table: number, columns: number, column: number): void
+  writeCovariance(table: number, columns: number, line: number, form: number, matrix: number): void
+  mirrorCovariance(line: number, matrix: number): void
+  multiply4(matrix: number, from: number, to: number): void
+  orthonormalize(vectors: number, index: number): void
   exactKey(ordinal: number): number
   keysOf(from: number, count: number, out: number): void
   takeDistances(): number
@@ -24,6 +36,7 @@ export interface Kernel {
   scanIds(count: number): void
   scanRange(from: number, to: number): void
   endScan(k: number): number
+  openHeadsJob(): void
   openJob(before: number, count: number, first: number, encodable: number, links: number): void
   claim(): number
   claimed(): number

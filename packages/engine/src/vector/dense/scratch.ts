@@ -1,5 +1,5 @@
 // Plans the private memory of one thread in an arena, except for its visited marks, which grow; assembly/scratch.ts reads the same words.
-import { rotatedLength, type Shape } from './shape.ts'
+import { headComponents, rotatedLength, type Shape } from './shape.ts'
 
 /** Maximum number of entries of a pool: the largest ef, and hidden rows that a walk may meet. */
 export const poolEntries = 16_384
@@ -14,12 +14,14 @@ export interface ScratchAddresses {
   readonly descriptor: number
   readonly query: number
   readonly ids: number
+  readonly keys: number
+  readonly headValues: number
   readonly answers: number
   readonly similarities: number
 }
 
 export function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
-  const descriptor = take(64)
+  const descriptor = take(128)
   const query = take(shape.lanes * 4)
   const components = rotatedLength(shape)
   const centered = take(Math.max(shape.lanes, components) * 4)
@@ -37,6 +39,9 @@ export function planScratch(shape: Shape, take: (bytes: number, align?: number) 
   const keys = take(poolEntries * 4)
   const answers = take(poolEntries * 4)
   const similarities = take(poolEntries * 4)
+  // A component for each of a head, and a query form of them.
+  const headValues = take(headComponents * 4)
+  const headForm = take(headComponents * 2)
   // In the order in which assembly/scratch.ts reads them; the first is written when marks are placed.
   const words = [
     0,
@@ -53,6 +58,11 @@ export function planScratch(shape: Shape, take: (bytes: number, align?: number) 
     chosen,
     ranked,
     answers,
+    similarities,
+    // The pulse.
+    0,
+    headValues,
+    headForm,
   ]
-  return { descriptor, query, ids, answers, similarities, words: [...words, similarities] }
+  return { descriptor, query, ids, keys, headValues, answers, similarities, words }
 }

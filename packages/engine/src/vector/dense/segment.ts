@@ -15,7 +15,8 @@ import { jobItemsMax } from './arena-plan.ts'
 import { entersNowhere, isCutOff } from './cut-off.ts'
 import { header, marked, none } from './header.ts'
 import { work } from './kernel.ts'
-import { shapeOf } from './shape.ts'
+import { learnProjection } from './projection.ts'
+import { type ShapeOptions, shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
 
 /** Number of rows at which the center is computed. Like everything that determines what is built, it depends on the calls only. */
@@ -34,6 +35,7 @@ export interface Batch {
 export class Segment {
   readonly params: DenseSchemaParams
   readonly #pool: WorkerPool
+  readonly #options: ShapeOptions
   readonly #cuts = new Set<ArenaCut>()
   /** What counts the rows that change; of other arenas when the segment settled meanwhile. */
   readonly #counting = new Set<ArenaChanges | DeltaAhead>()
@@ -50,11 +52,13 @@ export class Segment {
     params: DenseSchemaParams,
     pool: WorkerPool,
     loaded?: { readonly arena: Arena; readonly settled: boolean },
+    options: ShapeOptions = {},
   ) {
     this.params = params
     this.#pool = pool
+    this.#options = options
     this.#settled = loaded?.settled ?? false
-    this.#arena = loaded?.arena ?? newArena(shapeOf(params, 'float32'), pool)
+    this.#arena = loaded?.arena ?? newArena(shapeOf(params, 'float32', options), pool)
     pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
     this.#isCutOff = loaded !== undefined && isCutOff(this.#arena)
@@ -123,7 +127,7 @@ export class Segment {
   }
 
   #newArena(): Arena {
-    return newArena(shapeOf(this.params, this.params.precision), this.#pool)
+    return newArena(shapeOf(this.params, this.params.precision, this.#options), this.#pool)
   }
 
   /** Inserts the batch. The caller has waited for walks that are older than the last growth. */
@@ -147,6 +151,7 @@ export class Segment {
     await buildInto(arena, batch, this.#pool, () => {
       this.#isCutOff ||= entersNowhere(arena)
     })
+    if (this.#settled) await beginHeads(arena, this.#pool)
     // Unreachable rows were reconnected.
     if (this.#isCutOff && arena.word(header.unchecked) < unmended + batch.ordinals.length)
       this.#isCutOff = isCutOff(arena)
@@ -163,6 +168,7 @@ export class Segment {
     const isOnce = (this.params.rules ?? 1) > 1 ? createCopyDetector() : () => true
     next.f32.set(await meanOf(all.vectors, isOnce), next.centerAddress / 4)
     await buildInto(next, all, this.#pool)
+    await beginHeads(next, this.#pool)
     let removed = 0
     for (const ordinal of kept.ordinals) {
       if (old.isAlive(ordinal)) continue
@@ -278,6 +284,15 @@ async function runPiece(
     arena.setWord(header.jobVectors, offset)
     arena.kernel.openJob(before, to - from, first, encodable, links ? 1 : 0)
   })
+}
+
+/** Gives every row a head when there are enough rows. Like everything that determines what is built, this depends on the calls only. */
+async function beginHeads(arena: Arena, pool: WorkerPool): Promise<void> {
+  const { headBytes, headsFrom } = arena.shape
+  if (headBytes === 0 || arena.hasHeads || arena.word(header.end) < headsFrom) return
+  await learnProjection(arena)
+  await pool.runJob(arena, () => arena.kernel.openHeadsJob())
+  arena.endLearning()
 }
 
 /** Removes every removed row from the graph, in a separate job. */

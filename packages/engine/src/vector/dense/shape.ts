@@ -22,6 +22,9 @@ export interface Shape {
   readonly unitBytes: number
   readonly unitShift: number
   readonly unitChunksMax: number
+  /** Bytes of a head, 0 if rows have none, and the number of ordinals from which on they have them. */
+  readonly headBytes: number
+  readonly headsFrom: number
   /** Bytes of a row, without those for the levels above 0 and for threads. */
   readonly rowBytes: number
 }
@@ -30,7 +33,28 @@ const blockBytesAim = 2 ** 20
 const rotatedBitsMin = 256
 const unitChunkBytesAim = 2 ** 14
 
-export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape {
+/** Components of a head. assembly/heads/head.ts has the same number. */
+export const headComponents = 192
+const headBytesOfRow = 128
+/** The precisions whose walks compare codes of seven bits. */
+const headPrecisions: ReadonlySet<Precision> = new Set<Precision>(['int8', 'int16', 'float16', 'float32'])
+/** Codes must be several times as large as heads for heads to save more than they cost. */
+const headLanesMin = 512
+/** A projection is learned from a covariance matrix of lanes x lanes. */
+const headLanesMax = 3072
+/**
+ * Bytes of codes from which on heads are faster: fewer are in the cache, where a code costs little more than its head. A count of bytes and
+ * not of time, so that every machine decides the same.
+ */
+const headCodesMin = 24 * 2 ** 20
+
+/** What determines the shape of an arena besides the field. A replay must use the same. */
+export interface ShapeOptions {
+  /** Number of ordinals from which on rows have heads, whatever the dimension. */
+  readonly headsFrom?: number | undefined
+}
+
+export function shapeOf(params: DenseSchemaParams, precision: Precision, options: ShapeOptions = {}): Shape {
   const lanes = roundUp(params.dimension, 16)
   const codeBytes = codeBytesOf(params, precision)
   const codeStride = codeBytes + 16
@@ -44,7 +68,9 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
   const norms = upper + 4 * blockRows
   const cold = norms + 4 * blockRows
   const blockBytes = roundUp(cold + coldStride * blockRows, 64)
-  const blocksMax = Math.floor(memoryBytesMax / blockBytes)
+  const headBytes = headBytesOf(params, precision, options)
+  const headsFrom = options.headsFrom ?? Math.ceil(headCodesMin / codeStride)
+  const blocksMax = Math.floor(memoryBytesMax / (blockBytes + headBytes * blockRows))
   const unitBytes = params.M * 4
   const unitShift = Math.max(5, Math.floor(Math.log2(unitChunkBytesAim / unitBytes)))
   const unitsMax = ((blocksMax * blockRows) / Math.max(1, params.M - 1)) * 1.25
@@ -65,6 +91,8 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
     unitBytes,
     unitShift,
     unitChunksMax,
+    headBytes,
+    headsFrom,
     rowBytes,
   }
 }
@@ -99,6 +127,21 @@ export function rotatedLength({ precision, codeBytes }: Pick<Shape, 'precision' 
 function bitsOf({ dimension, rules = 1 }: DenseSchemaParams): number {
   const bits = roundUp(dimension, 128)
   return rules < 3 ? bits : Math.max(rotatedBitsMin, bits)
+}
+
+/** Rows by rules before 4 have no heads, and neither have rows whose codes are small. */
+function headBytesOf(
+  { dimension, rules = 1 }: DenseSchemaParams,
+  precision: Precision,
+  { headsFrom }: ShapeOptions,
+): number {
+  const isLarge = headsFrom !== undefined || (dimension >= headLanesMin && dimension <= headLanesMax)
+  return rules >= 4 && isLarge && headPrecisions.has(precision) ? headBytesOfRow : 0
+}
+
+/** Bytes of a projection (assembly/heads/head.ts). */
+export function projectionBytes({ lanes }: Pick<Shape, 'lanes'>): number {
+  return headComponents * (lanes + 8) + 16
 }
 
 /** Bytes of a row that only re-ranking reads. */
