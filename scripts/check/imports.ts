@@ -36,7 +36,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['input'],
   ['replica', 'sharing'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'backup', 'history', 'readers'],
+  ['commit', 'recovery', 'backup', 'calibration', 'history', 'readers'],
   ['collection'],
   ['control'],
   ['database'],

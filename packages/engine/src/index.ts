@@ -25,6 +25,8 @@ export {
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,
+  recallTargetMax,
+  recallTargetMin,
   searchesMax,
   sparseDimensionMax,
   sparseTermsMax,
@@ -47,6 +49,7 @@ export type {
   TokenOwner,
 } from './model/api.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
+export type { CalibratedCurve, CalibrateRequest, FieldCalibration, SearchRecall } from './model/calibration.ts'
 export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
 export type { Collection, GraphChange, RebuildChanges, RebuildStatus } from './model/collection.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'

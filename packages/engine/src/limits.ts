@@ -15,6 +15,9 @@ export const mMax = 512
 export const efConstructionMin = 8
 export const efConstructionMax = 4_096
 export const efMax = 1_024
+/** A recall of 1 needs `exact`. */
+export const recallTargetMin = 0.01
+export const recallTargetMax = 0.999
 export const prefilterThresholdMin = 1_000
 export const prefilterThresholdMax = 1_000_000
 export const filterBoostMax = 100
@@ -64,6 +67,8 @@ export const tokensOfDatabaseMax = 100
 export const settingsMax = 64
 export const settingValueBytesMax = 4_096
 export const recallSampleMax = 1_000
+/** Fewer queries say nothing about recall. */
+export const calibrationSampleMin = 20
 /** Events of the log in one reply; the ids that each of them lists. */
 export const eventsMax = 500
 export const eventIdsMax = 10

@@ -1,6 +1,9 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
 
 import { collectInSlices, freeBuffer, runInTurns, TimeSlice } from '@annal/wal'
+import { Calibrator } from '../calibration/calibrator.ts'
+import { parseCalibrate } from '../calibration/parse-calibrate.ts'
+import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -12,6 +15,7 @@ import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-upd
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { ReceivedSearch } from '../model/api.ts'
+import type { CalibrateRequest, FieldCalibration } from '../model/calibration.ts'
 import type { Collection, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
@@ -51,6 +55,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   readonly #limits: Limits
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
+  readonly #calibrator: Calibrator
   #reserved: Room = noRoom
   #repeating: Promise<unknown> = Promise.resolve()
 
@@ -59,6 +64,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly committer: Committer
       readonly limits: Limits
       readonly host: ReplicaHost
+      readonly calibrations: CalibrationQueue
       readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
     },
   ) {
@@ -67,6 +73,10 @@ export class LocalCollection extends CollectionLife implements Collection {
     this.#limits = options.limits
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
+    this.#calibrator = new Calibrator(options.calibrations, () => {
+      this.checkOpen()
+      return this.replica
+    })
   }
 
   withMetadata<M extends object | undefined>(): Collection<Fields, M> {
@@ -219,7 +229,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     if (needsWholeVersion(input)) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // The result has the fields that were parsed from the request.
-    return (await search(this.replica, input, { room })) as SearchResult<Fields, Name>
+    return (await search(this.replica, input, { room, calibrator: this.#calibrator })) as SearchResult<Fields, Name>
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
@@ -235,7 +245,9 @@ export class LocalCollection extends CollectionLife implements Collection {
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // All searches begin in this turn, and so at the same version.
     const slice = new TimeSlice()
-    return Promise.all(searches.map((input) => search(this.replica, input, { room, slice })))
+    return Promise.all(
+      searches.map((input) => search(this.replica, input, { room, slice, calibrator: this.#calibrator })),
+    )
   }
 
   count(filter: Filter = []): { readonly count: number; readonly lsn: number } {
@@ -265,6 +277,16 @@ export class LocalCollection extends CollectionLife implements Collection {
   async recall(request: RecallRequest = {}): Promise<RecallReport> {
     await this.served()
     return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
+  }
+
+  async calibrate(request: CalibrateRequest = {}): Promise<FieldCalibration> {
+    await this.served()
+    return this.#calibrator.calibrate(parseCalibrate(request, this.definition, this.#limits))
+  }
+
+  calibrations(): readonly FieldCalibration[] {
+    this.checkOpen()
+    return this.#calibrator.describe()
   }
 
   neighbors(field: string, id: string): readonly string[] {
@@ -321,6 +343,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   override async settled(): Promise<void> {
     await super.settled()
     await this.#rebuilder.settled()
+    await this.#calibrator.settled()
   }
 
   replace(made: Replica, lsn: number): void {
@@ -381,6 +404,10 @@ export class LocalCollection extends CollectionLife implements Collection {
         (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
         pieces,
       )
+      .then((written) => {
+        this.#calibrator.addChanges(draft.ids.length)
+        return written
+      })
       .finally(() => {
         this.#reserved = added(this.#reserved, room, -1)
       })

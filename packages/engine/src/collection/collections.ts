@@ -1,6 +1,7 @@
 // The collections of an engine, keyed by id: creates them and closes them all.
 
 import type { ReplicaToCome } from '../backup/arrival.ts'
+import { CalibrationQueue } from '../calibration/queue.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
@@ -21,6 +22,7 @@ export interface CollectionsHost {
 
 export class Collections {
   readonly #host: CollectionsHost
+  readonly #calibrations = new CalibrationQueue()
   readonly #byId = new Map<number, LocalCollection>()
 
   constructor(host: CollectionsHost) {
@@ -43,7 +45,8 @@ export class Collections {
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
     const { limits, onSearch, onServing } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
-    const more = { committer: this.#host.committer(), limits, host, onSearch, onServing }
+    const calibrations = this.#calibrations
+    const more = { committer: this.#host.committer(), limits, host, calibrations, onSearch, onServing }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 

@@ -1,5 +1,6 @@
 // One collection as programs use it. `collection/collection.ts` implements it. The fields and the type of metadata are known to the
 // compiler only: what a call refuses at run time does not depend on them.
+import type { CalibrateRequest, FieldCalibration } from './calibration.ts'
 import type { ByField, FieldName, Fields, GraphFieldName } from './fields.ts'
 import type { Filter } from './filter.ts'
 import type { JsonObject } from './json.ts'
@@ -209,6 +210,25 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * ```
    */
   recall(request?: RecallRequest<GraphFieldName<F>>): Promise<RecallReport>
+  /**
+   * Measures which ef reaches which recall, for searches that state a recall. Resolves after seconds to minutes; searches and writes
+   * continue. Such searches also start it in the background. Rejects with `cancelled` if the collection is rebuilt or deleted meanwhile.
+   *
+   * @example
+   * ```ts
+   * const { curves } = await films.calibrate({ field: 'plot', limit: 10 })
+   * ```
+   */
+  calibrate(request?: CalibrateRequest<GraphFieldName<F>>): Promise<FieldCalibration>
+  /**
+   * What was measured for searches that state a recall, and what is being measured.
+   *
+   * @example
+   * ```ts
+   * for (const { field, state, progress } of films.calibrations()) console.log(field, state, progress)
+   * ```
+   */
+  calibrations(): readonly FieldCalibration[]
   /**
    * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector. Throws
    * object_not_found, field_not_found or invalid_argument.

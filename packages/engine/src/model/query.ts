@@ -1,4 +1,6 @@
 // Queries on a collection, and their results.
+
+import type { SearchRecall } from './calibration.ts'
 import type { ByMember, FieldName, Fields, FieldType } from './fields.ts'
 import type { Filter } from './filter.ts'
 import type { JsonObject, JsonValue } from './json.ts'
@@ -27,6 +29,11 @@ export interface FieldQuery<Type extends FieldType = FieldType> {
    * candidates are compared member by member.
    */
   readonly ef?: number | undefined
+  /**
+   * Recall to reach, from 0.01 to 0.999, instead of `ef`, which is then chosen by measurements on this field. The result's `recall` states
+   * the choice. For fields with one vector for each object; searches in sparse fields are exact.
+   */
+  readonly recall?: number | undefined
   /** Hits with a lower similarity are excluded. */
   readonly scoreThreshold?: number | undefined
 }
@@ -144,6 +151,8 @@ export type FusedHit<
 export interface SearchReport<Name extends string = string> {
   /** Whether every field has as many hits as requested, or all that exist. */
   readonly complete: boolean
+  /** How ef was chosen, for the fields whose query states a recall. */
+  readonly recall?: { readonly [Field in Name]?: SearchRecall }
   /** Only with explain. */
   readonly explain?: Explanation<Name>
   /** The newest event that the result reflects. */

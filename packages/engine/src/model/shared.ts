@@ -1,6 +1,7 @@
 // The types that the library and `@annal/client` share: definitions, objects, filters, queries, and results. The client takes them from
 // here by path, and its build writes them into its own declarations, so there is one source and no dependency at run time.
 
+export type { CalibratedCurve, CalibrateRequest, FieldCalibration, SearchRecall } from './calibration.ts'
 export type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 export type { GraphChange, RebuildChanges } from './collection.ts'
 export type {

@@ -35,7 +35,7 @@ function searchShared(
   const input = parseSearch(request, collection.definition, limits)
   const [task] = input.tasks
   if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1) return undefined
-  if (input.includeVectors || input.fusion || input.explain || input.rescore === true) return undefined
+  if (input.includeVectors || input.fusion || input.explain || input.rescore === true || task.recall) return undefined
   const { name } = task.definition
   const { filter } = request
   const { prefilterThreshold } = input

@@ -11,12 +11,20 @@ import {
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,
+  recallTargetMax,
+  recallTargetMin,
 } from '../limits.ts'
 import { checkObject, parseId, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/query.ts'
-import type { CollectionSchema, DenseFieldSchema, MultiFieldSchema, SparseFieldSchema } from '../model/schema.ts'
+import type {
+  CollectionSchema,
+  DenseFieldSchema,
+  FieldSchema,
+  MultiFieldSchema,
+  SparseFieldSchema,
+} from '../model/schema.ts'
 import type { FusionMethod } from './fuse.ts'
 
 /** Rank constant of reciprocal rank fusion, as in the published clients. */
@@ -29,6 +37,8 @@ interface InField {
   readonly fieldIndex: number
   readonly k: number
   readonly ef: number
+  /** The recall that decides ef when the search runs; then `ef` is only a default. Never in a multi-vector field. */
+  readonly recall?: number
   readonly scoreThreshold: number | undefined
 }
 
@@ -138,9 +148,10 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
   checkObject(input, path)
   const k = wholeNumber(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
   const ef = Math.max(k, wholeNumber(input.ef ?? efDefault, 'ef', 1, efMax))
+  const recall = parseRecallTarget(input, field, path)
   const scoreThreshold =
     input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
-  const common = { fieldIndex, k, ef, scoreThreshold }
+  const common = { fieldIndex, k, ef, scoreThreshold, ...(recall !== undefined && { recall }) }
   if (isStored(input.query)) {
     const source = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
     return { ...common, kind: field.kind, definition: field, source } as Task
@@ -159,6 +170,16 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
       return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
   }
+}
+
+function parseRecallTarget({ ef, recall }: FieldQuery, field: FieldSchema, path: string): number | undefined {
+  if (recall === undefined) return undefined
+  const details = { field: `${path}.recall`, value: printed(recall) }
+  if (ef !== undefined)
+    throw new EngineError('invalid_argument', `${path} has both ef and recall; use one of them`, details)
+  if (field.kind === 'multi')
+    throw new EngineError('invalid_argument', `${path}: a field of several vectors has ef, not recall`, details)
+  return finiteNumber(recall, 'recall', recallTargetMin, recallTargetMax)
 }
 
 function isStored(query: FieldQuery['query']): query is StoredQuery {

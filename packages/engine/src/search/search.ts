@@ -1,12 +1,15 @@
 // Runs one search, from the checked request to hits: pins a version, evaluates the filter, runs each field by its cheapest plan, loads the
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import type { TimeSlice } from '@annal/wal'
+import type { SearchRecall } from '../model/calibration.ts'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
+import type { EfChooser } from './ef-chooser.ts'
 import { fuse } from './fuse.ts'
 import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
+import { isRescored } from './rescore.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 
@@ -16,6 +19,8 @@ export interface SearchCaller {
   readonly room?: AnswerRoom | undefined
   /** Shared by searches whose hits are created one after another. */
   readonly slice?: TimeSlice | undefined
+  /** Chooses ef for fields whose query states a recall. Without it, they use the default ef. */
+  readonly calibrator?: EfChooser | undefined
 }
 
 /**
@@ -25,7 +30,7 @@ export interface SearchCaller {
 export async function search(
   replica: Replica,
   input: SearchPlanInput,
-  { room, slice }: SearchCaller = {},
+  { room, slice, calibrator }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
   if (needsWholeVersion(input)) replica.publish()
@@ -36,12 +41,13 @@ export async function search(
     const matches = input.filter && replica.matches.matchesOf(input.filter, version)
     const filterMs = performance.now() - started
     const context = { replica, version, matches, input, room }
-    const [only] = input.tasks
+    const { tasks, recall } = chooseEfs(input, matches?.count, calibrator)
+    const [only] = tasks
     // Most searches have one field, and need no list of tasks.
     const answers =
-      input.tasks.length === 1 && only
+      tasks.length === 1 && only
         ? [{ task: only, answer: await runTask(only, context) }]
-        : await runTasks(input, context)
+        : await runTasks(tasks, context)
     const searched = performance.now()
     if (room) for (const { task, answer } of answers) room.take(resultBytes(replica, task, answer, input))
     if (slice) await slice.renewIfOver()
@@ -57,6 +63,7 @@ export async function search(
       results,
       ...(fused && { fused }),
       complete: answers.every(({ answer }) => answer.complete),
+      ...(recall && { recall }),
       ...(input.explain && {
         explain: {
           filter: explainFilter(matches, filterMs),
@@ -91,8 +98,32 @@ interface TaskAnswer {
 }
 
 /** Runs the fields concurrently. */
-function runTasks({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly TaskAnswer[]> {
+function runTasks(tasks: readonly Task[], context: RunContext): Promise<readonly TaskAnswer[]> {
   return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
+}
+
+/** The tasks with the ef that reaches their recall, and how it was chosen. */
+function chooseEfs(
+  input: SearchPlanInput,
+  matches: number | undefined,
+  calibrator: EfChooser | undefined,
+): { readonly tasks: readonly Task[]; readonly recall?: Record<string, SearchRecall> } {
+  const { tasks, exact } = input
+  if (calibrator === undefined || exact || tasks.every(({ recall }) => recall === undefined)) return input
+  const recall: Record<string, SearchRecall> = {}
+  const chosen = tasks.map((task): Task => {
+    if (task.kind !== 'dense' || task.recall === undefined) return task
+    const { fieldIndex, definition, k, source } = task
+    const choice = calibrator.choose({
+      ...{ fieldIndex, definition, k, matches },
+      target: task.recall,
+      rescore: isRescored(task, input),
+      query: source.kind === 'vector' ? source.query : undefined,
+    })
+    recall[definition.name] = choice
+    return { ...task, ef: choice.ef }
+  })
+  return { tasks: chosen, recall }
 }
 
 function explainFilter(matches: Matches | undefined, ms: number) {
