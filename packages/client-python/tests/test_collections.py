@@ -157,3 +157,16 @@ def test_numpy_arrays_are_taken_wherever_numbers_are(client: Annal) -> None:
     assert hits[0]["id"] == "17"
     assert arrays.get_many(["17"])[0]["vectors"]["place"] == matrix[17].tolist()
     client.delete_collection("arrays")
+
+
+def test_a_search_states_a_recall(numbers: Collection) -> None:
+    calibration = numbers.calibrate("place", sample=20)
+    assert calibration["state"] == "current" and calibration["curves"][0]["share"] == 1
+    found = numbers.search({"place": [5, 1]}, recall=0.9)
+    assert found["recall"]["place"]["target"] == 0.9 and found["recall"]["place"]["calibrated"]
+    assert [hit["id"] for hit in found["results"]["place"]][:1] == ["n5"]
+    assert [one["field"] for one in numbers.calibrations()] == ["place"]
+    with pytest.raises(InvalidArgumentError):
+        numbers.search({"place": [5, 1]}, recall=0.9, ef_search=64)
+    with pytest.raises(BadRequestError):
+        numbers.search({"place": [5, 1]}, recall=1.1)

@@ -6,8 +6,10 @@ import { AnnalError } from './errors.ts'
 import type {
   Acknowledgement,
   BatchedRequest,
+  CalibrateRequest,
   FacetRequest,
   Facets,
+  FieldCalibration,
   FieldName,
   Fields,
   Filter,
@@ -290,6 +292,31 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    */
   recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<RecallReport> {
     return this.#transport.call('recall', { collection: this.name, request }, options)
+  }
+
+  /**
+   * Measures which ef reaches which recall, for searches that state a recall. Resolves after seconds to minutes; searches and writes
+   * continue. Such searches also start it in the background.
+   *
+   * @example
+   * ```ts
+   * const { curves } = await films.calibrate({ field: 'plot', limit: 10 })
+   * ```
+   */
+  calibrate(request: CalibrateRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<FieldCalibration> {
+    return this.#transport.call('calibrate', { collection: this.name, request }, options)
+  }
+
+  /**
+   * What was measured for searches that state a recall, and what is being measured.
+   *
+   * @example
+   * ```ts
+   * for (const { field, state, progress } of await films.calibrations()) console.log(field, state, progress)
+   * ```
+   */
+  calibrations(options?: CallOptions): Promise<readonly FieldCalibration[]> {
+    return this.#transport.call('calibrations', { collection: this.name }, options)
   }
 
   /**

@@ -7,9 +7,11 @@ import type { Activity, ActivityRequest, EventPage, EventsRequest } from './hist
 import type {
   Acknowledgement,
   BatchedRequest,
+  CalibrateRequest,
   CollectionDefinition,
   FacetRequest,
   Facets,
+  FieldCalibration,
   Filter,
   FilterUpdate,
   JsonObject,
@@ -94,6 +96,8 @@ export interface CollectionOperations {
   facets: Operation<InCollection & { readonly request: FacetRequest }, Facets>
   scroll: Operation<InCollection & { readonly request: ScrollRequest }, ScrollPage>
   recall: Operation<InCollection & { readonly request: RecallRequest }, RecallReport>
+  calibrate: Operation<InCollection & { readonly request: CalibrateRequest }, FieldCalibration>
+  calibrations: Operation<InCollection, readonly FieldCalibration[]>
   neighbors: Operation<InCollection & { readonly field: string; readonly id: string }, readonly string[]>
   rebuild: Operation<InCollection & { readonly changes: RebuildChanges }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>

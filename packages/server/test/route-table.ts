@@ -73,6 +73,8 @@ const v2 = {
   'POST /collection/:name/search/batch': 'searcher',
   'POST /collection/:name/facets': 'reader',
   'GET /collection/:name/recall': 'searcher',
+  'GET /collection/:name/calibrations': 'reader',
+  'POST /collection/:name/calibrate': 'searcher',
   'GET /collection/:name/objects/:id/field/:field/neighbors': 'reader',
   'GET /collection/:name/objects/:id/field/:field/links': 'reader',
   'POST /collection/:name/rebuild': 'writer',

@@ -75,6 +75,7 @@ class Collection:
         filter_boost_percentage: Optional[float] = None,
         *,
         limit: Optional[int] = None,
+        recall: Optional[float] = None,
         include_vectors: bool = False,
         rescore: Optional[bool] = None,
         fusion: Optional[Mapping[str, Any]] = None,
@@ -85,8 +86,9 @@ class Collection:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
+        With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
         """
-        defaults = _given(limit=limit, ef_search=ef_search)
+        defaults = _given(limit=limit, ef_search=ef_search, recall=recall)
         body = _given(
             fields={name: _query(query, f"fields.{name}", defaults) for name, query in fields.items()},
             filter=None if filter is None else list(filter),
@@ -208,6 +210,31 @@ class Collection:
             "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
         )
         return reply
+
+    def calibrate(
+        self,
+        field: Optional[str] = None,
+        limit: Optional[int] = None,
+        rescore: Optional[bool] = None,
+        sample: Optional[int] = None,
+        *,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Measures which ef reaches which recall, for searches with ``recall``. Returns when it is done."""
+        seconds = _VACUUM_SECONDS if timeout is None else timeout
+        reply: Dict[str, Any] = self._transport.json(
+            "POST",
+            f"{self._path}/calibrate",
+            _given(field=field, limit=limit, rescore=rescore, sample=sample),
+            retry=ALWAYS,
+            timeout=seconds,
+        )
+        return reply
+
+    def calibrations(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        """What was measured for searches with ``recall``, and what is being measured."""
+        reply = self._transport.json("GET", f"{self._path}/calibrations", retry=ALWAYS, timeout=timeout)
+        return cast(List[Dict[str, Any]], reply["calibrations"])
 
     def vacuum(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""

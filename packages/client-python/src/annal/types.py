@@ -52,6 +52,7 @@ class FieldQuery(TypedDict, total=False):
     query: Any
     limit: int
     ef_search: int
+    recall: float
     score_threshold: float
 
 
@@ -77,6 +78,7 @@ class SearchResult(TypedDict, total=False):
     fused: List[Dict[str, Any]]
     complete: bool
     lsn: int
+    recall: Dict[str, Dict[str, Any]]
     explain: Dict[str, Any]
 
 

@@ -45,7 +45,10 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   return { name, type: 'multi_vector', params: Object.assign(params, { pooling: field.params.pooling }), count }
 }
 
-export function resultOf({ results, fused, complete, lsn, explain }: EngineResult, metas = new Metas()): SearchResult {
+export function resultOf(
+  { results, fused, complete, lsn, recall, explain }: EngineResult,
+  metas = new Metas(),
+): SearchResult {
   const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
   return {
     results: Object.fromEntries(lists),
@@ -54,6 +57,7 @@ export function resultOf({ results, fused, complete, lsn, explain }: EngineResul
     }),
     complete,
     lsn,
+    ...(recall !== undefined && { recall }),
     ...(explain !== undefined && { explain }),
   }
 }

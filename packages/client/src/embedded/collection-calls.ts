@@ -56,6 +56,12 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return { objects: storedAll(objects), cursor, lsn }
   },
   recall: ({ database }, { collection, request }) => database.collection(collection).recall(request),
+  calibrate: ({ database }, { collection, request }) => database.collection(collection).calibrate(request),
+  async calibrations({ database }, { collection }) {
+    const open = database.collection(collection)
+    await open.served()
+    return open.calibrations()
+  },
   async neighbors({ database }, { collection, field, id }) {
     const open = database.collection(collection)
     await open.served()

@@ -11,12 +11,14 @@ import type {
   Acknowledgement,
   Explanation,
   Facets,
+  FieldCalibration,
   FieldExplanation,
   JsonObject,
   JsonValue,
   Pooling,
   Precision,
   RecallReport,
+  SearchRecall,
   SpaceType,
   SparseModel,
   Standing,
@@ -77,7 +79,7 @@ export function parseAcknowledgement(value: unknown): Acknowledgement {
 }
 
 export function parseSearchResult(value: unknown, metas = new MetaReader()): SearchResult {
-  const { results: lists, fused, complete, lsn, explain } = object(value, 'search result')
+  const { results: lists, fused, complete, lsn, recall, explain } = object(value, 'search result')
   const results = Object.fromEntries(
     Object.entries(object(lists, 'results')).map(
       ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
@@ -88,6 +90,8 @@ export function parseSearchResult(value: unknown, metas = new MetaReader()): Sea
     ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, results)) }),
     complete: complete !== false,
     lsn: number(lsn ?? 0, 'lsn'),
+    // As below.
+    ...(recall !== undefined && { recall: object(recall, 'recall') as { readonly [field: string]: SearchRecall } }),
     ...(explain !== undefined && { explain: parseExplanation(explain) }),
   }
 }
@@ -216,6 +220,17 @@ export function parseRecall(value: unknown): RecallReport {
     recall: number(report.recall, 'recall'),
     recallWorst: number(report.recall_worst, 'recall_worst'),
     lsn: number(report.lsn, 'lsn'),
+  }
+}
+
+export function parseCalibration(value: unknown): FieldCalibration {
+  const { measured_at: measuredAt, took_ms: tookMs, ...calibration } = object(value, 'calibration')
+  text(calibration.field, 'field')
+  return {
+    // Of this server's version or a newer one, which may add members.
+    ...(calibration as unknown as FieldCalibration),
+    ...(measuredAt !== undefined && { measuredAt: number(measuredAt, 'measured_at') }),
+    ...(tookMs !== undefined && { tookMs: number(tookMs, 'took_ms') }),
   }
 }
 

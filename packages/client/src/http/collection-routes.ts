@@ -3,6 +3,7 @@ import type { CollectionOperations } from '../operations.ts'
 import { definitionBody, rebuildBody, scrollBody, searchBody, vectorSearch } from './collection-bodies.ts'
 import {
   parseAcknowledgement,
+  parseCalibration,
   parseFacets,
   parseObjects,
   parsePage,
@@ -17,7 +18,7 @@ import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
 import { postVector } from './vector-body.ts'
 
-/** The call waits while a collection is rebuilt. */
+/** The call waits while a collection is rebuilt or measured. */
 const vacuumTimeoutMs = 600_000
 
 export const collectionRoutes: Routes<keyof CollectionOperations> = {
@@ -114,6 +115,17 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
       return get(`${pathOf(collection)}/recall?${parameters}`)
     },
     reply: (reply) => parseRecall(parseJson(reply.text)),
+  },
+  calibrate: {
+    retry: 'always',
+    timeoutMs: vacuumTimeoutMs,
+    request: ({ collection, request }) => post(`${pathOf(collection)}/calibrate`, request),
+    reply: (reply) => parseCalibration(parseJson(reply.text)),
+  },
+  calibrations: {
+    retry: 'always',
+    request: ({ collection }) => get(`${pathOf(collection)}/calibrations`),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').calibrations, 'calibrations').map(parseCalibration),
   },
   neighbors: {
     retry: 'always',

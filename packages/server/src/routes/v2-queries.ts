@@ -9,13 +9,17 @@ import { checkSearch } from '../license/tiers.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
+  type CalibrateBody,
   type CountBody,
+  calibrateBody,
+  calibrationJson,
   countBody,
   type FacetsBody,
   facetsBody,
   type NeighborParams,
   neighborParams,
   type RecallQuery,
+  readCalibrate,
   readFacets,
   readFilter,
   readRecall,
@@ -78,6 +82,19 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     },
   )
 
+  const calibrations = { schema: { params }, config: { doc: docs.calibrations } }
+  app.get<Named>('/collection/:name/calibrations', calibrations, async ({ database, params }) => ({
+    calibrations: (await served(database, params.name)).calibrations().map(calibrationJson),
+  }))
+
+  const calibrate = { schema: { params, body: calibrateBody }, bodyLimit, config: { doc: docs.calibrate } }
+  app.post<Named & { Body: CalibrateBody }>(
+    '/collection/:name/calibrate',
+    calibrate,
+    async ({ database, params, body }) =>
+      calibrationJson(await database.collection(params.name).calibrate(readCalibrate(body))),
+  )
+
   const object = '/collection/:name/objects/:id/field/:field'
   const neighbors = { schema: { params: neighborParams, querystring: idQuery }, config: { doc: docs.neighbors } }
   app.get<{ Params: NeighborParams }>(`${object}/neighbors`, neighbors, readNeighbors)
@@ -134,6 +151,19 @@ const docs = {
     access: 'search',
     summary: 'Runs sample queries with stored vectors and compares each result with exact search.',
     reply: { description: 'recall: the mean of the sample; recall_worst: that of the worst query.', json: 'Recall' },
+  },
+  calibrations: {
+    access: 'read',
+    summary: 'Returns what was measured for searches that state a recall.',
+    reply: {
+      description: 'calibrations: by field, limit, and rescore; none before the first search that states a recall.',
+      json: 'Calibrations',
+    },
+  },
+  calibrate: {
+    access: 'search',
+    summary: 'Measures which ef reaches which recall, for searches that state a recall, and replies when it is done.',
+    reply: { description: 'The calibration, with the recall at each measured ef.', json: 'Calibration' },
   },
   neighbors: {
     access: 'read',

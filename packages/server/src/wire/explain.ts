@@ -2,8 +2,8 @@
 import type { Explanation, SearchResult } from '@annal/engine'
 
 /** The members of a search reply besides its hits. */
-export function accountJson({ complete, explain, lsn }: SearchResult) {
-  return { complete, ...(explain && { explain: explainJson(explain) }), lsn }
+export function accountJson({ complete, recall, explain, lsn }: SearchResult) {
+  return { complete, ...(recall && { recall }), ...(explain && { explain: explainJson(explain) }), lsn }
 }
 
 function explainJson({ filter, fields, decorateMs, fuseMs, totalMs }: Explanation) {

@@ -1,6 +1,8 @@
 // Queries of a collection besides single searches: batches of searches, counts, facets, pages, recall.
 import {
+  type CalibrateRequest,
   type FacetRequest,
+  type FieldCalibration,
   type Filter,
   type RecallRequest,
   type ScrollPage,
@@ -65,6 +67,40 @@ export const recallQuery = Type.Object({
   ef: countText('Number of candidates that the graph walk keeps; default 128.'),
 })
 export type RecallQuery = Infer<typeof recallQuery>
+
+/** Body that calibrates searches. */
+export const calibrateBody = Type.Object(
+  {
+    field: optionalText('A field of type vector; by default the first one.'),
+    limit: optionalInteger({ minimum: 1, maximum: 4_096 }, 'The limit of the searches; default 10.'),
+    rescore: optionalBoolean('As in a search.'),
+    sample: optionalInteger(
+      { minimum: 1, maximum: 1_000 },
+      'Number of queries; default 200 to 1,000, fewer for fields that take long.',
+    ),
+  },
+  { $id: 'Calibrate' },
+)
+export type CalibrateBody = Infer<typeof calibrateBody>
+
+/** The searches to calibrate that a body names. */
+export function readCalibrate({ field, limit, rescore, sample }: CalibrateBody): CalibrateRequest {
+  return {
+    ...(field == null ? {} : { field }),
+    ...(limit == null ? {} : { limit }),
+    ...(rescore == null ? {} : { rescore }),
+    ...(sample == null ? {} : { sample }),
+  }
+}
+
+/** A calibration as JSON. */
+export function calibrationJson({ measuredAt, tookMs, ...calibration }: FieldCalibration) {
+  return {
+    ...calibration,
+    ...(measuredAt !== undefined && { measured_at: measuredAt }),
+    ...(tookMs !== undefined && { took_ms: tookMs }),
+  }
+}
 
 /** Path parameters of an object's field. */
 export const neighborParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })

@@ -36,6 +36,7 @@ const queryKeys = Type.Object({
   limit: Type.Unknown(),
   ef_search: Type.Unknown(),
   ef: Type.Unknown(),
+  recall: Type.Unknown(),
   score_threshold: Type.Unknown(),
 })
 
@@ -97,11 +98,25 @@ function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
   return {
     query: readVector(value.query, `${field}.query`),
     limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
-    ef: readCount(value.ef_search ?? value.ef, `${field}.ef_search`, efMax) ?? efDefault,
+    ...readEffort(value, field),
     ...(value.score_threshold == null
       ? {}
       : { scoreThreshold: readScore(value.score_threshold, `${field}.score_threshold`) }),
   }
+}
+
+/** Either ef or recall. The engine checks the range of a recall. */
+function readEffort(value: object & Record<string, unknown>, field: string): Pick<FieldQuery, 'ef' | 'recall'> {
+  const { recall } = value
+  const ef = readCount(value.ef_search ?? value.ef, `${field}.ef_search`, efMax)
+  if (recall == null) return { ef: ef ?? efDefault }
+  if (ef !== undefined)
+    throw invalidArgument(`${field} has both ef_search and recall; use one of them`, {
+      field: `${field}.recall`,
+      value: recall,
+    })
+  if (typeof recall === 'number') return { recall }
+  throw invalidArgument(`${field}.recall must be a number`, { field: `${field}.recall`, value: recall })
 }
 
 function readVector(query: unknown, field: string): FieldQuery['query'] {

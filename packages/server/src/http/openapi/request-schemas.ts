@@ -13,6 +13,8 @@ import {
   poolings,
   precisions,
   queryMembersMax,
+  recallTargetMax,
+  recallTargetMin,
   spaceTypes,
   sparseDimensionMax,
   sparseModels,
@@ -176,6 +178,13 @@ export const requestSchemas = {
         maximum: efMax,
       },
       ef: { ...integer('The same as ef_search.'), minimum: 1, maximum: efMax },
+      recall: {
+        ...number(
+          'Recall to reach, instead of ef_search. The server measures which ef reaches it. Not for multi-vector fields.',
+        ),
+        minimum: recallTargetMin,
+        maximum: recallTargetMax,
+      },
       score_threshold: number('Results with a lower similarity are left out.'),
     },
   ),

@@ -1,0 +1,99 @@
+// Searches that state a recall over HTTP: the report in the reply, wrong values, and the measurements.
+import { test } from 'tap'
+import { runningApp } from './running-app.ts'
+
+const accept = 'application/json'
+const dimension = 4
+const fields = [
+  { name: 'dense', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } },
+  { name: 'parts', type: 'multi_vector', params: { dimension } },
+]
+const query = [1, 2, 3, 4]
+
+interface Reply {
+  readonly results: { readonly dense: readonly object[] }
+  readonly recall: { readonly dense: { readonly expected: number } }
+}
+const readResult = (text: string) => JSON.parse(text) as Reply
+
+test('a search states a recall, and the reply says how ef was chosen', async (t) => {
+  const { send } = await runningApp(t)
+  await send('POST', '/api/v2/collection', { json: { name: 'docs', fields } })
+  const objects = Array.from({ length: 200 }, (_, i) => ({
+    id: `o${i}`,
+    filter: { half: i % 2 },
+    fields: { dense: [i, (7 * i) % 50, (i * i) % 31, 1] },
+  }))
+  await send('POST', '/api/v2/collection/docs/objects', { json: { objects } })
+  const search = async (field: object, more: object = {}) =>
+    send('POST', '/api/v2/collection/docs/search', {
+      json: { fields: { dense: { query, ...field } }, ...more },
+      accept,
+    })
+
+  const plain = await search({})
+  t.notOk('recall' in plain.json())
+  const empty = await send('GET', '/api/v2/collection/docs/calibrations')
+  t.strictSame(empty.json(), { calibrations: [] })
+
+  const first = await search({ recall: 0.95, limit: 5 })
+  t.equal(first.status, 200, first.text)
+  t.strictSame(first.json().recall, { dense: { target: 0.95, ef: 97, calibrated: false } })
+  t.equal(readResult(first.text).results.dense.length, 5)
+
+  const measured = await send('POST', '/api/v2/collection/docs/calibrate', { json: { limit: 5, sample: 30 } })
+  t.equal(measured.status, 200, measured.text)
+  t.match(measured.json(), { field: 'dense', limit: 5, rescore: false, state: 'current', source: 'rows', rows: 200 })
+  t.match(measured.json().curves, [{ share: 1 }, { share: 0.48 }, { share: 0.1 }, { share: 0.01 }])
+  t.type(measured.json().measured_at, 'number')
+  const all = await send('GET', '/api/v2/collection/docs/calibrations')
+  t.match(all.json().calibrations, [{ field: 'dense', limit: 5, state: 'current', received: 1 }])
+
+  for (const more of [{}, { filter: [{ half: { $eq: 1 } }] }]) {
+    const chosen = readResult((await search({ recall: 0.95, limit: 5 }, more)).text).recall.dense
+    t.match(chosen, { target: 0.95, calibrated: true, reachable: true })
+    t.ok(chosen.expected >= 0.9475)
+  }
+  const batch = await send('POST', '/api/v2/collection/docs/search/batch', {
+    json: { searches: [{ fields: { dense: { query, recall: 0.9, limit: 5 } } }] },
+  })
+  t.match(batch.json(), { searches: [{ recall: { dense: { target: 0.9, calibrated: true } } }] })
+  // A reply in MessagePack has the form of the published clients.
+  const packed = await send('POST', '/api/v2/collection/docs/search', {
+    json: { fields: { dense: { query, recall: 0.9, limit: 5 } } },
+  })
+  t.equal((packed.msgpack() as unknown[]).length, 2)
+})
+
+test('wrong values are refused with their field', async (t) => {
+  const { send } = await runningApp(t)
+  await send('POST', '/api/v2/collection', { json: { name: 'docs', fields } })
+  const refusal = async (field: object, name = 'dense') => {
+    const json = { fields: { [name]: { query, ...field } } }
+    const reply = await send('POST', '/api/v2/collection/docs/search', { json, accept })
+    return { status: reply.status, ...reply.json() }
+  }
+  for (const recall of [0, 1, 1.1, -1])
+    t.match(await refusal({ recall }), { status: 400, code: 'limit_exceeded', field: 'recall', value: recall })
+  for (const recall of ['0.9', true, [0.9], {}])
+    t.match(await refusal({ recall }), { status: 400, code: 'invalid_argument', field: 'fields.dense.recall' })
+  for (const key of ['ef', 'ef_search'])
+    t.match(await refusal({ recall: 0.9, [key]: 64 }), {
+      status: 400,
+      code: 'invalid_argument',
+      field: 'fields.dense.recall',
+      error: /ef_search and recall/,
+    })
+  t.match(await refusal({ recall: 0.9 }, 'parts'), { status: 400, code: 'invalid_argument' })
+  t.equal((await refusal({ recall: null })).status, 200, 'null is the default, as for every option')
+  for (const [json, status, code] of [
+    [{ field: 'parts' }, 400, 'field_not_found'],
+    [{ limit: 0 }, 400, undefined],
+    [{ sample: 10 }, 400, 'limit_exceeded'],
+    [{ rescore: 'yes' }, 400, undefined],
+  ] as const) {
+    const reply = await send('POST', '/api/v2/collection/docs/calibrate', { json })
+    t.equal(reply.status, status, reply.text)
+    if (code !== undefined) t.equal(reply.json().code, code)
+  }
+})
