@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 /** After so many bytes of bodies, and so much time without further ones, garbage is collected. */
 const receivedMin = 32 * 1_048_576
 const quietMs = 5_000
-/** A collection stops the thread for about a millisecond for each megabyte in use. */
+/** A collection takes two to three milliseconds of CPU time for each megabyte in use. */
 const heapBytesMax = 128 * 1_048_576
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
