@@ -1,8 +1,9 @@
-// Annal's index, searched in the calling thread and built by one worker by default.
-import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
+// Annal's index, searched in the calling thread and built by one worker by default. Precisions that are rescored by default are rescored here.
+import { isCoarse, openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { type Contender, recallOf } from './contender.ts'
 import type { Dataset } from './dataset.ts'
 import { fill } from './fill.ts'
+import { openRescorer } from './rescorer.ts'
 
 export type Precision = 'binary' | 'int2' | 'int4' | 'int8' | 'int16' | 'float16' | 'float32'
 
@@ -16,6 +17,7 @@ export async function openAnnal(set: Dataset, precision: Precision, threads = 1)
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
   const version = 1e6
+  const rescorer = isCoarse(precision) ? await openRescorer(field, base, params) : undefined
   const bytes = Object.values(field.bytes()).reduce((sum, part) => sum + part, 0)
   return {
     name: `annal-${precision}`,
@@ -27,7 +29,10 @@ export async function openAnnal(set: Dataset, precision: Precision, threads = 1)
       const cpu = process.cpuUsage()
       for (let i = 0; i < nq; i++) {
         const query = queries.subarray(i * dimension, (i + 1) * dimension)
-        answers.set(field.searchSync(query, { k, ef, version }).ordinals, i * k)
+        const found = rescorer
+          ? await rescorer.search(query, { k, ef })
+          : field.searchSync(query, { k, ef, version }).ordinals
+        answers.set(found, i * k)
       }
       const spent = process.cpuUsage(cpu)
       const wallSeconds = (performance.now() - from) / 1000
@@ -38,6 +43,7 @@ export async function openAnnal(set: Dataset, precision: Precision, threads = 1)
       }
     },
     async close() {
+      await rescorer?.close()
       await field.close()
       await pool.close()
     },

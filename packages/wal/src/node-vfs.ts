@@ -13,6 +13,7 @@ import {
   read,
   readdir,
   readFileSync,
+  readSync,
   rename,
   rm,
   type Stats,
@@ -91,6 +92,7 @@ function nodeFile(fd: number): VfsFile {
   return {
     write: (bytes, position) => promiseOf<number>((done) => write(fd, bytes, 0, bytes.length, position, done)),
     read: (bytes, position) => promiseOf<number>((done) => read(fd, bytes, 0, bytes.length, position, done)),
+    readNow: (bytes, position) => readSync(fd, bytes, 0, bytes.length, position),
     datasync: () => promiseOf<void>((done) => fdatasync(fd, nothing(done))),
     truncate: (size) => promiseOf<void>((done) => ftruncate(fd, size, nothing(done))),
     async size() {

@@ -110,6 +110,12 @@ export class SharedFile implements VfsFile {
   read(bytes: Uint8Array, position: number): Promise<number> {
     return this.#run((file) => file.read(bytes, position))
   }
+  /** Undefined while it has no descriptor. */
+  readNow(bytes: Uint8Array, position: number): number | undefined {
+    if (this.#file === undefined) return undefined
+    this.#lastUse = this.#owner.countUse()
+    return this.#file.readNow?.(bytes, position)
+  }
   truncate(size: number): Promise<void> {
     return this.#runWrite((file) => file.truncate(size))
   }

@@ -7,6 +7,11 @@ export interface VfsFile {
   write(bytes: Uint8Array, position: number): Promise<number>
   /** Reads into `bytes` from `position` and returns the number of bytes read; 0 at the end. */
   read(bytes: Uint8Array, position: number): Promise<number>
+  /**
+   * Like `read`, but reads in the calling thread, which waits for the disk. Returns undefined where that is not possible at the moment: call
+   * `read` then. Absent where it is never possible.
+   */
+  readNow?(bytes: Uint8Array, position: number): number | undefined
   /** Makes the file's data durable. A failure is final for this file: do not retry it. */
   datasync(): Promise<void>
   truncate(size: number): Promise<void>

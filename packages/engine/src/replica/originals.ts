@@ -84,6 +84,8 @@ export class Originals {
   readonly #several: SeveralState | undefined
   readonly #chunks: Chunk[] = []
   readonly #dirty = new Set<number>()
+  /** The row that `readNow` read last, after the checksum before it. */
+  #rowNow: Uint8Array<ArrayBuffer> | undefined
   #ready = 0
   #end: number
   #preparing: Promise<void> = Promise.resolve()
@@ -205,6 +207,24 @@ export class Originals {
     }
     await Promise.all(runs)
     return found
+  }
+
+  /**
+   * The vector of an ordinal with one, as given, read in the calling thread: a view that the next call overwrites. Undefined if only
+   * `readGiven` can read it, which then reports why. Throws snapshot_damaged if the row on disk is wrong.
+   */
+  readNow(ordinal: number): Float32Array | undefined {
+    const slot = this.#slots.get(ordinal) - 1
+    if (slot < 0) return undefined
+    const { chunk, row } = this.#locate(slot)
+    const { file, version, headSum: head } = this.#chunk(chunk)
+    if (version === 1) return undefined
+    this.#rowNow ??= new Uint8Array(sumBytes + this.#rowBytes)
+    const bytes = this.#rowNow
+    const offset = headBytes + row * this.#rowBytes
+    if (!isReadNow(file, bytes, offset - sumBytes)) return undefined
+    if (!isChained(bytes, head)) throw this.#damaged(chunk, offset)
+    return new Float32Array(bytes.buffer, sumBytes, this.#dimension)
   }
 
   #formOf(ordinal: number): number {
@@ -504,6 +524,22 @@ export class Originals {
   #path(chunk: number): string {
     return join(this.#place.dir, this.#name(chunk))
   }
+}
+
+/** Whether the calling thread has read all bytes. */
+function isReadNow(file: VfsFile, bytes: Uint8Array, position: number): boolean {
+  try {
+    return file.readNow?.(bytes, position) === bytes.length
+  } catch {
+    // The caller reads again in another way, which fails in the same way if the disk does.
+    return false
+  }
+}
+
+/** Whether the checksum at the end of a row follows from the one before it. */
+function isChained(bytes: Uint8Array, head: bigint): boolean {
+  const end = bytes.length - sumBytes
+  return sumAt(bytes, end) === chainSum(bytes.subarray(sumBytes, end), sumAt(bytes, 0), head)
 }
 
 /** Offset of the rows of a file. */

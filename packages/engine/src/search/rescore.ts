@@ -5,7 +5,8 @@ import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { DenseField } from '../vector/field.ts'
-import { rankOriginals, vectorsOf } from './rank-originals.ts'
+import { rankCandidates } from './rank-candidates.ts'
+import { type Best, rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
 
@@ -53,11 +54,15 @@ export async function runRescored(task: DenseTask, originals: Originals, context
     context,
   )
   const started = performance.now()
-  const ordinals = answer.found.ordinals.filter((ordinal) => ordinal !== own)
-  const best = await rankOriginals(ordinals, vectorsOf(originals, task.definition.params.dimension), task, query)
+  const { compared: rescored, ...best } = await rankCandidates(withoutOwn(answer.found, own), originals, task, query)
   const ms = answer.explanation.ms + performance.now() - started
-  const rescored = ordinals.length
   return { ...answer, found: { ...answer.found, ...best }, explanation: { ...answer.explanation, rescored, ms } }
+}
+
+function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): Best {
+  const index = own === undefined ? -1 : ordinals.indexOf(own)
+  if (index < 0) return { ordinals, similarities }
+  return { ordinals: ordinals.filter((_, i) => i !== index), similarities: similarities.filter((_, i) => i !== index) }
 }
 
 /** Searches exactly by the original vectors of all matches; approximate results are measured against this. */

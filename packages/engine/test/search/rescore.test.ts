@@ -119,7 +119,8 @@ for (const space of spaces)
         t.ok(byDefault.found >= 0.95, `recall ${byDefault.found}`)
         t.strictSame(await measureErrors(coarse, { rescore: true }), byDefault)
         t.ok((await measureErrors(coarse, { rescore: false })).error > 1e-4, 'codes estimate')
-        t.equal((await explanationOf(coarse, {}))?.rescored, candidatesFor(10, precision), 'reads of one search')
+        const rescored = (await explanationOf(coarse, {}))?.rescored ?? 0
+        t.ok(rescored >= 10 && rescored <= candidatesFor(10, precision), `${rescored} reads of one search`)
         t.equal((await explanationOf(coarse, { rescore: false }))?.rescored, undefined)
       })
 
