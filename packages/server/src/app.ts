@@ -147,6 +147,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   }
   app.server.maxConnections = limits.connectionsMax
   answerHalfClosed(app.server)
+  continueInOrder(app.server)
   shared.onReport(({ requests }) => {
     for (const request of requests) recordRequest(request, app, tracing)
   })
@@ -173,6 +174,21 @@ export function createApp(given: AppOptions): FastifyInstance {
 function answerHalfClosed(server: Server): void {
   // The types of Node.js lack this property of its HTTP servers.
   Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/**
+ * Replies to `Expect: 100-continue`. A request behind another one on its connection begins when the replies before it are sent. Otherwise,
+ * Node.js writes the interim reply behind the head of the reply.
+ */
+function continueInOrder(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    const begin = (): void => {
+      response.writeContinue()
+      server.emit('request', request, response)
+    }
+    if (response.socket !== null) begin()
+    else response.once('socket', begin)
+  })
 }
 
 /** Records a request that a serving thread answered, as the hooks record those of this thread. */
