@@ -166,7 +166,7 @@ def test_a_search_states_a_recall(numbers: Collection) -> None:
     assert found["recall"]["place"]["target"] == 0.9 and found["recall"]["place"]["calibrated"]
     assert [hit["id"] for hit in found["results"]["place"]][:1] == ["n5"]
     assert [one["field"] for one in numbers.calibrations()] == ["place"]
-    with pytest.raises(InvalidArgumentError):
+    with pytest.raises(BadRequestError):
         numbers.search({"place": [5, 1]}, recall=0.9, ef_search=64)
     with pytest.raises(BadRequestError):
         numbers.search({"place": [5, 1]}, recall=1.1)
