@@ -52,6 +52,9 @@ export function difference(
   const [masksA, masksB] = [a!.map(mask), b!.map(mask)]
   for (let i = 0; i < Math.max(masksA.length, masksB.length); i++) {
     const [one, other] = [masksA[i], masksB[i]]
+    // Bytes behind a request that are not HTTP may be read before its reply is written. The connection then ends with an error.
+    const isRefused = [one, other].some((reply) => reply?.head.startsWith('HTTP/1.1 400 Refused'))
+    if (isCut && i === methods.length - 1 && isRefused) continue
     if (one === undefined || other === undefined) return `reply ${i} is missing in one`
     if (one.head !== other.head) return `the head of reply ${i}:\n${one.head}\n${other.head}`
     if (one.body !== other.body && !sameButForTies(a![i]!, b![i]!))
