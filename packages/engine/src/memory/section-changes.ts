@@ -7,6 +7,7 @@
 //
 // A reader gets the sections as of the newest changes while it reads the first sequence, so everything that checks a loaded section checks
 // the result. Input may be damaged or hostile.
+import { freeBuffer } from '@annal/wal'
 import { assert } from '../errors.ts'
 import { type BlockRuns, changedBlockBytes, runBytes } from './changed-blocks.ts'
 import {
@@ -254,5 +255,6 @@ class PatchCursor {
       this.#offset += last - first
       this.#run += 2
     }
+    freeBuffer(bytes.buffer)
   }
 }

@@ -1,6 +1,6 @@
 // Reads one file of a snapshot. Whole chunks are read from the disk directly into their destination, several at a time,
 // and each is verified before the caller sees it. A chunk that is read in parts is verified first.
-import { readFully, type Vfs, type VfsFile } from '@annal/wal'
+import { freeBuffer, readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { accessing as wrapReadErrors } from '../file-damage.ts'
 import type { ByteSource } from '../memory/sections.ts'
@@ -22,6 +22,7 @@ import {
 /** Parallel chunk reads: disk reads and the first use of memory pages are the slow parts. */
 const chunksAtOnce = 4
 const chunkStride = chunkHeadBytes + chunkBytesMax
+const noBytes = new Uint8Array(0)
 
 export class SnapshotSource implements ByteSource {
   readonly #file: VfsFile
@@ -33,7 +34,7 @@ export class SnapshotSource implements ByteSource {
   readonly #sums: Uint8Array
   #next = 0
   /** The rest of a chunk that is read in parts. */
-  #rest: Uint8Array = new Uint8Array(0)
+  #rest: Uint8Array = noBytes
 
   private constructor(file: VfsFile, path: string, expected: SnapshotFileFacts) {
     this.#file = file
@@ -78,7 +79,7 @@ export class SnapshotSource implements ByteSource {
     const pending: Promise<void>[] = []
     try {
       while (wanted.left > 0) {
-        this.#rest = this.#rest.subarray(wanted.put(this.#rest))
+        this.#takeRest(wanted)
         if (wanted.left === 0) break
         const length = this.#lengthOf(this.#next)
         if (wanted.left >= length) {
@@ -95,6 +96,15 @@ export class SnapshotSource implements ByteSource {
       await Promise.allSettled(pending)
     }
     await Promise.all(pending)
+  }
+
+  #takeRest(wanted: Targets): void {
+    if (this.#rest.length === 0) return
+    const { buffer } = this.#rest
+    this.#rest = this.#rest.subarray(wanted.put(this.#rest))
+    if (this.#rest.length > 0) return
+    this.#rest = noBytes
+    freeBuffer(buffer)
   }
 
   async piece(): Promise<Uint8Array | undefined> {

@@ -4,6 +4,7 @@
 // a row that followed another gets lists when it succeeds it, in a job for other ordinals. Everything else of a row is written once,
 // and again only when the row is removed or its ordinal is reused, so it stays in place, and a writer that changes it copies it first.
 
+import { freeBuffer } from '@annal/wal'
 import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
 import type { Arena } from './arena.ts'
@@ -46,6 +47,11 @@ export class LinksAhead {
   release(): void {
     this.#released = true
     this.#written.end()
+  }
+
+  /** Frees the copies. */
+  free(): void {
+    for (const { buffer } of [...this.#blocks, ...this.#chunks]) freeBuffer(buffer)
   }
 
   /** Updates the copy to this moment. No job may be running. */
@@ -148,6 +154,11 @@ export class ArenaCut {
 
   belongsTo(arena: Arena): boolean {
     return this.#arena === arena
+  }
+
+  /** Frees the copies of links; nothing may be read afterwards. */
+  release(): void {
+    this.#links.free()
   }
 
   beforeRowsChange(ordinals: Uint32Array): void {

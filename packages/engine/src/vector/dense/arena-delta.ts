@@ -8,6 +8,7 @@
 //            | ordinal u32, code, norm f32, cold part of each row | ordinal u32, links, place of its upper lists u32 of each list | units
 //            each of the seven arrays padded to 8 bytes
 
+import { freeBuffer } from '@annal/wal'
 import { assert } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { elementAt } from '../element-at.ts'
@@ -247,6 +248,7 @@ async function applyGroup(
     at += length
   }
   if (at !== layout.units + units * unitBytes) throw damaged('the number of upper lists')
+  freeBuffer(body.buffer)
 }
 
 async function wordsFrom(source: ByteSource, bytes: number): Promise<Uint32Array> {

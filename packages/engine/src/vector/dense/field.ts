@@ -1,7 +1,7 @@
 // A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are assigned to segments by range,
 // with one arena each, so that a field may exceed the size of one WebAssembly memory. A search queries all segments and merges the results.
 
-import { runToEnd } from '@annal/wal'
+import { freeBuffer, runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldSchema } from '../../model/schema.ts'
@@ -392,7 +392,12 @@ class GraphField implements GraphDenseField {
         const pieces = ahead.flatMap((delta, i) => delta.finish(elementAt(this.#segments, i).settled))
         const head = deltaHead(this.definition.params.rules ?? 1, ahead.length)
         release()
-        return { isDelta: true, pieces: [head, ...pieces], ...this.#trackFromNow() }
+        const { written, release: endCount } = this.#trackFromNow()
+        const free = () => {
+          endCount()
+          for (const { buffer } of pieces) freeBuffer(buffer)
+        }
+        return { isDelta: true, pieces: [head, ...pieces], written, release: free }
       },
       release,
     }

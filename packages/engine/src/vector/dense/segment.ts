@@ -70,7 +70,11 @@ export class Segment {
     const links = ahead?.arena === this.#arena ? ahead : new LinksAhead(this.#arena)
     const cut = new ArenaCut(links, this.#settled)
     this.#cuts.add(cut)
-    return { cut, release: () => void this.#cuts.delete(cut) }
+    const release = () => {
+      this.#cuts.delete(cut)
+      cut.release()
+    }
+    return { cut, release }
   }
 
   /** Counts what changes from now on, until it is released. Nothing may be applied in this turn. */
