@@ -1,7 +1,7 @@
 // Estimates the memory that a write may need, before it is appended.
 import type { ObjectColumns } from '../input/objects.ts'
 import { vectorForm } from '../model/vector-form.ts'
-import { recordBytes } from '../replica/object-store.ts'
+import { recordBytes } from '../replica/object-record.ts'
 import type { Replica } from '../replica/replica.ts'
 
 /** The memory a write may need; counted while it waits to be applied. */

@@ -4,7 +4,7 @@
 // hashes begin alike (an attack), a page that cannot be split any further is chained to another.
 //
 //   slot:  | u32 hash | u32 ordinal + 1, 0 when empty |
-import { Chunks, updateViews } from './chunks.ts'
+import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
 import type { DumpOptions, Section, SectionReader } from './sections.ts'
 
 const pageSlots = 4_096
@@ -19,6 +19,60 @@ const depthMax = 20
 /** A slot of a page: page * 4,096 + position. */
 export type Slot = number
 
+/** How a hash leads to a page. The directory changes in place; the rest of a shape never does. */
+export interface PagesShape {
+  /** Slots of each page. */
+  readonly slots: number
+  /** Number of bits of a hash that select an entry of the directory. */
+  readonly depth: number
+  readonly directory: Uint32Array<SharedArrayBuffer>
+  /** Whether a page is chained to another. Then an entry may be in a page that the directory does not name. */
+  readonly isChained: boolean
+}
+
+/** Finds entries by hash in the pages of a table, in any thread. While the table changes, what it finds is of no use. */
+export class PagesView {
+  readonly #words: (chunk: number) => Uint32Array | undefined
+
+  /** `words` are those of a chunk of pages. */
+  constructor(words: (chunk: number) => Uint32Array | undefined) {
+    this.#words = words
+  }
+
+  /** The ordinal with this hash that matches, or -1. Ends after one page, whatever its words are. */
+  find({ slots, depth, directory }: PagesShape, hash: number, matches: (ordinal: number) => boolean): number {
+    const page = directory[depth === 0 ? 0 : hash >>> (32 - depth)] ?? 0
+    const words = this.#words((page / pagesPerChunk) | 0)
+    if (words === undefined) return -1
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const place = placeOf({ words, start, slots }, hash, matches)
+    return place < 0 ? -1 : (words[start + place * 2 + 1] ?? 0) - 1
+  }
+}
+
+interface Page {
+  readonly words: Uint32Array
+  /** Position of its first slot. */
+  readonly start: number
+  readonly slots: number
+}
+
+/** The place in the page of the entry that matches, or -1. A whole page has an empty slot; one that is changing may have none. */
+function placeOf({ words, start, slots }: Page, hash: number, matches: (ordinal: number) => boolean): number {
+  const mask = slots - 1
+  for (let probe = 0; probe < slots; probe++) {
+    const place = (hash + probe) & mask
+    const entry = words[start + place * 2 + 1]
+    if (!entry) return -1
+    if (words[start + place * 2] === hash && matches(entry - 1)) return place
+  }
+  return -1
+}
+
+function sharedDirectory(words: number): Uint32Array<SharedArrayBuffer> {
+  return new Uint32Array(new SharedArrayBuffer(words * 4))
+}
+
 export class HashPages {
   /** Whether the ordinal is the one searched for. */
   readonly #matches: (ordinal: number) => boolean
@@ -27,12 +81,14 @@ export class HashPages {
   /** Slots of a page; fewer than pageSlots only while there is one page. */
   #slots = slotsFirst
   #depth = 0
-  #directory = new Uint32Array(1)
+  #directory = sharedDirectory(1)
   #pageDepths = [0]
   #pageCounts = [0]
   /** The page chained to a full one that cannot be split; 0 for none. */
   #pageNexts = [0]
   #count = 0
+  #isChained = false
+  #shape: PagesShape | undefined
 
   constructor(matches: (ordinal: number) => boolean) {
     this.#matches = matches
@@ -41,6 +97,26 @@ export class HashPages {
 
   get count(): number {
     return this.#count
+  }
+
+  /** The same value until it changes. */
+  get shape(): PagesShape {
+    const known = this.#shape
+    const isSame =
+      known?.directory === this.#directory && known.slots === this.#slots && known.isChained === this.#isChained
+    if (known !== undefined && isSame) return known
+    this.#shape = {
+      slots: this.#slots,
+      depth: this.#depth,
+      directory: this.#directory,
+      isChained: this.#isChained,
+    }
+    return this.#shape
+  }
+
+  /** The memory of the pages. */
+  get chunks(): readonly SharedBytes[] {
+    return this.#pages.list
   }
 
   /** Returns the slot of the ordinal searched for, or -1. */
@@ -138,7 +214,9 @@ export class HashPages {
     table.#pageDepths = await body.takeNumbers(pages)
     table.#pageCounts = await body.takeNumbers(pages)
     table.#pageNexts = await body.takeNumbers(pages)
-    table.#directory = Uint32Array.from(await body.takeNumbers(2 ** depth))
+    table.#directory = sharedDirectory(2 ** depth)
+    table.#directory.set(await body.takeNumbers(2 ** depth))
+    table.#isChained = table.#pageNexts.some((next) => next !== 0)
     if (body.remaining !== pages * slots * 8) throw body.damaged(`${pages} pages do not make ${body.remaining} bytes`)
     table.#pages = new Chunks({ chunkBytes, firstBytes: slotsFirst * 8 })
     table.#words = []
@@ -153,12 +231,8 @@ export class HashPages {
   #findIn(page: number, hash: number): Slot {
     const words = this.#words[(page / pagesPerChunk) | 0]!
     const start = (page % pagesPerChunk) * pageSlots * 2
-    const mask = this.#slots - 1
-    for (let place = hash & mask; ; place = (place + 1) & mask) {
-      const entry = words[start + place * 2 + 1]!
-      if (entry === 0) return -1
-      if (words[start + place * 2] === hash && this.#matches(entry - 1)) return page * pageSlots + place
-    }
+    const place = placeOf({ words, start, slots: this.#slots }, hash, this.#matches)
+    return place < 0 ? -1 : page * pageSlots + place
   }
 
   #pageOf(hash: number): number {
@@ -192,7 +266,10 @@ export class HashPages {
   }
 
   #chainedPage(page: number): number {
-    if (this.#pageNexts[page] === 0) this.#pageNexts[page] = this.#addPage(depthMax)
+    if (this.#pageNexts[page] === 0) {
+      this.#pageNexts[page] = this.#addPage(depthMax)
+      this.#isChained = true
+    }
     return this.#pageNexts[page]!
   }
 
@@ -227,7 +304,7 @@ export class HashPages {
   }
 
   #doubleDirectory(): void {
-    const doubled = new Uint32Array(this.#directory.length * 2)
+    const doubled = sharedDirectory(this.#directory.length * 2)
     for (let index = 0; index < doubled.length; index++) doubled[index] = this.#directory[index >>> 1]!
     this.#directory = doubled
     this.#depth++

@@ -6,7 +6,7 @@ import { idBytesMax } from '../limits.ts'
 import { ByteHeap } from './byte-heap.ts'
 import type { SharedBytes } from './chunks.ts'
 import { Column } from './column.ts'
-import { HashPages } from './hash-pages.ts'
+import { HashPages, type PagesShape } from './hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
 import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
 
@@ -94,9 +94,22 @@ export class IdTable {
     this.#pages.reserve(ids)
   }
 
-  /** The memory of the ids and of their addresses by ordinal. */
-  get chunks(): { readonly addresses: readonly SharedBytes[]; readonly ids: readonly SharedBytes[] } {
-    return { addresses: this.#addresses.chunks, ids: this.#heap.chunks }
+  /** The memory of the ids, of their addresses by ordinal, and of the pages that lead from ids to ordinals. */
+  get chunks(): {
+    readonly addresses: readonly SharedBytes[]
+    readonly ids: readonly SharedBytes[]
+    readonly pages: readonly SharedBytes[]
+  } {
+    return { addresses: this.#addresses.chunks, ids: this.#heap.chunks, pages: this.#pages.chunks }
+  }
+
+  get seed(): HashSeed {
+    return this.#seed
+  }
+
+  /** How hashes of ids lead to pages. */
+  get shape(): PagesShape {
+    return this.#pages.shape
   }
 
   bytes(): { readonly ids: number; readonly table: number } {

@@ -101,6 +101,19 @@ export interface ReaderCollection {
    * ```
    */
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined>
+  /**
+   * The same objects as `getMany` of the collection, read in this thread: in the order of the ids, without unknown ids. Undefined: only
+   * the owner can read them, or refuse; also if they take more than `bytesMax` bytes. A promise only if vectors are read from disk.
+   *
+   * @example
+   * ```ts
+   * const objects = await reader.collection('default', 'photos')?.getHere(['p1'], { bytesMax: 65_536 })
+   * ```
+   */
+  getHere(
+    ids: readonly string[],
+    options: { readonly bytesMax: number },
+  ): readonly StoredObject[] | undefined | Promise<readonly StoredObject[] | undefined>
 }
 
 /** Which collection of an engine. */
@@ -131,7 +144,7 @@ export interface Reader {
    */
   search(collection: string, request: SearchRequest, place?: ReaderPlace): Promise<SearchResult>
   /**
-   * The same objects as `getMany` of the collection, read by the owner.
+   * The same objects as `getMany` of the collection, read in this thread, or by the owner if they are many or being written.
    *
    * @example
    * ```ts

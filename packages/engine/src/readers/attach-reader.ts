@@ -8,6 +8,7 @@ import type { Reader, ReaderCollection, ReaderHandle, ReaderPlace } from '../mod
 import { type OwnerCall, type OwnerMessage, readerProtocol, type SharedMatches } from '../sharing/messages.ts'
 import { collectGarbage } from '../vector/threads/garbage.ts'
 import { ReaderSlots } from '../vector/threads/reader-slots.ts'
+import { OriginalFiles } from './original-files.ts'
 import { OwnerPort } from './owner-port.ts'
 import { ReaderArena } from './reader-arena.ts'
 import { ReplicaView } from './replica-view.ts'
@@ -43,9 +44,13 @@ function checkHandle(handle: ReaderHandle): void {
     )
 }
 
+/** More objects are read by the owner, which yields to other work between them. */
+const objectsBytesMax = 2 ** 20
+
 class LocalReader implements Reader, ReaderThread {
   readonly welcomed: Promise<void>
   readonly #handle: ReaderHandle
+  readonly files = new OriginalFiles()
   readonly #slots: ReaderSlots
   readonly #port: OwnerPort
   readonly #views = new Map<number, ReplicaView>()
@@ -106,6 +111,10 @@ class LocalReader implements Reader, ReaderThread {
     if (this.#closesAfterwards) this.close()
   }
 
+  settle(): void {
+    this.#slots.settle(this.#handle.reader)
+  }
+
   async matches(board: number, filter: Filter): Promise<SharedMatches | undefined> {
     try {
       return (await this.#port.call({ kind: 'matches', board, filter })) as SharedMatches | undefined
@@ -132,6 +141,8 @@ class LocalReader implements Reader, ReaderThread {
 
   async getMany(collection: string, ids: readonly string[], place: ReaderPlace = {}): Promise<readonly StoredObject[]> {
     const { database = 'default' } = place
+    const here = await this.collection(database, collection)?.getHere(ids, { bytesMax: objectsBytesMax })
+    if (here !== undefined) return here
     const { receivedObjects } = await import('./requests.ts')
     return receivedObjects(await this.#port.call({ kind: 'get', database, collection, ids }))
   }
@@ -146,6 +157,7 @@ class LocalReader implements Reader, ReaderThread {
 
   #withdrawAll(): void {
     for (const board of [...this.#views.keys()]) this.#withdraw(board)
+    this.files.close()
   }
 
   #take(message: Exclude<OwnerMessage, { readonly kind: 'welcome' | 'reply' | 'refusal' }>): void {
@@ -180,6 +192,7 @@ class LocalReader implements Reader, ReaderThread {
     const view = this.#views.get(board)
     if (view === undefined) return
     this.#views.delete(board)
+    for (const { originals } of view.facts.fields) if (originals) this.files.drop(originals)
     const { collectionId, database, definition } = view.facts
     const collection = this.#byId.get(collectionId)
     // Another replica serves the collection already.

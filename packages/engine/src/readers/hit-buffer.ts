@@ -95,7 +95,7 @@ export class HitBuffer implements HitBytes {
   }
 }
 
-function emptyPlace(): HitPlace {
+export function emptyPlace(): HitPlace {
   return {
     ordinal: 0,
     similarity: 0,
@@ -109,6 +109,7 @@ function emptyPlace(): HitPlace {
     metaOffset: 0,
     metaBytes: 0,
     filterBytes: 0,
+    recordBytes: 0,
   }
 }
 

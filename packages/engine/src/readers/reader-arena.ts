@@ -1,7 +1,7 @@
 // One arena in a reader's thread: searches it, with a bitmap of the reader's own, and reads the norms of rows.
 import { type ArenaHandle, AttachedArena } from '../vector/dense/attached.ts'
 import { graphQuery } from '../vector/dense/graph-query.ts'
-import { header } from '../vector/dense/header.ts'
+import { header, none } from '../vector/dense/header.ts'
 import { elementAt } from '../vector/element-at.ts'
 import type { DenseSearch, FieldSegment } from '../vector/field.ts'
 import { answerIn, type Found, type GraphQuery } from '../vector/pool.ts'
@@ -70,6 +70,22 @@ export class ReaderArena {
     const memory = this.handle.id
     const [from, to] = [0, listed === undefined ? this.#word(header.end) : 0]
     return this.#run(() => answerIn(this.#attached, { kind: 'scan', memory, query, k, version, listed, from, to }))
+  }
+
+  /** Whether a search as of `version` sees a row with the ordinal. */
+  has(ordinal: number, version: number): boolean {
+    if (ordinal >= this.#word(header.end)) return false
+    const shift = this.#word(header.blockShift)
+    const block = elementAt(this.#u32, this.#word(header.blockTable) / 4 + (ordinal >>> shift))
+    const row = block + (ordinal & ((1 << shift) - 1)) * this.#word(header.codeStride)
+    const tail = (row + this.#word(header.codeBytes)) / 4
+    const birth = elementAt(this.#u32, tail + 2)
+    return birth !== none && birth <= version && Atomics.load(this.#u32, tail + 3) > version
+  }
+
+  /** A copy of the row, at the precision of the field. */
+  row(ordinal: number): Float32Array<ArrayBuffer> {
+    return this.#run(() => this.#attached.row(ordinal, this.#word(header.dimension)))
   }
 
   norm(ordinal: number): number {

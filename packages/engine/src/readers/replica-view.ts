@@ -1,15 +1,20 @@
 // A replica as a reader sees it: its words, its chunks, its arenas. News of the owner is applied before a version is read that needs it.
+import { idBytesMax } from '../limits.ts'
 import { heapChunkBytes } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
-import { headBytes } from '../replica/object-store.ts'
+import { type PagesShape, PagesView } from '../memory/hash-pages.ts'
+import { hashWords, TextWords } from '../memory/id-hash.ts'
+import { headBytes, type SparseTermsOfField, sparseStart, sparseTermsIn } from '../replica/object-record.ts'
+import type { OriginalsList } from '../replica/originals-rows.ts'
 import { BoardWords } from '../sharing/board.ts'
-import { type ChunkList, chunkLists, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
+import { chunkList, originalsListOf, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
 import type { ArenaHandle } from '../vector/dense/attached.ts'
+import { elementAt } from '../vector/element-at.ts'
 import type { FieldSegment } from '../vector/field.ts'
 import { attachSegments, type ReaderArena, type ReaderSegment } from './reader-arena.ts'
 
 /** What changes in a replica while it serves. */
-export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segments' | 'grown' }>
+export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segments' | 'ids' | 'grown' }>
 
 /** Entries of one chunk of a column. */
 const columnShift = 16
@@ -35,13 +40,21 @@ export interface ObjectPlace {
   metaOffset: number
   metaBytes: number
   filterBytes: number
+  /** Bytes of the whole record. */
+  recordBytes: number
 }
+
+/** The id of the last lookup. */
+const wanted = new TextWords(idBytesMax)
 
 export class ReplicaView {
   readonly facts: SharedReplicaFacts
   readonly words: BoardWords
   readonly #attach: (handle: ArenaHandle) => ReaderArena
-  readonly #chunks: Record<ChunkList, Chunk[]> = { idAddresses: [], ids: [], recordAddresses: [], records: [] }
+  /** By number of the list. */
+  readonly #chunks: Chunk[][] = []
+  readonly #pages = new PagesView((chunk) => this.#chunks[chunkList.idPages]?.[chunk]?.words)
+  #idShape: PagesShape
   readonly #handles: (readonly FieldSegment[])[]
   readonly #segments: ReaderSegment[][]
 
@@ -49,7 +62,8 @@ export class ReplicaView {
     this.facts = facts
     this.words = new BoardWords(facts.fields.length, facts.words)
     this.#attach = attach
-    for (const list of chunkLists) this.#takeChunks(list, 0, facts.chunks[list])
+    for (const [list, chunks] of facts.chunks.entries()) this.#takeChunks(list, 0, chunks)
+    this.#idShape = facts.idShape
     this.#handles = facts.fields.map(({ segments }) => segments)
     this.#segments = facts.fields.map(() => [])
   }
@@ -61,11 +75,13 @@ export class ReplicaView {
   take(news: ReplicaNews): void {
     if (news.kind === 'chunks') this.#takeChunks(news.list, news.from, news.chunks)
     else if (news.kind === 'segments') this.#takeSegments(news.field, news.segments)
+    else if (news.kind === 'ids') this.#idShape = news.shape
     else for (const segments of this.#segments) for (const { arena } of segments) arena.refresh()
   }
 
-  #takeChunks(list: ChunkList, from: number, chunks: readonly SharedBytes[]): void {
-    const known = this.#chunks[list]
+  #takeChunks(list: number, from: number, chunks: readonly SharedBytes[]): void {
+    const known = this.#chunks[list] ?? []
+    this.#chunks[list] = known
     for (const [i, bytes] of chunks.entries())
       known[from + i] = { bytes, words: new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2) }
   }
@@ -88,12 +104,35 @@ export class ReplicaView {
     return attachSegments(this.#handles[field] ?? [], this.#segments[field] ?? [], this.#attach)
   }
 
+  /** Whether a search as of a pinned version sees a row of the ordinal in a dense field. */
+  hasRow(field: number, ordinal: number, version: number): boolean {
+    const place = this.#rowAt(field, ordinal)
+    return place?.arena.has(place.ordinal, version) === true
+  }
+
+  /** The norm of a row that the version has. */
+  norm(field: number, ordinal: number): number {
+    const place = this.#rowAt(field, ordinal)
+    return place?.arena.norm(place.ordinal) ?? 1
+  }
+
+  /** A copy of a row that the version has, at the precision of the field. */
+  row(field: number, ordinal: number): Float32Array<ArrayBuffer> | undefined {
+    const place = this.#rowAt(field, ordinal)
+    return place?.arena.row(place.ordinal)
+  }
+
+  #rowAt(field: number, ordinal: number): { readonly arena: ReaderArena; readonly ordinal: number } | undefined {
+    const segmentRows = this.facts.fields[field]?.segmentRows ?? 0
+    const segment = this.segments(field)[Math.floor(ordinal / segmentRows)]
+    return segment && { arena: segment.arena, ordinal: ordinal % segmentRows }
+  }
+
   /** Finds the addresses of an object of a pinned version. Call it for all hits before `locate`, so that the loads do not wait for each other. */
   findAddresses(ordinal: number, place: ObjectPlace): void {
-    const { idAddresses, recordAddresses } = this.#chunks
     const [chunk, entry] = [ordinal >>> columnShift, ordinal & columnMask]
-    place.idUnit = idAddresses[chunk]?.words[entry] ?? 0
-    place.recordUnit = recordAddresses[chunk]?.words[entry] ?? 0
+    place.idUnit = this.#chunks[chunkList.idAddresses]?.[chunk]?.words[entry] ?? 0
+    place.recordUnit = this.#chunks[chunkList.recordAddresses]?.[chunk]?.words[entry] ?? 0
   }
 
   /**
@@ -102,8 +141,8 @@ export class ReplicaView {
    */
   locate(place: ObjectPlace): boolean {
     const { idUnit, recordUnit } = place
-    const id = this.#chunks.ids[idUnit >>> unitsShift]
-    const record = this.#chunks.records[recordUnit >>> unitsShift]
+    const id = this.#chunks[chunkList.ids]?.[idUnit >>> unitsShift]
+    const record = this.#chunks[chunkList.records]?.[recordUnit >>> unitsShift]
     if (idUnit === 0 || recordUnit === 0 || id === undefined || record === undefined) return false
     const idAt = (idUnit & unitsMask) * 8
     const idBytes = id.words[idAt >>> 2] ?? 0
@@ -121,6 +160,45 @@ export class ReplicaView {
     place.metaOffset = recordAt + 4 + headBytes
     place.metaBytes = metaBytes
     place.filterBytes = filterBytes
+    place.recordBytes = bytes
     return true
+  }
+
+  /**
+   * The ordinal of an id, or -1. Undefined: only the owner can find it. While ids change, what it finds is of no use. The id must be
+   * well-formed, and not too long.
+   */
+  find(id: string): number | undefined {
+    const length = wanted.encode(id)
+    if (length <= 0) return -1
+    const shape = this.#idShape
+    const hash = hashWords(wanted.words, length, this.facts.idSeed)
+    const ordinal = this.#pages.find(shape, hash, (candidate) => this.#hasId(candidate, length))
+    return ordinal < 0 && shape.isChained ? undefined : ordinal
+  }
+
+  /** Whether the id of the ordinal is the wanted one. */
+  #hasId(ordinal: number, length: number): boolean {
+    const unit = this.#chunks[chunkList.idAddresses]?.[ordinal >>> columnShift]?.words[ordinal & columnMask] ?? 0
+    const chunk = unit === 0 ? undefined : this.#chunks[chunkList.ids]?.[unit >>> unitsShift]
+    const at = (unit & unitsMask) * 2
+    if (chunk?.words[at] !== length) return false
+    // The rest of the last word is zero in both.
+    for (let i = 0; i < length; i += 4) if (chunk.words[at + 1 + i / 4] !== wanted.words[i / 4]) return false
+    return true
+  }
+
+  /** The sparse terms of an object that was located. Undefined: its record is not whole. */
+  sparseOf({ record, metaOffset, metaBytes, filterBytes, recordBytes }: ObjectPlace): SparseTermsOfField[] | undefined {
+    const start = metaOffset - headBytes
+    const fields = elementAt(new Uint32Array(record.buffer, record.byteOffset + start + 8, 1), 0)
+    if (fields === 0) return []
+    return sparseTermsIn(record.slice(start + sparseStart(metaBytes + filterBytes), start + recordBytes), fields)
+  }
+
+  /** An entry of the original vectors of an ordinal; 0 if there is none. */
+  originalsEntry(field: number, list: OriginalsList, ordinal: number): number {
+    const chunk = this.#chunks[originalsListOf(field, list)]?.[ordinal >>> columnShift]
+    return (list === 'forms' ? chunk?.bytes : chunk?.words)?.[ordinal & columnMask] ?? 0
   }
 }

@@ -1,11 +1,16 @@
-// A collection in a reader's thread: searches one dense field synchronously in shared memory, by the plan of the owner. A search pins the
-// newest version in the reader's slot while it runs, so the owner reuses nothing that it reads.
+// A collection in a reader's thread: searches one dense field synchronously in shared memory, by the plan of the owner, and reads objects. It
+// pins the newest version in the reader's slot meanwhile, so the owner reuses nothing that it reads.
+import { EngineError } from '../errors.ts'
 import type { Filter } from '../model/filter.ts'
+import { parseIds } from '../model/ids.ts'
+import type { StoredObject } from '../model/object.ts'
 import type { HitBytes, ReaderCollection, ReaderSearch } from '../model/reader.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import { findHits } from './find-hits.ts'
 import { HitBuffer } from './hit-buffer.ts'
+import type { OriginalFiles } from './original-files.ts'
+import { draftObjects, finishObjects } from './read-objects.ts'
 import type { ReplicaView } from './replica-view.ts'
 import { SharedFilters } from './shared-filters.ts'
 
@@ -18,6 +23,9 @@ export interface ReaderThread {
   enter(board: number, version: number): void
   leave(): void
   readonly isReading: boolean
+  /** Everything that was read so far was read before what is loaded next. */
+  settle(): void
+  readonly files: OriginalFiles
   /** Evaluated by the owner. Undefined: only the owner can run the search. */
   matches(board: number, filter: Filter): Promise<SharedMatches | undefined>
 }
@@ -101,15 +109,37 @@ export class SharedCollection implements ReaderCollection {
       return this.#search(search, undefined, write)
     const cached = this.#filters.find(filter)
     if (cached !== undefined) {
-      const found = this.#attempts(search, cached, write)
+      const found = this.#searchAttempts(search, cached, write)
       if (found === owner) return undefined
       if (found !== otherVersion) return found
     }
     return this.#searchMatches(search, filter, write)
   }
 
+  getHere(
+    ids: readonly string[],
+    { bytesMax }: { readonly bytesMax: number },
+  ): readonly StoredObject[] | undefined | Promise<readonly StoredObject[] | undefined> {
+    const wanted = wantedIds(ids)
+    if (wanted === undefined || this.#thread.isReading) return undefined
+    const drafts = this.#attempts(undefined, (view, version) => {
+      const { words } = view
+      // If the version is still the same afterwards, the epoch belongs to it.
+      const { idEpoch } = words
+      if (idEpoch % 2 !== 0) return owner
+      if (words.version !== version) return again
+      const areIdsUnchanged = () => {
+        this.#thread.settle()
+        return words.idEpoch === idEpoch
+      }
+      const found = draftObjects(view, version, { ids: wanted, bytesMax }, areIdsUnchanged)
+      return found === 'again' ? again : found === 'owner' ? owner : found
+    })
+    return drafts === owner || drafts === otherVersion ? undefined : finishObjects(drafts, this.#thread.files)
+  }
+
   #search<T>(search: ReaderSearch, matches: SharedMatches | undefined, write: (hits: HitBytes) => T): T | undefined {
-    const found = this.#attempts(search, matches, write)
+    const found = this.#searchAttempts(search, matches, write)
     return found === owner || found === otherVersion ? undefined : found
   }
 
@@ -118,26 +148,41 @@ export class SharedCollection implements ReaderCollection {
     for (let attempt = 0; attempt < 2; attempt++) {
       const matches = await this.#filters.fetch(filter)
       if (matches === undefined || this.#thread.isReading) return undefined
-      const found = this.#attempts(search, matches, write)
+      const found = this.#searchAttempts(search, matches, write)
       if (found === owner) return undefined
       if (found !== otherVersion) return found
     }
     return undefined
   }
 
-  #attempts<T>(
+  #searchAttempts<T>(
     search: ReaderSearch,
     matches: SharedMatches | undefined,
     write: (hits: HitBytes) => T,
   ): T | typeof owner | typeof otherVersion {
+    return this.#attempts(matches, (view, version) => {
+      const state = { view, version, matches, topKMax: this.#thread.topKMax }
+      if (!findHits(state, search, this.#hits)) return owner
+      return this.#hits.locate(view) ? write(this.#hits) : again
+    })
+  }
+
+  /** `read` reads a pinned version, and may be called again. */
+  #attempts<T>(
+    matches: SharedMatches | undefined,
+    read: (view: ReplicaView, version: number) => Attempt<T>,
+  ): T | typeof owner | typeof otherVersion {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const found = this.#attempt(search, matches, write)
+      const found = this.#attempt(matches, read)
       if (found !== again) return found
     }
     return owner
   }
 
-  #attempt<T>(search: ReaderSearch, matches: SharedMatches | undefined, write: (hits: HitBytes) => T): Attempt<T> {
+  #attempt<T>(
+    matches: SharedMatches | undefined,
+    read: (view: ReplicaView, version: number) => Attempt<T>,
+  ): Attempt<T> {
     const thread = this.#thread
     thread.receive()
     try {
@@ -155,14 +200,23 @@ export class SharedCollection implements ReaderCollection {
         if (words.version !== version || this.#view !== view) continue
         if (epoch % 2 !== 0) return owner
         if (matches !== undefined && matches.version !== version) return otherVersion
-        if (!findHits({ view, version, matches, topKMax: thread.topKMax }, search, this.#hits)) return owner
-        if (!this.#hits.locate(view)) return again
-        const value = write(this.#hits)
+        const value = read(view, version)
+        thread.settle()
         return words.filterEpoch === epoch ? value : again
       }
       return owner
     } finally {
       thread.leave()
     }
+  }
+}
+
+/** Undefined: the owner refuses them. */
+function wantedIds(ids: readonly string[]): readonly string[] | undefined {
+  try {
+    return parseIds(ids)
+  } catch (error) {
+    if (error instanceof EngineError) return undefined
+    throw error
   }
 }

@@ -11,12 +11,12 @@ import {
   headBytes,
   headSum,
   hex,
-  marksOf,
   type OriginalsHead,
   type OriginalsProof,
   sumAt,
   sumBytes,
 } from './originals-file.ts'
+import { chunkRowsOf, rowBytesOf } from './originals-rows.ts'
 
 /** A file in a manifest. */
 export interface ListedOriginals {
@@ -37,17 +37,8 @@ export interface Shape {
   readonly chunkRows: number
 }
 
-const chunkBytesAim = 16 * 1024 * 1024
-
-/** Bytes of a row of a chunk file: the vector as f32 and its checksum. */
-export function rowBytesOf(dimension: number): number {
-  return sumBytes + dimension * 4
-}
-
-/** Number of rows of a full chunk: the largest power of two whose rows fit in 16 MiB. */
-export function chunkRowsOf(dimension: number): number {
-  return 2 ** Math.floor(Math.log2(chunkBytesAim / rowBytesOf(dimension)))
-}
+/** Number of rows of a file of version 1 whose checksums are compared when it is opened. */
+const marksMax = 16
 
 /** A chunk file that was identified. */
 export interface FoundChunk {
@@ -168,4 +159,16 @@ async function rowFault(
 
 function another(path: string, what: string): EngineError {
   return new EngineError('snapshot_damaged', `${path} is not the expected file: ${what}`, { file: path })
+}
+
+/** A checksum of the checksums of up to 16 rows of a file of version 1, from its first to its last; undefined if the file is too short. */
+export async function marksOf(file: VfsFile, rows: number, rowBytes: number): Promise<string | undefined> {
+  const count = Math.min(marksMax, rows)
+  const marks = new Uint8Array(count * sumBytes)
+  for (let i = 0; i < count; i++) {
+    const row = count === 1 ? 0 : Math.floor((i * (rows - 1)) / (count - 1))
+    const into = marks.subarray(i * sumBytes, (i + 1) * sumBytes)
+    if ((await readFully(file, into, row * rowBytes)) < sumBytes) return undefined
+  }
+  return hex(xxh64(marks))
 }

@@ -1,34 +1,23 @@
 // The objects of a collection without their rows and filter index: id, meta, filter text, sparse terms. Records are in a heap, found by
-// ordinal. The record of an object is written once, and again only when its filter is replaced.
-//
-//   record: | u32 bytes of meta | u32 bytes of filter | u32 sparse fields | meta | filter, zero padded to 4 |
-//           then for each sparse field: | u32 field | u32 terms | u32 index of each term | f32 value of each term |
+// ordinal. The record of an object is written once, and again only when its filter is replaced. object-record.ts has its layout.
 import { assert } from '../errors.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
+import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import { IdTable } from '../memory/id-table.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
+import {
+  headBytes,
+  type ObjectParts,
+  recordOf,
+  type SparseTermsOfField,
+  sparseStart,
+  sparseTermsIn,
+} from './object-record.ts'
 
-/** Bytes before the meta of a record. */
-export const headBytes = 12
-const textEncoder = new TextEncoder()
 const noBytes = new Uint8Array(0)
-
-/** The terms of an object in one sparse field, by ascending index. */
-export interface SparseTermsOfField {
-  readonly field: number
-  readonly indices: Uint32Array
-  readonly values: Float32Array
-}
-
-/** The parts of an object's record. */
-export interface ObjectParts {
-  readonly meta: Uint8Array
-  readonly filter: string
-  readonly sparse: readonly SparseTermsOfField[]
-}
 
 /** The memory in which readers of other threads find ids and records by ordinal. */
 export interface ObjectChunks {
@@ -36,6 +25,14 @@ export interface ObjectChunks {
   readonly ids: readonly SharedBytes[]
   readonly recordAddresses: readonly SharedBytes[]
   readonly records: readonly SharedBytes[]
+  /** Pages of the table that leads from ids to ordinals. */
+  readonly idPages: readonly SharedBytes[]
+}
+
+/** How the hash of an id leads to a page. */
+export interface IdLookup {
+  readonly seed: HashSeed
+  readonly shape: PagesShape
 }
 
 /** The ids and records of the objects of one collection. */
@@ -150,22 +147,25 @@ export class ObjectStore {
   /** Copies of the sparse terms, by field. */
   sparse(ordinal: number): SparseTermsOfField[] {
     const { bytes, metaBytes, filterBytes, sparseFields } = this.#read(ordinal)
-    const rest = bytes.slice(headBytes + padded(metaBytes + filterBytes))
-    const words = new Uint32Array(rest.buffer)
-    const found: SparseTermsOfField[] = []
-    for (let index = 0, i = 0; i < sparseFields; i++) {
-      const field = words[index] as number
-      const terms = words[index + 1] as number
-      const values = new Float32Array(rest.buffer, (index + 2 + terms) * 4, terms)
-      found.push({ field, indices: words.slice(index + 2, index + 2 + terms), values: values.slice() })
-      index += 2 + 2 * terms
-    }
-    return found
+    if (sparseFields === 0) return []
+    const terms = sparseTermsIn(bytes.slice(sparseStart(metaBytes + filterBytes)), sparseFields)
+    assert(terms !== undefined, `the record of ordinal ${ordinal} is whole`)
+    return terms
   }
 
   get chunks(): ObjectChunks {
-    const { addresses, ids } = this.#ids.chunks
-    return { idAddresses: addresses, ids, recordAddresses: this.#addresses.chunks, records: this.#records.chunks }
+    const { addresses, ids, pages } = this.#ids.chunks
+    return {
+      idAddresses: addresses,
+      ids,
+      recordAddresses: this.#addresses.chunks,
+      records: this.#records.chunks,
+      idPages: pages,
+    }
+  }
+
+  get idLookup(): IdLookup {
+    return this.#ids
   }
 
   bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number } {
@@ -198,7 +198,12 @@ export class ObjectStore {
     this.#addresses.set(ordinal, this.#records.write(recordOf(parts)) / 8)
   }
 
-  #read(ordinal: number): { bytes: Uint8Array; metaBytes: number; filterBytes: number; sparseFields: number } {
+  #read(ordinal: number): {
+    bytes: Uint8Array<SharedArrayBuffer>
+    metaBytes: number
+    filterBytes: number
+    sparseFields: number
+  } {
     const bytes = this.#records.read(this.#addressOf(ordinal))
     const head = new DataView(bytes.buffer, bytes.byteOffset, headBytes)
     return {
@@ -208,39 +213,4 @@ export class ObjectStore {
       sparseFields: head.getUint32(8, true),
     }
   }
-}
-
-/** Records up to about this size share one buffer, because an allocation for each costs more than writing it. */
-const scratchBytes = 65_536
-const scratch = new Uint8Array(scratchBytes)
-
-/** The record is valid until the next call. */
-function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
-  const sparseBytes = sparse.reduce((sum, { indices }) => sum + 8 + indices.length * 8, 0)
-  // One unit of a text takes at most three bytes.
-  const bytesMax = headBytes + padded(meta.length + 3 * filter.length) + sparseBytes
-  const bytes = bytesMax <= scratchBytes ? scratch : new Uint8Array(bytesMax)
-  const textAt = headBytes + meta.length
-  const { written } = textEncoder.encodeInto(filter, bytes.subarray(textAt))
-  const sparseAt = headBytes + padded(meta.length + written)
-  new Uint32Array(bytes.buffer, 0, 3).set([meta.length, written, sparse.length])
-  bytes.set(meta, headBytes)
-  bytes.fill(0, textAt + written, sparseAt)
-  let offset = sparseAt
-  for (const { field, indices, values } of sparse) {
-    new Uint32Array(bytes.buffer, offset, 2).set([field, indices.length])
-    new Uint32Array(bytes.buffer, offset + 8, indices.length).set(indices)
-    new Float32Array(bytes.buffer, offset + 8 + indices.length * 4, indices.length).set(values)
-    offset += 8 + indices.length * 8
-  }
-  return bytes.subarray(0, offset)
-}
-
-/** Bytes of a record, for reserving memory. */
-export function recordBytes(meta: number, filter: number, sparseTerms: number, sparseFields: number): number {
-  return headBytes + padded(meta + filter) + sparseFields * 8 + sparseTerms * 8
-}
-
-function padded(length: number): number {
-  return Math.ceil(length / 4) * 4
 }

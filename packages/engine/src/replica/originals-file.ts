@@ -10,7 +10,6 @@
 //
 // Little endian. The sum before the first row is the sum of the header, its last 8 bytes. So the 8 bytes before every row are the sum that the
 // row is chained to, and the sum of a row depends on everything before it and on who wrote the file.
-import { readFully, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
@@ -21,8 +20,6 @@ const formatVersion = 3
 export const headBytes = 64
 /** Bytes of the checksum of a row. */
 export const sumBytes = 8
-/** Number of rows of a file of version 1 whose checksums are compared when it is opened. */
-const marksMax = 16
 const mask = (1n << 64n) - 1n
 
 /**
@@ -129,18 +126,6 @@ export function hex(sum: bigint): string {
 /** Names the owner of a file, for error messages. */
 export function describeHead({ field, chunk, generation, collectionId, directory }: OriginalsHead): string {
   return `chunk ${chunk} of field ${field}, generation ${generation}, of collection ${collectionId} of directory ${directory}`
-}
-
-/** A checksum of the checksums of up to 16 rows of a file of version 1, from its first to its last; undefined if the file is too short. */
-export async function marksOf(file: VfsFile, rows: number, rowBytes: number): Promise<string | undefined> {
-  const count = Math.min(marksMax, rows)
-  const marks = new Uint8Array(count * sumBytes)
-  for (let i = 0; i < count; i++) {
-    const row = count === 1 ? 0 : Math.floor((i * (rows - 1)) / (count - 1))
-    const into = marks.subarray(i * sumBytes, (i + 1) * sumBytes)
-    if ((await readFully(file, into, row * rowBytes)) < sumBytes) return undefined
-  }
-  return hex(xxh64(marks))
 }
 
 function uuidBytes(uuid: string): Uint8Array {

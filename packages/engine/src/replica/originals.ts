@@ -8,24 +8,25 @@ import { join } from 'node:path'
 import { freeBuffer, isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { accessing, isMissing } from '../file-damage.ts'
+import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
 import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
-import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
-import {
-  chainSum,
-  encodeHead,
-  headBytes,
-  headSum,
-  hex,
-  marksOf,
-  type OriginalsHead,
-  rowKind,
-  sumAt,
-  sumBytes,
-} from './originals-file.ts'
+import { identify, type ListedOriginals, marksOf } from './check-originals.ts'
+import { chainSum, encodeHead, headSum, hex, type OriginalsHead, rowKind, sumBytes } from './originals-file.ts'
 import { type OriginalsOwner, type OriginalsPlace, prefixOf } from './originals-owner.ts'
+import {
+  bytesOfRows,
+  chunkPath,
+  chunkRowsOf,
+  type OriginalsList,
+  type RowsOrigin,
+  rowBytesOf,
+  rowsStart,
+  type SharedOriginals,
+  takeRows,
+} from './originals-rows.ts'
 
 /** A file grows by at least this much, written as zeros, so that a row with reserved space finds its blocks allocated. */
 const growBytesMin = 64 * 1024
@@ -106,6 +107,21 @@ export class Originals {
     this.#forms = state.forms
     this.#several = owner.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
     this.#end = state.end
+  }
+
+  /** What readers of other threads need to read the files. */
+  get shared(): SharedOriginals {
+    const { dimension } = this.owner
+    return { path: join(this.#place.dir, this.#prefix), dimension, isSeveral: this.several }
+  }
+
+  /** By ordinal, for readers of other threads: the slot, the form, and the number of the vectors. */
+  get chunks(): { readonly [L in OriginalsList]: readonly SharedBytes[] } {
+    return {
+      slots: this.#slots.chunks,
+      forms: this.#forms?.chunks ?? [],
+      counts: this.#several?.counts.chunks ?? [],
+    }
   }
 
   /** Whether an object can have several vectors in the field. */
@@ -243,8 +259,7 @@ export class Originals {
       const { chunk, row, left } = this.#locate(first + done)
       const taken = Math.min(left, rows - done)
       const into = vectors.subarray(done * this.#dimension, (done + taken) * this.#dimension)
-      if (this.#chunk(chunk).version === 1) await this.#readUnchained(chunk, row, into)
-      else await this.#readChained(chunk, row, into)
+      await this.#readRun(chunk, row, into)
       done += taken
     }
     return vectors
@@ -274,7 +289,7 @@ export class Originals {
     const { generation, field } = this.owner
     return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => {
       const { version, head, last } = this.#chunk(chunk)
-      const bytes = startOf(version) + this.#rowsOf(chunk) * this.#rowBytes
+      const bytes = rowsStart(version) + this.#rowsOf(chunk) * this.#rowBytes
       const proof = head && { directory: head.directory, collectionId: head.collectionId, chain: hex(last) }
       return { name: this.#name(chunk), generation, field, chunk, bytes, ...(proof && { proof }) }
     })
@@ -307,7 +322,7 @@ export class Originals {
       const before = this.#chunks[chunk - 1]
       if (found.head !== undefined && before?.version === 2 && found.head.before !== before.last)
         throw new EngineError('snapshot_damaged', `${path} does not continue the previous file`, { file: path })
-      const held = Math.floor(((await file.size()) - startOf(found.version)) / this.#rowBytes)
+      const held = Math.floor(((await file.size()) - rowsStart(found.version)) / this.#rowBytes)
       this.#ready = chunk * this.#chunkRows + Math.min(this.#chunkRows, held)
       if (held < rows) {
         const what = `${path} holds ${held} vectors, but ${rows} are needed`
@@ -379,7 +394,7 @@ export class Originals {
         this.#chunks[chunk] ??= await this.#create(chunk)
         const { file, version } = this.#chunk(chunk)
         // Includes space for the header, which is written with the first row.
-        await fill(file, held === 0 ? 0 : startOf(version) + held, startOf(version) + wanted)
+        await fill(file, held === 0 ? 0 : rowsStart(version) + held, rowsStart(version) + wanted)
       } catch (error) {
         if (!isDiskFull(error)) throw error
         throw new EngineError(
@@ -424,7 +439,7 @@ export class Originals {
         const vector = source.subarray((done + i) * vectorBytes, (done + i + 1) * vectorBytes)
         this.#encodeRow(to, vector, first + done + i, bytes.subarray(from + i * this.#rowBytes))
       }
-      yield { chunk, offset: startOf(to.version) - from + row * this.#rowBytes, bytes }
+      yield { chunk, offset: rowsStart(to.version) - from + row * this.#rowBytes, bytes }
       done += taken
     }
   }
@@ -460,35 +475,19 @@ export class Originals {
     return bytes
   }
 
-  async #readUnchained(chunk: number, row: number, into: Float32Array): Promise<void> {
-    const bytes = new Uint8Array((into.length / this.#dimension) * this.#rowBytes)
-    const offset = row * this.#rowBytes
+  async #readRun(chunk: number, row: number, into: Float32Array): Promise<void> {
+    const run = { row, count: into.length / this.#dimension }
+    const origin = this.#originOf(chunk)
+    const { offset, length } = bytesOfRows(origin, run)
+    const bytes = new Uint8Array(length)
     const read = await this.#readAt(chunk, offset, bytes)
-    for (let i = 0; i * this.#dimension < into.length; i++) {
-      const one = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
-      const slot = chunk * this.#chunkRows + row + i
-      const vector = one.subarray(sumBytes)
-      if (read < (i + 1) * this.#rowBytes || sumAt(one, 0) !== xxh64(vector, BigInt(slot)))
-        throw this.#damaged(chunk, offset + i * this.#rowBytes)
-      put(vector, into, i * this.#dimension)
-    }
+    const damaged = takeRows(origin, run, bytes, read, into)
+    if (damaged >= 0) throw this.#damaged(chunk, rowsStart(origin.version) + damaged * this.#rowBytes)
   }
 
-  /** Includes the checksum before the first row, which is the end of the previous row or of the header. */
-  async #readChained(chunk: number, row: number, into: Float32Array): Promise<void> {
-    const rows = into.length / this.#dimension
-    const bytes = new Uint8Array(sumBytes + rows * this.#rowBytes)
-    const offset = headBytes + row * this.#rowBytes
-    const read = await this.#readAt(chunk, offset - sumBytes, bytes)
-    const { headSum: head } = this.#chunk(chunk)
-    for (let i = 0; i < rows; i++) {
-      const from = sumBytes + i * this.#rowBytes
-      const vector = bytes.subarray(from, from + this.#rowBytes - sumBytes)
-      const isWhole = read >= from + this.#rowBytes
-      if (!isWhole || sumAt(bytes, from + vector.length) !== chainSum(vector, sumAt(bytes, from - sumBytes), head))
-        throw this.#damaged(chunk, offset + i * this.#rowBytes)
-      put(vector, into, i * this.#dimension)
-    }
+  #originOf(chunk: number): RowsOrigin {
+    const { version, headSum } = this.#chunk(chunk)
+    return { version, headSum, firstSlot: chunk * this.#chunkRows, dimension: this.#dimension }
   }
 
   #readAt(chunk: number, offset: number, into: Uint8Array): Promise<number> {
@@ -518,7 +517,7 @@ export class Originals {
   }
 
   #name(chunk: number): string {
-    return `${this.#prefix}-chunk-${chunk}.f32`
+    return chunkPath(this.#prefix, chunk)
   }
 
   #path(chunk: number): string {
@@ -540,15 +539,6 @@ function isReadNow(file: VfsFile, bytes: Uint8Array, position: number): boolean 
 function isChained(bytes: Uint8Array, head: bigint): boolean {
   const end = bytes.length - sumBytes
   return sumAt(bytes, end) === chainSum(bytes.subarray(sumBytes, end), sumAt(bytes, 0), head)
-}
-
-/** Offset of the rows of a file. */
-function startOf(version: 1 | 2): number {
-  return version === 2 ? headBytes : 0
-}
-
-function put(vector: Uint8Array, into: Float32Array, offset: number): void {
-  new Uint8Array(into.buffer, into.byteOffset + offset * 4, vector.length).set(vector)
 }
 
 async function fill(file: VfsFile, from: number, to: number): Promise<void> {

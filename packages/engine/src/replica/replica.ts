@@ -7,12 +7,14 @@ import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } fr
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilterValues } from '../filter/values.ts'
+import type { SharedBytes } from '../memory/chunks.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import type { JsonObject } from '../model/json.ts'
 import { type CollectionSchema, graphField } from '../model/schema.ts'
 import type { VersionFacts } from '../sharing/board.ts'
+import { chunkList, originalsListOf } from '../sharing/messages.ts'
 import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
 import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
@@ -24,6 +26,7 @@ import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
 import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from './originals-owner.ts'
+import { originalsLists } from './originals-rows.ts'
 import { Pins } from './pins.ts'
 import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
@@ -88,6 +91,7 @@ export class Replica {
   readonly #earlierFilters = new EarlierFilters()
   #shared: SharedReplica | undefined
   #isReplacingFilters = false
+  #isChangingIds = false
   #version: number
   #count: number
   #rows: readonly number[]
@@ -216,6 +220,7 @@ export class Replica {
     const shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
     this.#shared = shared
     if (this.#isReplacingFilters) shared.turnFilterEpoch()
+    if (this.#isChangingIds) shared.turnIdEpoch()
     this.pins.others = shared
     for (const field of this.dense) if (field) field.others = shared
     return shared
@@ -229,9 +234,21 @@ export class Replica {
         segmentRows: field?.segmentRows ?? 0,
         segments: field?.segments ?? [],
         hasOriginals: originals !== undefined && !originals.owner.isPartial,
+        originals: originals?.shared,
       }
     })
-    return { definition: this.definition, chunks: this.#objects.chunks, fields }
+    const { seed: idSeed, shape: idShape } = this.#objects.idLookup
+    return { definition: this.definition, chunks: this.#sharedChunks(), fields, idSeed, idShape }
+  }
+
+  /** By number of the list. */
+  #sharedChunks(): readonly (readonly SharedBytes[])[] {
+    const { chunks } = this.#objects
+    const lists: (readonly SharedBytes[])[] = []
+    for (const [name, list] of Object.entries(chunkList)) lists[list] = chunks[name as keyof typeof chunkList]
+    for (const [index, originals] of this.originals.entries())
+      for (const list of originalsLists) lists[originalsListOf(index, list)] = originals?.chunks[list] ?? []
+    return lists
   }
 
   #facts(): VersionFacts {
@@ -301,7 +318,7 @@ export class Replica {
     try {
       const version = this.#version + 1
       const { touched, work } = await this.#prepareEvent(version, event)
-      this.#turnFilterEpoch(event)
+      this.#turnEpochs(event)
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
         this.#version = version
@@ -310,7 +327,7 @@ export class Replica {
         this.#lsnApplied = lsn
         this.#publication = undefined
         this.#shared?.publish(this.#facts())
-        this.#turnFilterEpoch(event)
+        this.#turnEpochs(event)
       })
       await this.#publication.run()
       return { touched }
@@ -322,11 +339,15 @@ export class Replica {
     }
   }
 
-  /** Records of filters are rewritten from the first call on until the second: readers discard what they copied meanwhile. */
-  #turnFilterEpoch({ kind }: ObjectEvent): void {
-    if (kind !== 'filters-replaced') return
-    this.#isReplacingFilters = !this.#isReplacingFilters
-    this.#shared?.turnFilterEpoch()
+  /** Records of filters, or the table of ids, change from the first call on until the second: readers discard what they read meanwhile. */
+  #turnEpochs({ kind }: ObjectEvent): void {
+    if (kind === 'filters-replaced') {
+      this.#isReplacingFilters = !this.#isReplacingFilters
+      this.#shared?.turnFilterEpoch()
+    } else {
+      this.#isChangingIds = !this.#isChangingIds
+      this.#shared?.turnIdEpoch()
+    }
   }
 
   /** Throws the error of an event that was applied halfway. Nothing may be applied to such a state, and none of it may be written. */

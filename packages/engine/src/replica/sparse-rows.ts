@@ -1,7 +1,8 @@
 // Converts the sparse terms of objects to the forms that records and fields take.
 import type { ObjectsUpserted } from '../events/event.ts'
 import type { SparseRows } from '../vector/field.ts'
-import type { ObjectStore, SparseTermsOfField } from './object-store.ts'
+import type { SparseTermsOfField } from './object-record.ts'
+import type { ObjectStore } from './object-store.ts'
 
 /** The terms of each object of an upsert, by position, as its record keeps them. */
 export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {

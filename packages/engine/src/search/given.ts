@@ -1,8 +1,9 @@
 // The vectors of dense fields as they are returned: as the user gave them, and as a client sent them that sends unit vectors and lengths
 // separately.
 import type { DenseRow } from '../model/object.ts'
-import { givenVector, sentVector, vectorForm } from '../model/vector-form.ts'
+import { vectorForm } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
+import { denseRow } from './returned-rows.ts'
 
 /**
  * The vector of each ordinal in the dense field at `fieldIndex`, or undefined if it has none. Read from disk if the row in memory does not
@@ -16,7 +17,7 @@ export async function readGivenRows(
 ): Promise<(DenseRow | undefined)[]> {
   const field = replica.dense[fieldIndex]
   if (field === undefined) return ordinals.map(() => undefined)
-  const isCosine = field.definition.params.spaceType === 'cosine'
+  const { spaceType } = field.definition.params
   // Read before waiting for the disk. A reused ordinal may still have the row of the previous object.
   const norms = ordinals.map((ordinal) => (field.has(ordinal, version) ? field.norm(ordinal) : undefined))
   const present = ordinals.filter((_, i) => norms[i] !== undefined)
@@ -27,27 +28,6 @@ export async function readGivenRows(
     if (norm === undefined) return undefined
     const { vector, form } = read[next++] ?? { vector: field.row(ordinal), form: vectorForm.unit }
     if (vector === undefined) return undefined
-    return isCosine ? new CosineRow(vector, form, norm) : { row: vector, norm, vector }
+    return denseRow({ kept: vector, form, norm }, spaceType)
   })
-}
-
-/** Both vectors are computed on access, because few readers need both. */
-class CosineRow implements DenseRow {
-  readonly norm: number
-  readonly #kept: Float32Array
-  readonly #form: number
-
-  constructor(kept: Float32Array, form: number, norm: number) {
-    this.norm = norm
-    this.#kept = kept
-    this.#form = form
-  }
-
-  get row(): Float32Array {
-    return sentVector(this.#kept, this.#form)
-  }
-
-  get vector(): Float32Array {
-    return givenVector(this.#kept, this.norm, this.#form)
-  }
 }

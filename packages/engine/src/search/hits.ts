@@ -7,8 +7,9 @@ import type { Replica } from '../replica/replica.ts'
 import { FoundHit } from './found-hit.ts'
 import { readGivenRows } from './given.ts'
 import type { Task } from './request.ts'
+import { memberRows } from './returned-rows.ts'
 import type { FieldAnswer } from './run-field.ts'
-import { memberRows, StoredParts } from './stored.ts'
+import { StoredParts } from './stored.ts'
 
 /** Vectors read from disk at a time. */
 const rowsAtOnce = 64
@@ -35,7 +36,7 @@ export async function createHits(
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
     const hitMembers = includeVectors ? members?.[i] : undefined
-    const memberVectors = hitMembers && memberRows(hitMembers, replica, fieldIndex)
+    const memberVectors = hitMembers && memberRows(hitMembers, replica.definition.fields[fieldIndex])
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
     hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors }))
   }

@@ -2,11 +2,11 @@
 
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
 import { readGivenRows } from './given.ts'
 import type { ObjectText } from './object-text.ts'
 import { ReadObject } from './read-object.ts'
+import { memberRows } from './returned-rows.ts'
 
 /** Objects read from disk at a time. */
 const objectsAtOnce = 64
@@ -76,27 +76,12 @@ function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
 
 async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject['multi']> {
   const multi: Record<string, readonly DenseRow[]> = {}
-  for (const [index, { kind, name }] of replica.definition.fields.entries()) {
+  for (const [index, field] of replica.definition.fields.entries()) {
     const originals = replica.originals[index]
-    if (kind !== 'multi' || !originals?.has(ordinal)) continue
-    multi[name] = memberRows(await originals.read(ordinal), replica, index)
+    if (field.kind !== 'multi' || !originals?.has(ordinal)) continue
+    multi[field.name] = memberRows(await originals.read(ordinal), field)
   }
   return multi
-}
-
-/** Splits the members of an object in a multi-vector field, read from its originals, into separate rows. */
-export function memberRows(members: Float32Array, { definition }: Replica, fieldIndex: number): DenseRow[] {
-  const field = definition.fields[fieldIndex]
-  if (field?.kind !== 'multi') return []
-  const { dimension, spaceType } = field.params
-  return Array.from({ length: members.length / dimension }, (_, i) => {
-    const vector = members.subarray(i * dimension, (i + 1) * dimension)
-    const norm = lengthOf(vector)
-    if (spaceType !== 'cosine') return { row: vector, norm, vector }
-    const row = vector.slice()
-    scaleToUnit(vector, norm, row, 0)
-    return { row, norm, vector }
-  })
 }
 
 /** Id, meta, and filter of one ordinal. */

@@ -2,7 +2,7 @@
 // the version, and the version is stored after them. A reader loads the version, the record, and the version again: if it is the same,
 // the record is whole, because the record is written again only for the version after the next. So neither side ever waits.
 //
-//   words    version | state | filter epoch | .. | record of even versions | record of odd versions
+//   words    version | state | filter epoch | id epoch | .. | record of even versions | record of odd versions
 //   record   LSN low | LSN high | objects | rows of each field
 
 const line = 16
@@ -13,6 +13,8 @@ const words = {
   state: 1,
   /** Odd while filters are replaced. */
   filterEpoch: 2,
+  /** Odd while the table of ids changes. */
+  idEpoch: 3,
   records: line,
 } as const
 
@@ -50,6 +52,10 @@ export class BoardWords {
     return Atomics.load(this.words, words.filterEpoch)
   }
 
+  get idEpoch(): number {
+    return Atomics.load(this.words, words.idEpoch)
+  }
+
   lsn(version: number): number {
     const at = this.#recordAt(version)
     const high = Atomics.load(this.words, at + record.lsnHigh) >>> 0
@@ -85,6 +91,11 @@ export class BoardWords {
   /** Filters are about to be replaced, or were. After the end, the version that has them must already be published. */
   turnFilterEpoch(): void {
     Atomics.add(this.words, words.filterEpoch, 1)
+  }
+
+  /** Ids are about to be added or removed, or were. After the end, the version that has the change must already be published. */
+  turnIdEpoch(): void {
+    Atomics.add(this.words, words.idEpoch, 1)
   }
 
   serve(): void {

@@ -3,19 +3,26 @@
 import type { EngineErrorCode, ErrorDetails } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
+import type { PagesShape } from '../memory/hash-pages.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
 import type { Fused, SearchReport, SearchRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import type { ObjectChunks } from '../replica/object-store.ts'
+import { type OriginalsList, originalsLists, type SharedOriginals } from '../replica/originals-rows.ts'
 import type { FieldSegment } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 1
+export const readerProtocol = 2
 
-/** The chunk lists of a replica that its readers read. */
-export const chunkLists = ['idAddresses', 'ids', 'recordAddresses', 'records'] as const satisfies (keyof ObjectChunks)[]
-export type ChunkList = (typeof chunkLists)[number]
+/** Numbers of the chunk lists of a replica that its readers read. Those of the original vectors of each field follow. */
+export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4 } as const
+const fieldListsFirst = 5
+
+/** The number of a list of a field. */
+export function originalsListOf(field: number, list: OriginalsList): number {
+  return fieldListsFirst + field * originalsLists.length + originalsLists.indexOf(list)
+}
 
 /** One field of a replica. */
 export interface SharedField {
@@ -25,6 +32,8 @@ export interface SharedField {
   readonly segments: readonly FieldSegment[]
   /** Whether the original vectors of all objects are on disk: exact searches compare those. */
   readonly hasOriginals: boolean
+  /** Where its original vectors are, if any are kept. */
+  readonly originals: SharedOriginals | undefined
 }
 
 /** A replica that serves a collection. */
@@ -35,7 +44,10 @@ export interface SharedReplicaFacts {
   readonly database: string
   readonly definition: CollectionSchema
   readonly fields: readonly SharedField[]
-  readonly chunks: ObjectChunks
+  /** By number of the list. */
+  readonly chunks: readonly (readonly SharedBytes[])[]
+  readonly idSeed: HashSeed
+  readonly idShape: PagesShape
 }
 
 /** From the owner to every reader, in the order in which it happened. */
@@ -47,7 +59,7 @@ export type ReaderNews =
   | {
       readonly kind: 'chunks'
       readonly board: number
-      readonly list: ChunkList
+      readonly list: number
       readonly from: number
       readonly chunks: readonly SharedBytes[]
     }
@@ -57,6 +69,8 @@ export type ReaderNews =
       readonly field: number
       readonly segments: readonly FieldSegment[]
     }
+  /** Ids lead to pages in another way. */
+  | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }
   /** Memories of the replica have another size. */
   | { readonly kind: 'grown'; readonly board: number }
   /** Return the memories dropped so far to the operating system. */

@@ -1,17 +1,21 @@
 // One replica as its owner shares it with readers. `publish` announces every memory that is new since the last version, and then stores
 // the version: a reader that sees the version finds everything that belongs to it.
 import type { SharedBytes } from '../memory/chunks.ts'
+import type { PagesShape } from '../memory/hash-pages.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import type { ObjectChunks } from '../replica/object-store.ts'
 import type { ReaderSlots } from '../vector/threads/reader-slots.ts'
 import { BoardWords, type VersionFacts } from './board.ts'
-import { type ChunkList, chunkLists, type ReaderNews, type SharedField, type SharedReplicaFacts } from './messages.ts'
+import type { ReaderNews, SharedField, SharedReplicaFacts } from './messages.ts'
 
 /** What a replica shows to readers, as of now. */
 export interface Shareable {
   readonly definition: CollectionSchema
-  readonly chunks: ObjectChunks
+  /** By number of the list. */
+  readonly chunks: readonly (readonly SharedBytes[])[]
   readonly fields: readonly SharedField[]
+  readonly idSeed: HashSeed
+  readonly idShape: PagesShape
 }
 
 /** Where announcements go. */
@@ -30,7 +34,8 @@ export class SharedReplica {
   readonly #view: () => Shareable
   readonly #collection: { readonly collectionId: number; readonly database: string }
   /** What readers know. */
-  #chunks: Record<ChunkList, SharedBytes[]>
+  readonly #chunks: SharedBytes[][]
+  #idShape: PagesShape
   #fields: SharedField[]
   #memoryBytes: number[] = []
 
@@ -44,8 +49,9 @@ export class SharedReplica {
     this.#collection = collection
     this.#view = view
     this.#words = new BoardWords(version.rows.length)
-    const { chunks, fields } = view()
-    this.#chunks = copyLists(chunks)
+    const { chunks, fields, idShape } = view()
+    this.#chunks = chunks.map((list) => [...list])
+    this.#idShape = idShape
     this.#fields = [...fields]
     this.#memoryBytes = memoryBytes(fields)
     this.#words.publish(version)
@@ -60,20 +66,27 @@ export class SharedReplica {
 
   /** For a reader that attaches now. */
   get facts(): SharedReplicaFacts {
+    const { definition, idSeed } = this.#view()
     return {
       board: this.board,
       words: this.#words.words,
       ...this.#collection,
-      definition: this.#view().definition,
+      definition,
       fields: this.#fields,
       chunks: this.#chunks,
+      idSeed,
+      idShape: this.#idShape,
     }
   }
 
   /** Called in the turn in which the owner's own searches begin to see the version. */
   publish(version: VersionFacts): void {
-    const { chunks, fields } = this.#view()
-    for (const list of chunkLists) this.#announceChunks(list, chunks[list])
+    const { chunks, fields, idShape } = this.#view()
+    for (const [list, shared] of chunks.entries()) this.#announceChunks(list, shared)
+    if (idShape !== this.#idShape) {
+      this.#idShape = idShape
+      this.#host.announce({ kind: 'ids', board: this.board, shape: idShape })
+    }
     for (const [field, shared] of fields.entries()) this.#announceSegments(field, shared)
     this.#announceGrowth(fields)
     this.#words.publish(version)
@@ -82,6 +95,11 @@ export class SharedReplica {
   /** Filters are about to be replaced, or were: then the version that has them is already published. */
   turnFilterEpoch(): void {
     this.#words.turnFilterEpoch()
+  }
+
+  /** Ids are about to change, or did: then the version that has the change is already published. */
+  turnIdEpoch(): void {
+    this.#words.turnIdEpoch()
   }
 
   /** No reading begins from now on. */
@@ -101,8 +119,9 @@ export class SharedReplica {
   }
 
   /** A full chunk never moves. Only the first one is replaced, while it is small. */
-  #announceChunks(list: ChunkList, chunks: readonly SharedBytes[]): void {
-    const known = this.#chunks[list]
+  #announceChunks(list: number, chunks: readonly SharedBytes[]): void {
+    const known = this.#chunks[list] ?? []
+    this.#chunks[list] = known
     const from = known[0] === chunks[0] ? known.length : 0
     if (from === chunks.length) return
     const added = chunks.slice(from)
@@ -130,11 +149,6 @@ export class SharedReplica {
     this.#memoryBytes = bytes
     this.#host.announce({ kind: 'grown', board: this.board })
   }
-}
-
-function copyLists(lists: ObjectChunks): Record<ChunkList, SharedBytes[]> {
-  const { idAddresses, ids, recordAddresses, records } = lists
-  return { idAddresses: [...idAddresses], ids: [...ids], recordAddresses: [...recordAddresses], records: [...records] }
 }
 
 function memoryBytes(fields: readonly SharedField[]): number[] {

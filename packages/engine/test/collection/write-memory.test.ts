@@ -2,7 +2,7 @@
 import { test } from 'tap'
 import { added, noRoom, roomFor, roomForFilters } from '../../src/collection/write-memory.ts'
 import { vectorForm } from '../../src/model/vector-form.ts'
-import { recordBytes } from '../../src/replica/object-store.ts'
+import { recordBytes } from '../../src/replica/object-record.ts'
 import type { Replica } from '../../src/replica/replica.ts'
 
 const nothing = { ids: [], metas: [], filters: [], dense: [], sparse: [], multi: [] }

@@ -18,6 +18,10 @@ for (let write = 1; write <= writes; write++) {
     hits.copyMeta(0, meta, 0)
     return JSON.parse(meta.toString()).write as number
   })
+  const got = reader.collection('default', 'things')?.getHere([`${write % 40}`], { bytesMax: 65_536 })
+  const meta = Array.isArray(got) ? got[0]?.meta : undefined
+  if (meta?.write !== write)
+    faults.push(`after write ${write} was acknowledged, the object was ${JSON.stringify(meta)}`)
   if (found !== write) faults.push(`after write ${write} was acknowledged, the search found ${found}`)
   Atomics.store(shared, 1 + number, write)
   Atomics.notify(shared, 1 + number)

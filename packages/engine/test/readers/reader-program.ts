@@ -1,7 +1,7 @@
 // A thread that attaches a reader and does what the test sends: each message is a call, each reply its result or its error.
 import { parentPort, workerData } from 'node:worker_threads'
 import { attachReader, EngineError, type HitBytes } from '@annal/engine/reader'
-import type { ReaderCall, ReaderReply } from './reader-thread.ts'
+import { plainObjects, type ReaderCall, type ReaderReply } from './reader-thread.ts'
 
 const port = parentPort
 if (port === null) throw new Error('this program runs in a worker')
@@ -53,6 +53,10 @@ async function answer(call: ReaderCall): Promise<unknown> {
       return JSON.parse(JSON.stringify(await reader.search(call.collection, call.request)))
     case 'get':
       return JSON.parse(JSON.stringify(await reader.getMany(call.collection, call.ids)))
+    case 'getHere': {
+      const { ids, bytesMax = 2 ** 20 } = call
+      return plainObjects(await reader.collection('default', call.collection)?.getHere(ids, { bytesMax }))
+    }
     case 'exists':
       return reader.collection('default', call.collection) !== undefined
     case 'wait':

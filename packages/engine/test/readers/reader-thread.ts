@@ -1,6 +1,6 @@
 // A reader in a thread of its own, for tests.
 import { Worker } from 'node:worker_threads'
-import type { Engine, ReaderHandle, SearchRequest } from '@annal/engine'
+import type { DenseRow, Engine, ReaderHandle, SearchRequest, StoredObject } from '@annal/engine'
 import type { ReaderSearch } from '@annal/engine/reader'
 import type { Test } from 'tap'
 
@@ -16,6 +16,13 @@ export type ReaderCall =
     }
   | { readonly kind: 'search'; readonly collection: string; readonly request: SearchRequest }
   | { readonly kind: 'get'; readonly collection: string; readonly ids: readonly string[] }
+  /** Without the owner. */
+  | {
+      readonly kind: 'getHere'
+      readonly collection: string
+      readonly ids: readonly string[]
+      readonly bytesMax?: number
+    }
   | { readonly kind: 'exists'; readonly collection: string }
   | { readonly kind: 'wait'; readonly collection: string; readonly lsn: number; readonly timeoutMs: number }
   | { readonly kind: 'close' }
@@ -38,6 +45,19 @@ export interface HereResult {
     readonly meta: string
     readonly filter: string
   }[]
+}
+
+/** Everything of objects that can be compared. */
+export function plainObjects(objects: readonly StoredObject[] | undefined) {
+  const plainRow = ({ vector, row, norm }: DenseRow) => ({ vector, row, norm })
+  return objects?.map(({ id, metaBytes, filterText, dense, sparse, multi }) => ({
+    id,
+    meta: Buffer.from(metaBytes).toString('base64'),
+    filterText,
+    dense: Object.entries(dense).map(([name, row]) => [name, row && plainRow(row)]),
+    sparse: Object.entries(sparse).map(([name, terms]) => [name, terms && { ...terms }]),
+    multi: Object.entries(multi).map(([name, rows]) => [name, rows?.map(plainRow)]),
+  }))
 }
 
 export class ReaderThread {

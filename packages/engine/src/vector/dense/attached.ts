@@ -45,6 +45,14 @@ export class AttachedArena implements AttachedMemory {
     return this.#scan(query)
   }
 
+  /** A copy of a row at the precision of the field. The ordinal must have one. */
+  row(ordinal: number, dimension: number): Float32Array<ArrayBuffer> {
+    this.#refresh()
+    this.#kernel.decodeRow(ordinal)
+    const from = this.#scratch.query / 4
+    return Float32Array.from(this.#f32.subarray(from, from + dimension))
+  }
+
   /** Makes changes of the owner visible: memory that has grown, new blocks, larger scratch. */
   #refresh(): void {
     const { buffer } = this.#memory

@@ -55,6 +55,12 @@ export class ReaderSlots {
     Atomics.store(this.words, at + slot.board, board)
   }
 
+  /** Every load before is complete before any load after: a store and a load that are sequentially consistent are never exchanged. */
+  settle(reader: number): void {
+    const at = slotAt(reader) + slot.turn
+    Atomics.store(this.words, at, Atomics.load(this.words, at))
+  }
+
   /** The reader reads nothing any more. */
   leave(reader: number): void {
     const at = slotAt(reader)
