@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { deflateSync } from 'node:zlib'
-import type { ReceivedSearch } from '@annal/engine'
+import type { DatabaseType, ReceivedSearch } from '@annal/engine'
 import { attachReader } from '@annal/engine/reader'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
 import { createHotRoutes } from '../src/hot/hot-routes.ts'
 import { collectionsOf } from '../src/hot/reader-collections.ts'
 import type { Admission, HotReply, HotRoutes } from '../src/serving/contract.ts'
+import { randomRead } from './random-reads.ts'
 import { type RandomSearch, randomSearch, type SearchPlace } from './random-searches.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 import { bytesOf, vectorBody } from './vector-bodies.ts'
@@ -68,12 +69,21 @@ async function filled(t: Test): Promise<RunningApp> {
     const id = `${ids[i % ids.length]}${i < ids.length ? '' : i}`
     return { id, meta: metas[i % metas.length]!, filter: filterTexts[i % filterTexts.length]! }
   })
-  const v1 = rows.map(({ id, meta, filter }) => [id, meta, filter, null, vector()])
-  const v2 = rows.map(({ id, meta, filter }) => [id, meta, filter, { title: vector(), plot: vector() }])
+  const v1 = rows.map(({ id, meta, filter }, i) => [id, meta, filter, i % 5 === 0 ? 2 : null, vector()])
+  const hybrid = v1.map((row, i) => (i % 4 === 0 ? row : [...row, [i % 7, 10 + (i % 5)], [1, 0.5 + i / 60]]))
+  const parts = (i: number) => (i % 3 === 0 ? {} : { parts: Array.from({ length: 1 + (i % 4) }, vector) })
+  const v2 = rows.map(({ id, meta, filter }, i) => [
+    id,
+    meta,
+    filter,
+    { title: vector(), plot: vector() },
+    {},
+    parts(i),
+  ])
   const few = rows.slice(0, 3).map(({ id, meta, filter }) => [id, meta, filter, { title: vector() }])
   for (const [path, msgpack] of [
     ['/api/v1/index/docs/vector/insert', v1],
-    ['/api/v1/index/hybrid/vector/insert', v1],
+    ['/api/v1/index/hybrid/vector/insert', hybrid],
     ['/api/v2/collection/films/objects', [v2]],
     ['/api/v2/collection/small/objects', [few]],
   ] as const) {
@@ -88,9 +98,13 @@ async function hotRoutes(t: Test, running: RunningApp, searches: ReceivedSearch[
   const reader = await attachReader(running.engine.readerHandle())
   t.teardown(() => reader.close())
   return createHotRoutes({
-    find: collectionsOf(reader, { topKMax: running.config.topKMax, hasTypes: false }),
+    find: collectionsOf(reader, { topKMax: running.config.topKMax }),
     observer: { searched: (facts) => void searches.push(facts()) },
   })
+}
+
+function readPathOf(name: string, { version }: SearchPlace): string {
+  return version === 'v1' ? `/api/v1/index/${name}/vector/get` : `/api/v2/collection/${name}/objects/query`
 }
 
 function pathOf(name: string, { version }: SearchPlace): string {
@@ -101,10 +115,15 @@ function headersOf({ type, accept }: RandomSearch) {
   return { 'content-type': type, ...(accept === undefined ? {} : { accept }) }
 }
 
-async function answerHot(routes: HotRoutes, path: string, search: RandomSearch): Promise<HotReply | undefined> {
+async function answerHot(
+  routes: HotRoutes,
+  path: string,
+  search: RandomSearch,
+  databaseType: DatabaseType = 'enterprise',
+): Promise<HotReply | undefined> {
   const route = routes.match('POST', path)
   if (route === undefined) return undefined
-  const admission = { route, database: 'default' } as Admission
+  const admission = { route, database: 'default', databaseType } as Admission
   return routes.answer(admission, headersOf(search), search.body)
 }
 
@@ -127,12 +146,13 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   t.teardown(() => agent.destroy())
   const random = seededRandom(seed)
   const names = Object.keys(places)
-  const counts = { answered: 0, left: 0, refused: 0 }
+  const counts = { answered: 0, read: 0, left: 0, refused: 0 }
   for (let round = 0; round < rounds; round++) {
     const name = names[random.below(names.length)]!
     const place = places[name]!
-    const search = randomSearch(random, place)
-    const path = pathOf(name, place)
+    const isRead = random.chance(0.4)
+    const search = isRead ? randomRead(random, place.version, ids) : randomSearch(random, place)
+    const path = isRead ? readPathOf(name, place) : pathOf(name, place)
     const hot = await answerHot(routes, path, search)
     const wanted = await post(agent, running.url + path, search)
     if (hot === undefined) {
@@ -141,6 +161,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
       continue
     }
     counts.answered += 1
+    if (isRead) counts.read += 1
     const same =
       wanted.status === hot.status &&
       wanted.headers['content-type'] === hot.contentType &&
@@ -156,6 +177,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
     }
   }
   t.comment(JSON.stringify(counts))
+  t.ok(counts.read > rounds / 8, `${counts.read} of them reads by id`)
   t.ok(counts.answered > rounds / 3, `${counts.answered} answered`)
   t.ok(counts.refused > rounds / 50, `${counts.refused} refused`)
 }
@@ -190,6 +212,14 @@ test('usual bodies are answered', async (t) => {
     ],
   ]
   for (const [path, search] of usual) t.ok(await answerHot(routes, path, search), `${path} ${search.body}`)
+  const reads: readonly [string, RandomSearch][] = [
+    ['/api/v1/index/docs/vector/get', json({ id: 'plain' })],
+    ['/api/v1/index/hybrid/vector/get', { ...json({ id: 'plain' }), accept: undefined }],
+    ['/api/v2/collection/films/objects/query', json({ ids: ['plain', 'none', 'grün', 'plain'] })],
+    ['/api/v2/collection/films/objects/query', { ...json({ ids: [] }), accept: undefined }],
+  ]
+  for (const [path, read] of reads) t.ok(await answerHot(routes, path, read), `${path} ${read.body}`)
+  t.notOk(await answerHot(routes, '/api/v1/index/docs/vector/get', json({ id: 'none' })), 'an error')
   t.equal(searches.length, usual.length, 'each search was noted')
   t.match(searches[1], {
     collectionId: Number,
@@ -221,6 +251,24 @@ test('long filters are left to the main thread, and any blanks are accepted', as
   t.notOk(await answerHot(routes, path, { ...text, body: Buffer.from(escaped) }))
 })
 
+test('searches beyond the limits of the type of their database are left to the main thread', async (t) => {
+  const routes = await hotRoutes(t, await filled(t))
+  const path = '/api/v1/index/docs/search'
+  const search = (options: object): RandomSearch => ({
+    type: 'application/json',
+    accept: undefined,
+    body: Buffer.from(JSON.stringify({ vector: [1, 0, 0, 0, 0, 0], ...options })),
+  })
+  const within = async (options: object, type: DatabaseType) =>
+    (await answerHot(routes, path, search(options), type)) !== undefined
+  t.ok(await within({ k: 128 }, 'starter'))
+  t.notOk(await within({ k: 129 }, 'starter'))
+  t.ok(await within({ k: 129 }, 'pro'))
+  t.notOk(await within({ filter_boost_percentage: 1 }, 'starter'))
+  t.ok(await within({ filter_boost_percentage: 100 }, 'pro'))
+  t.notOk(await within({ filter_boost_percentage: 101 }, 'pro'))
+})
+
 test('large replies are left to the main thread', async (t) => {
   const running = await filled(t)
   const routes = await hotRoutes(t, running)
@@ -250,7 +298,12 @@ test('paths', (t) => {
     pattern: '/api/v2/collection/:name/search',
     collection: 'a-b_c.1',
   })
+  t.match(routes.match('POST', '/api/v1/index/docs/vector/get'), { name: 'v1-get', collection: 'docs' })
+  t.match(routes.match('POST', '/api/v2/collection/docs/objects/query'), { name: 'v2-get', collection: 'docs' })
   const others = [
+    ['POST', '/api/v1/index/docs/objects/query'],
+    ['POST', '/api/v2/collection/docs/vector/get'],
+    ['POST', '/api/v2/collection/docs/objects'],
     ['GET', '/api/v1/index/docs/search'],
     ['POST', '/api/v1/index/docs/search?x=1'],
     ['POST', '/api/v1/index/docs/search/'],

@@ -72,7 +72,7 @@ export function randomSearch(random: Random, place: SearchPlace): RandomSearch {
   return { type, accept, body: mutated(random, Buffer.from(bodyText(random, place, vector))) }
 }
 
-function pick<T>(random: Random, items: readonly T[]): T {
+export function pick<T>(random: Random, items: readonly T[]): T {
   return items[random.below(items.length)]!
 }
 
@@ -173,7 +173,7 @@ function packedBody(random: Random, place: SearchPlace, vector: string): Buffer 
 }
 
 /** A tenth of the bodies with some other bytes. */
-function mutated(random: Random, body: Buffer): Buffer {
+export function mutated(random: Random, body: Buffer): Buffer {
   if (!random.chance(0.1)) return body
   const changed = Buffer.from(body)
   for (let i = random.below(3); i >= 0 && changed.length > 0; i--) {

@@ -14,7 +14,17 @@ import { type DumpOptions, numbersPart, type Section, type SectionReader, sectio
 import { xxh64 } from '../memory/xxh64.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import { identify, type ListedOriginals, marksOf } from './check-originals.ts'
-import { chainSum, encodeHead, headSum, hex, type OriginalsHead, rowKind, sumBytes } from './originals-file.ts'
+import {
+  chainSum,
+  encodeHead,
+  headBytes,
+  headSum,
+  hex,
+  type OriginalsHead,
+  rowKind,
+  sumAt,
+  sumBytes,
+} from './originals-file.ts'
 import { type OriginalsOwner, type OriginalsPlace, prefixOf } from './originals-owner.ts'
 import {
   bytesOfRows,

@@ -11,8 +11,12 @@ export interface BodyCursor {
   members(member: (key: string) => boolean): boolean
   /** Enters an array of exactly one value, calls `entry`, which must read the value, and leaves the array. */
   single(entry: () => boolean): boolean
-  /** Whether the next value is an array or an object, without reading it. */
-  next(): 'array' | 'object' | 'other'
+  /** Enters an array and calls `entry`, which must read one value, for each of its values. */
+  entries(entry: () => boolean): boolean
+  /** What kind of value is next, without reading it. */
+  next(): 'array' | 'object' | 'text' | 'other'
+  /** A text without escapes. */
+  text(): string | undefined
   /** A whole number from 0 to 999,999,999. */
   integer(): number | undefined
   /** Any finite number. */

@@ -1,15 +1,16 @@
-// Answers hot searches from the shared memory of the engine: the body is read from the received bytes, and the reply is written from the bytes of
-// the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
+// Answers hot requests from the shared memory of the engine. The body of a search is read from the received bytes, and its reply is written
+// from the bytes of the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
 // request is left to the main thread (see serving/contract.ts).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { SearchRequest } from '@annal/engine'
+import type { DatabaseType, SearchRequest } from '@annal/engine'
 import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { hotBodyBytesMax } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
 import { JsonCursor } from './json-cursor.ts'
-import { MsgpackCursor } from './msgpack-cursor.ts'
+import { openBody } from './open-body.ts'
+import { readRoutes } from './read-objects.ts'
 import { readCollectionSearch, readIndexSearch, type SearchContext } from './read-search.ts'
 import {
   collectionJson,
@@ -19,9 +20,10 @@ import {
   indexMsgpack,
   type ReplyForm,
 } from './reply-bytes.ts'
+import { matchPath, type RoutePath } from './route-paths.ts'
 
 /** What hot routes need of the collection of a reader. */
-export type HotReader = Pick<ReaderCollection, 'definition' | 'collectionId' | 'searchHere'>
+export type HotReader = Pick<ReaderCollection, 'definition' | 'collectionId' | 'searchHere' | 'getHere'>
 
 /** A collection that this thread can search. */
 export interface HotCollection {
@@ -32,21 +34,20 @@ export interface HotCollection {
 }
 
 /** Undefined for a collection that does not exist or that this thread does not know. */
-export type FindCollection = (database: string, name: string) => HotCollection | undefined
+export type FindCollection = (database: string, name: string, type: DatabaseType) => HotCollection | undefined
 
-interface SearchRoute {
-  readonly name: 'v1-search' | 'v2-search'
-  readonly prefix: string
-  readonly pattern: string
+interface SearchRoute extends RoutePath {
   readonly read: typeof readIndexSearch
   readonly msgpack: ReplyForm<Buffer>
   readonly json: ReplyForm<HitCopy>
 }
 
-const routes: readonly SearchRoute[] = [
+const searchRoutes: readonly SearchRoute[] = [
   {
     name: 'v1-search',
     prefix: '/api/v1/index/',
+    ending: '/search',
+    bodyBytesMax: hotBodyBytesMax,
     pattern: '/api/v1/index/:name/search',
     read: readIndexSearch,
     msgpack: indexMsgpack,
@@ -55,15 +56,15 @@ const routes: readonly SearchRoute[] = [
   {
     name: 'v2-search',
     prefix: '/api/v2/collection/',
+    ending: '/search',
+    bodyBytesMax: hotBodyBytesMax,
     pattern: '/api/v2/collection/:name/search',
     read: readCollectionSearch,
     msgpack: collectionMsgpack,
     json: collectionJson,
   },
 ]
-const ending = '/search'
-/** Other names are decoded by the main thread. */
-const plainName = /^[A-Za-z0-9_.~-]+$/
+const paths: readonly RoutePath[] = [...searchRoutes, ...readRoutes]
 
 /** What hot routes need of their thread. */
 export interface HotContext {
@@ -75,19 +76,16 @@ export interface HotContext {
 export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
   return {
     match(method, url) {
-      if (method !== 'POST' || !url.endsWith(ending)) return undefined
-      for (const { name, prefix, pattern } of routes) {
-        if (!url.startsWith(prefix)) continue
-        const collection = url.slice(prefix.length, -ending.length)
-        return plainName.test(collection) ? { name, pattern, collection, bodyBytesMax: hotBodyBytesMax } : undefined
-      }
-      return undefined
+      return method === 'POST' ? matchPath(paths, url) : undefined
     },
-    answer({ route, database }, headers, body) {
-      const place = routes.find(({ name }) => name === route.name)
-      const found = place && find(database, route.collection)
-      if (place === undefined || found === undefined) return undefined
+    answer({ route, database, databaseType }, headers, body) {
+      const found = find(database, route.collection, databaseType)
+      if (found === undefined) return undefined
       const { reader, topKMax, filterBoostMax } = found
+      const place = searchRoutes.find(({ name }) => name === route.name)
+      if (place === undefined) {
+        return readRoutes.find(({ name }) => name === route.name)?.answer(reader, headers, body)
+      }
       const search = readBody(place, { definition: reader.definition, topKMax, filterBoostMax }, headers, body)
       if (search === undefined) return undefined
       const { collectionId } = reader
@@ -138,22 +136,10 @@ function readBody(
   headers: IncomingHttpHeaders,
   body: Buffer,
 ): ReaderSearch | undefined {
-  if (headers['content-encoding'] !== undefined) return undefined
-  switch (headers['content-type']) {
-    case 'application/json':
-    case 'application/json; charset=utf-8':
-    case 'application/json;charset=utf-8':
-    case 'application/json; charset=UTF-8':
-      return read(new JsonCursor(body, 0, body.length), context)
-    case 'application/msgpack':
-    case 'application/x-msgpack':
-    case 'application/vnd.msgpack':
-      return read(new MsgpackCursor(body), context)
-    case 'application/octet-stream':
-      return readVectorBody(read, context, body)
-    default:
-      return undefined
-  }
+  if (headers['content-type'] === 'application/octet-stream')
+    return headers['content-encoding'] === undefined ? readVectorBody(read, context, body) : undefined
+  const cursor = openBody(headers, body)
+  return cursor && read(cursor, context)
 }
 
 /** See wire/vector-body.ts. */

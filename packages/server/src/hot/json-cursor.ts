@@ -39,9 +39,28 @@ export class JsonCursor implements BodyCursor {
     return this.#skip(openingBracket) && entry() && this.#skip(closingBracket)
   }
 
-  next(): 'array' | 'object' | 'other' {
+  entries(entry: () => boolean): boolean {
+    if (!this.#skip(openingBracket)) return false
+    if (this.#skip(closingBracket)) return true
+    do if (!entry()) return false
+    while (this.#skip(comma))
+    return this.#skip(closingBracket)
+  }
+
+  next(): 'array' | 'object' | 'text' | 'other' {
     const byte = this.#peek()
+    if (byte === quote) return 'text'
     return byte === openingBracket ? 'array' : byte === openingBrace ? 'object' : 'other'
+  }
+
+  text(): string | undefined {
+    if (!this.#skip(quote)) return undefined
+    const from = this.#at
+    for (let byte = this.#byte(from); byte !== quote; byte = this.#byte(++this.#at))
+      if (byte < 0x20 || byte === backslash) return undefined
+    const part = this.#bytes.subarray(from, this.#at++)
+    if (isAscii(part)) return part.toString('latin1')
+    return isUtf8(part) ? part.toString('utf8') : undefined
   }
 
   integer(): number | undefined {

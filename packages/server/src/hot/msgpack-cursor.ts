@@ -12,6 +12,8 @@ import { type BodyCursor, conditionsOf, filterTextMax, parseConditionText } from
 const limits = { depthMax: msgpackDepthMax - 1, elementsMax: bodyElementsMax, nodesMax: bodyNodesMax / 2 }
 /** Keys are not longer. */
 const keyBytesMax = 128
+/** No text that is read as a value is longer. */
+const textBytesMax = 65_535
 
 /** Reads a body from its beginning. Bytes after the first value are ignored, as published clients send some. */
 export class MsgpackCursor implements BodyCursor {
@@ -39,10 +41,23 @@ export class MsgpackCursor implements BodyCursor {
     return this.#byte() === 0x91 && entry()
   }
 
-  next(): 'array' | 'object' | 'other' {
+  entries(entry: () => boolean): boolean {
+    const head = this.#byte()
+    const count =
+      head >= 0x90 && head <= 0x9f ? head & 0x0f : head === 0xdc ? this.#uint(2) : head === 0xdd ? this.#uint(4) : -1
+    for (let i = 0; i < count; i++) if (!entry()) return false
+    return count >= 0
+  }
+
+  text(): string | undefined {
+    return this.#text(textBytesMax)
+  }
+
+  next(): 'array' | 'object' | 'text' | 'other' {
     const head = this.#at < this.#bytes.length ? this.#bytes[this.#at]! : 0xc1
     if ((head >= 0x90 && head <= 0x9f) || head === 0xdc || head === 0xdd) return 'array'
-    return (head >= 0x80 && head <= 0x8f) || head === 0xde || head === 0xdf ? 'object' : 'other'
+    if ((head >= 0x80 && head <= 0x8f) || head === 0xde || head === 0xdf) return 'object'
+    return (head >= 0xa0 && head <= 0xbf) || head === 0xd9 || head === 0xda ? 'text' : 'other'
   }
 
   integer(): number | undefined {

@@ -10,6 +10,7 @@ import {
   type ReaderSearch,
   topKDefault,
 } from '@annal/engine/reader'
+import { fieldsOfIndex } from '../wire/index-fields.ts'
 import type { BodyCursor } from './body-cursor.ts'
 
 /** What the meaning of a body depends on. */
@@ -45,7 +46,7 @@ type Keys = ReadonlyMap<string, { readonly bit: number; readonly read: ReadKey }
 
 /** Reads a body of /api/v1. */
 export function readIndexSearch(cursor: BodyCursor, context: SearchContext): ReaderSearch | undefined {
-  const field = indexField(context.definition)
+  const field = fieldsOfIndex(context.definition.fields)?.dense
   if (field === undefined) return undefined
   const draft: Draft = { context, field, query: context.outside?.(field.params.dimension) }
   return readKeys(cursor, draft, indexKeys) && cursor.ends() ? searchOf(draft) : undefined
@@ -55,13 +56,6 @@ export function readIndexSearch(cursor: BodyCursor, context: SearchContext): Rea
 export function readCollectionSearch(cursor: BodyCursor, context: SearchContext): ReaderSearch | undefined {
   const draft: Draft = { context }
   return readKeys(cursor, draft, collectionKeys) && cursor.ends() ? searchOf(draft) : undefined
-}
-
-/** The dense field of a collection that /api/v1 can express; paramsOf of wire/v1-index.ts. */
-function indexField({ fields }: CollectionSchema): DenseFieldSchema | undefined {
-  const dense = fields.find((field) => field.kind === 'dense')
-  const sparse = fields.find((field) => field.kind === 'sparse')
-  return fields.some((field) => field !== dense && field !== sparse) ? undefined : dense
 }
 
 function searchOf(draft: Draft): ReaderSearch | undefined {

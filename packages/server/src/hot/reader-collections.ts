@@ -6,22 +6,18 @@ import type { FindCollection } from './hot-routes.ts'
 export interface ReaderLimits {
   /** Limit of the server. */
   readonly topKMax: number
-  /** Whether databases have types, each with its own limits: a server with a root token. */
-  readonly hasTypes: boolean
 }
 
-/**
- * A thread does not know the types of databases. Where they matter, it answers searches within the limits of every type, and the main
- * thread checks those beyond.
- */
-export function collectionsOf(reader: Reader, { topKMax, hasTypes }: ReaderLimits): FindCollection {
-  const types = hasTypes ? Object.values(tiers).filter((tier) => tier !== undefined) : []
-  const limits = {
-    topKMax: Math.min(topKMax, ...types.map((tier) => tier.topKMax)),
-    filterBoostMax: Math.min(filterBoostMax, ...types.map((tier) => tier.filterBoostMax)),
-  }
-  return (database, name) => {
+/** A search beyond the limits of the type of its database is an error, which is left to the main thread (license/tiers.ts). */
+export function collectionsOf(reader: Reader, { topKMax }: ReaderLimits): FindCollection {
+  return (database, name, type) => {
     const collection = reader.collection(database, name)
-    return collection && { reader: collection, ...limits }
+    if (collection === undefined) return undefined
+    const tier = tiers[type]
+    return {
+      reader: collection,
+      topKMax: Math.min(topKMax, tier?.topKMax ?? topKMax),
+      filterBoostMax: Math.min(filterBoostMax, tier?.filterBoostMax ?? filterBoostMax),
+    }
   }
 }

@@ -65,6 +65,8 @@ export const preflightMaxAgeS = 7_200
 export const bodyBytesAtOnceMax = 262_144
 /** Serving threads forward larger searches: 10,000 numbers of 25 characters, and a filter of 64 KiB, are shorter. */
 export const hotBodyBytesMax = 524_288
+/** Serving threads forward larger reads of objects by id: those of more ids than they read themselves. */
+export const hotReadBytesMax = 65_536
 /** An entry of a list without its vectors: id, meta, and filter of maximum size, with every character escaped. */
 export const itemTextBytesMax = mebibyte
 /** Numbers in one array of an entry of a list: terms of a sparse vector. A dense vector has at most 10,000. */

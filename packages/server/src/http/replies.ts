@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { AnswerRoom } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { joinPieces } from '../wire/pieces.ts'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
 import type { Budget } from './budget.ts'
@@ -80,7 +81,7 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
   let size = 0
   do {
     const { value, done } = pieces.next()
-    if (done) return reply.type(type).send(joined(first))
+    if (done) return reply.type(type).send(joinPieces(first))
     first.push(value)
     size += value.length
   } while (size < replyPieceBytes && !slice.isOver)
@@ -91,7 +92,7 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
 
 /** Builds the rest while it is read, in several turns of the event loop. */
 async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): AsyncGenerator<Buffer> {
-  yield joined(first)
+  yield joinPieces(first)
   let parts: (string | Buffer)[] = []
   let size = 0
   const slice = new TimeSlice()
@@ -103,19 +104,12 @@ async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): As
       size += value.length
     }
     if (size >= replyPieceBytes || (done && size > 0)) {
-      yield joined(parts)
+      yield joinPieces(parts)
       parts = []
       size = 0
     }
     if (done) return
   }
-}
-
-function joined(parts: readonly (string | Buffer)[]): Buffer {
-  const [only] = parts
-  if (parts.length === 1 && Buffer.isBuffer(only)) return only
-  // All pieces of a reply have the same type.
-  return Buffer.isBuffer(only) ? Buffer.concat(parts as Buffer[]) : Buffer.from(parts.join(''))
 }
 
 /** Sends a sentence that published clients print, or JSON on request. */

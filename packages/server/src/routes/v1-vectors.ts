@@ -8,7 +8,9 @@ import { answerRoom, sendEither, sendText } from '../http/replies.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
+import { hitsOf, searchReplyJson, searchReplyMsgpack } from '../wire/hit-replies.ts'
 import { present, readList } from '../wire/list-body.ts'
+import { objectReplyJson, objectReplyMsgpack } from '../wire/object-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
@@ -18,19 +20,9 @@ import {
   filterUpdatesReader,
   type GetVectorBody,
   getVectorBody,
-  objectReplyJson,
-  objectReplyMsgpack,
   updateFiltersBody,
 } from '../wire/v1-object.ts'
-import {
-  hitsOf,
-  readConditions,
-  readSearch,
-  type SearchBody,
-  searchBody,
-  searchReplyJson,
-  searchReplyMsgpack,
-} from '../wire/v1-search.ts'
+import { readConditions, readSearch, type SearchBody, searchBody } from '../wire/v1-search.ts'
 import { insertBody, insertReader } from '../wire/v1-upsert.ts'
 
 type Named = { Params: { name: string } }

@@ -8,26 +8,15 @@ import { answerRoom, sendEither } from '../http/replies.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
+import { collectionSearchJson, collectionSearchMsgpack } from '../wire/hit-replies.ts'
 import { present, readList } from '../wire/list-body.ts'
+import { objectBatchReply, objectsJsonReply } from '../wire/object-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type DeleteWhereBody, deleteWhereBody, filterUpdatesReader, updateFiltersBody } from '../wire/v1-object.ts'
 import { readConditions } from '../wire/v1-search.ts'
-import {
-  objectBatchReply,
-  objectsJsonReply,
-  objectsReader,
-  type QueryObjectsBody,
-  queryObjectsBody,
-  upsertObjectsBody,
-} from '../wire/v2-objects.ts'
-import {
-  collectionSearchJson,
-  collectionSearchMsgpack,
-  readCollectionSearch,
-  type SearchCollectionBody,
-  searchCollectionBody,
-} from '../wire/v2-search.ts'
+import { objectsReader, type QueryObjectsBody, queryObjectsBody, upsertObjectsBody } from '../wire/v2-objects.ts'
+import { readCollectionSearch, type SearchCollectionBody, searchCollectionBody } from '../wire/v2-search.ts'
 
 type Named = { Params: { name: string } }
 

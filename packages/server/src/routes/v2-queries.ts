@@ -6,6 +6,7 @@ import { answerRoom, sendJson } from '../http/replies.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkSearch } from '../license/tiers.ts'
+import { searchBatchJson } from '../wire/hit-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -31,7 +32,7 @@ import {
   scrollReply,
   searchBatchBody,
 } from '../wire/v2-queries.ts'
-import { readCollectionSearch, searchBatchJson } from '../wire/v2-search.ts'
+import { readCollectionSearch } from '../wire/v2-search.ts'
 
 type Named = { Params: { name: string } }
 

@@ -11,7 +11,7 @@ export interface ConnectOptions {
   readonly server: ThreadedServer
   readonly slot: EngineSlot
   readonly shared: SharedState
-  readonly config: Pick<Config, 'topKMax' | 'rootToken'>
+  readonly config: Pick<Config, 'topKMax'>
 }
 
 /** Until then, and if the engine was opened without readers, every request is forwarded. */
@@ -19,7 +19,7 @@ export function connectThreads({ server, slot, shared, config }: ConnectOptions)
   const partsOf = (thread: number): SentValue => {
     const reader = slot.engine().readerHandle()
     const share = shared.share(thread)
-    const value: PartsValue = { share, reader, topKMax: config.topKMax, hasTypes: config.rootToken !== undefined }
+    const value: PartsValue = { share, reader, topKMax: config.topKMax }
     return { value, transfer: [share.port, reader.port] }
   }
   let isListening = false

@@ -47,3 +47,10 @@ export function numbersJson(numbers: ArrayLike<number>): string {
 export function memberPieces(members: readonly DenseRow[]): Generator<string> {
   return arrayPieces(members, ({ vector }) => [numbersJson(vector)])
 }
+
+/** The pieces of a reply as one buffer. All have the same type. */
+export function joinPieces(pieces: readonly (string | Buffer)[]): Buffer {
+  const [only] = pieces
+  if (pieces.length === 1 && Buffer.isBuffer(only)) return only
+  return Buffer.isBuffer(only) ? Buffer.concat(pieces as Buffer[]) : Buffer.from(pieces.join(''))
+}

@@ -20,6 +20,7 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
+import { fieldsOfIndex, type IndexFields, namesOf } from './index-fields.ts'
 import { precisionOf, v1Precisions } from './precision.ts'
 import { describedAs, type Infer, optionalInteger, optionalText } from './schema.ts'
 
@@ -116,11 +117,9 @@ function sparseFieldOf(body: CreateIndexBody): unknown[] {
 }
 
 /** What the v1 routes need to know about an index. It never changes while the collection exists. */
-export interface IndexShape {
+export interface IndexShape extends IndexFields {
   readonly dense: Omit<DenseFieldSchema['params'], 'M' | 'efConstruction'>
-  readonly denseField: string
   readonly sparse: SparseFieldSchema['params'] | undefined
-  readonly sparseField: string
 }
 
 /** Also contains what a rebuild may change. */
@@ -168,17 +167,10 @@ export function describedIndex(database: Database, name: string): DescribedIndex
 
 /** Returns undefined for a collection that v1 cannot express. */
 export function paramsOf(description: CollectionDescription): IndexParams | undefined {
-  const { fields } = description
-  const dense = fields.find((field) => field.kind === 'dense')
-  const sparse = fields.find((field) => field.kind === 'sparse')
-  if (dense === undefined || fields.some((field) => field !== dense && field !== sparse)) return undefined
-  return {
-    dense: dense.params,
-    denseField: dense.name,
-    sparse: sparse?.params,
-    // No field has an empty name, so this cannot collide with a dense field named `sparse`.
-    sparseField: sparse?.name ?? '',
-  }
+  const found = fieldsOfIndex(description.fields)
+  if (found === undefined) return undefined
+  const { dense, sparse } = found
+  return { dense: dense.params, sparse: sparse?.params, ...namesOf(found) }
 }
 
 /** An entry of /index/list. */

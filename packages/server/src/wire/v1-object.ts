@@ -1,16 +1,12 @@
 // Bodies of the routes for objects of an index: get, delete with a filter, and filter updates.
-import { type FilterUpdate, type FilterValues, MetaBudget, type StoredObject } from '@annal/engine'
+import type { FilterUpdate, FilterValues } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { itemTextBytesMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { decodeMsgpack } from './msgpack-scan.ts'
-import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
-import { numbersJson, withMembers } from './pieces.ts'
 import { describedAs, filterConditions, type Infer } from './schema.ts'
-import type { IndexShape } from './v1-index.ts'
-import { metaJson } from './v1-search.ts'
 
 /** Body that reads one object. */
 export const getVectorBody = Type.Object(
@@ -110,45 +106,4 @@ function readFilterUpdate(entry: unknown): FilterUpdate | undefined {
   if (typeof filter === 'string') return { id: String(id), filter }
   // The engine checks the values.
   return isObject(filter) ? { id: String(id), filter: filter as FilterValues } : undefined
-}
-
-/**
- * `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`. Norm and vector have the form that a published client sends.
- */
-export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<Buffer> {
-  const dense = object.dense[denseField]
-  const sparse = object.sparse[sparseField]
-  yield new MsgpackWriter()
-    .array(7)
-    .string(object.id)
-    .binary(object.metaBytes)
-    .string(object.filterText === '' ? '{}' : object.filterText)
-    .float(dense?.norm ?? 1)
-    .floats(dense?.row ?? [])
-    .uints(sparse?.indices ?? [])
-    .floats(sparse?.values ?? [])
-    .finish()
-}
-
-/** One object as JSON. */
-export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<string> {
-  const dense = object.dense[denseField]
-  const sparse = object.sparse[sparseField]
-  return withMembers({ ...objectHeadJson(object, new MetaBudget()), norm: dense?.norm ?? 1 }, [
-    ['vector', [numbersJson(dense?.vector ?? [])]],
-    ...(sparse === undefined ? [] : sparsePieces(sparse)),
-  ])
-}
-
-/** An object without its fields. */
-export function objectHeadJson(object: StoredObject, metas: MetaBudget) {
-  return { id: object.id, ...metaJson(object, metas), filter: object.filter }
-}
-
-/** The two arrays of a sparse vector as JSON. */
-export function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [string, Iterable<string>][] {
-  return [
-    ['sparse_indices', [numbersJson(indices)]],
-    ['sparse_values', [numbersJson(values)]],
-  ]
 }

@@ -6,20 +6,14 @@ import {
   type Filter,
   type FilterCondition,
   type Fusion,
-  MetaBudget,
-  type SearchHit,
   type SearchRequest,
-  type SearchResult,
   topKDefault,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
-import { accountJson } from './explain.ts'
 import { parseJsonText } from './json-body.ts'
-import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
-import { arrayPieces, memberPieces, numbersJson, withMembers } from './pieces.ts'
 import { describedAs, type Infer, optionalInteger, optionalNumber, optionalNumbers, optionalVector } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'
@@ -123,69 +117,4 @@ export function readConditions(filter: unknown): Filter {
 
 function readConditionText(text: string): unknown {
   return text.trim() === '' ? [] : parseJsonText(text, 'filter')
-}
-
-/** A hit with its score in the reply: its own similarity, or the score of the fusion. */
-export interface ScoredHit {
-  readonly hit: SearchHit
-  readonly similarity: number
-  readonly distance: number
-}
-
-/**
- * One list, best first: the list of the only queried field or of the only one with results, otherwise both lists fused by
- * reciprocal ranks.
- */
-export function hitsOf(result: SearchResult, { denseField, sparseField }: IndexShape): readonly ScoredHit[] {
-  const dense = result.results[denseField] ?? []
-  const sparse = result.results[sparseField] ?? []
-  if (sparse.length === 0) return dense.map(withOwnScore)
-  if (dense.length === 0) return sparse.map(withOwnScore)
-  return (result.fused ?? []).map(({ hit, score }) => ({ hit, similarity: score, distance: 1 - score }))
-}
-
-function withOwnScore(hit: SearchHit): ScoredHit {
-  return { hit, similarity: hit.similarity, distance: hit.distance }
-}
-
-/** `[[similarity, id, meta, filter, norm, vector], ...]`, the form of the published clients. */
-export function* searchReplyMsgpack(hits: readonly ScoredHit[]): Generator<Buffer> {
-  const writer = new MsgpackWriter().array(hits.length)
-  for (const { hit, similarity } of hits) {
-    writer.array(6).float(similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
-    writer.floats(hit.row ?? [])
-    yield* writer.piece()
-  }
-  yield writer.finish()
-}
-
-/** The reply of a search as JSON. */
-export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult): Generator<string> {
-  const metas = new MetaBudget()
-  return withMembers(accountJson(result), [
-    ['results', arrayPieces(hits, ({ hit, similarity, distance }) => hitPieces(hit, { similarity, distance }, metas))],
-  ])
-}
-
-/** A hit in JSON with its original vector. */
-export function hitPieces(
-  hit: SearchHit,
-  { similarity, distance }: { readonly similarity: number; readonly distance: number },
-  metas: MetaBudget,
-): Iterable<string> {
-  const { vector, members } = hit
-  const head = { id: hit.id, similarity, distance, ...metaJson(hit, metas), filter: hit.filter, norm: hit.norm }
-  if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
-  return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
-}
-
-/**
- * Meta that is not JSON is returned as base64, because JSON has no bytes. So is meta that would exceed a limit when decompressed;
- * the reply then names the limit.
- */
-export function metaJson({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget) {
-  const read = metas.read(metaBytes)
-  if (read.meta !== undefined) return { meta: read.meta }
-  const base64 = Buffer.from(metaBytes).toString('base64')
-  return { meta_base64: base64, ...(read.limit && { meta_limit: read.limit }) }
 }

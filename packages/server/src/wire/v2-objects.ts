@@ -1,18 +1,15 @@
 // Objects in /api/v2: the MessagePack ObjectBatch, or JSON objects with a map of fields.
 
-import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
+import { type FieldValue, membersMax, type ObjectInput } from '@annal/engine'
 import { runToEnd } from '@annal/wal'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
-import { MsgpackWriter } from './msgpack-writer.ts'
 import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
-import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 import { describedAs, type Infer } from './schema.ts'
-import { objectHeadJson, sparsePieces } from './v1-object.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
@@ -190,56 +187,4 @@ function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: str
   const map = Object.fromEntries(fields)
   if (Object.keys(map).length === fields.length) return map
   throw invalidArgument(`${field} has two values for the same field`, { field })
-}
-
-/** The ObjectBatch form, with the original vectors. */
-export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
-  const writer = new MsgpackWriter().array(1).array(objects.length)
-  for (const object of objects) {
-    writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
-    const dense = Object.entries(object.dense)
-    writer.map(dense.length)
-    for (const [name, { vector }] of dense) writer.string(name).floats(vector)
-    const sparse = Object.entries(object.sparse)
-    writer.map(sparse.length)
-    for (const [name, { indices, values }] of sparse) writer.string(name).array(2).uints(indices).floats(values)
-    const multi = Object.entries(object.multi)
-    writer.map(multi.length)
-    for (const [name, members] of multi) {
-      writer.string(name).array(members.length)
-      for (const { vector } of members) {
-        writer.floats(vector)
-        yield* writer.piece()
-      }
-    }
-    yield* writer.piece()
-  }
-  yield writer.finish()
-}
-
-/** The objects of a reply as JSON. */
-export function objectsJsonReply(objects: readonly StoredObject[]): Generator<string> {
-  return objectPieces([['objects', objectsPieces(objects)]])
-}
-
-/** In the form of an upsert, with the original vectors. */
-export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
-  const metas = new MetaBudget()
-  return arrayPieces(objects, (object) =>
-    withMembers(objectHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),
-  )
-}
-
-/** Objects without their fields. */
-export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
-  const metas = new MetaBudget()
-  return arrayPieces(objects, (object) => [JSON.stringify(objectHeadJson(object, metas))])
-}
-
-function* fieldPieces({ dense, sparse, multi }: StoredObject): Generator<[string, Iterable<string>]> {
-  for (const [name, { vector, norm }] of Object.entries(dense)) {
-    yield [name, [`{"vector":${numbersJson(vector)},"norm":${JSON.stringify(norm)}}`]]
-  }
-  for (const [name, terms] of Object.entries(sparse)) yield [name, objectPieces(sparsePieces(terms))]
-  for (const [name, members] of Object.entries(multi)) yield [name, objectPieces([['vectors', memberPieces(members)]])]
 }

@@ -10,10 +10,10 @@ import {
   searchesMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { headsPieces, objectsPieces } from './object-replies.ts'
 import { withMembers } from './pieces.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
 import { readConditions } from './v1-search.ts'
-import { headsPieces, objectsPieces } from './v2-objects.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
 /** Body of a batch of searches. */

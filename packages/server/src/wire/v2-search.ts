@@ -1,26 +1,12 @@
 // The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
-import {
-  efDefault,
-  efMax,
-  type FieldQuery,
-  type FusedHit,
-  type Fusion,
-  MetaBudget,
-  type SearchHit,
-  type SearchRequest,
-  type SearchResult,
-  topKDefault,
-} from '@annal/engine'
+import { efDefault, efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
-import { accountJson } from './explain.ts'
-import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
-import { arrayPieces, objectPieces, withMembers } from './pieces.ts'
 import { describedAs, filterConditions, type Infer } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import { withEntries } from './unknown-keys.ts'
-import { hitPieces, metaJson, readConditions } from './v1-search.ts'
+import { readConditions } from './v1-search.ts'
 import { readSparseJson } from './v2-objects.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
@@ -145,61 +131,4 @@ function readCount(value: unknown, field: string, max: number): number | undefin
     value,
     limit: value < 1 ? 1 : max,
   })
-}
-
-/**
- * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
- * `[[number, score], ...]` if fusion was requested.
- */
-export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
-  const { fused } = result
-  const numbers = new Map<string, number>()
-  const objects: SearchHit[] = []
-  for (const hits of Object.values(result.results)) {
-    for (const hit of hits) {
-      if (numbers.has(hit.id)) continue
-      numbers.set(hit.id, objects.length)
-      objects.push(hit)
-    }
-  }
-  const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
-  for (const [number, hit] of objects.entries()) {
-    writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
-    yield* writer.piece()
-  }
-  const fields = Object.entries(result.results)
-  writer.map(fields.length)
-  for (const [name, hits] of fields) {
-    writer.string(name).array(hits.length)
-    for (const hit of hits) writer.array(2).uint(numbers.get(hit.id)!).float(hit.similarity)
-    yield* writer.piece()
-  }
-  if (fused !== undefined) {
-    writer.array(fused.length)
-    for (const { hit, score } of fused) writer.array(2).uint(numbers.get(hit.id)!).float(score)
-  }
-  yield writer.finish()
-}
-
-/** The reply of a search as JSON. */
-export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
-  const { fused } = result
-  const lists = Object.entries(result.results).map(
-    ([name, hits]) => [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas))] as const,
-  )
-  return withMembers(accountJson(result), [
-    ['results', objectPieces(lists)],
-    ...(fused ? [['fused', arrayPieces(fused, (hit) => [JSON.stringify(fusedJson(hit, metas))])] as const] : []),
-  ])
-}
-
-/** The replies of several searches. The sizes of their decompressed meta are counted together. */
-export function searchBatchJson(results: readonly SearchResult[]): Generator<string> {
-  const metas = new MetaBudget()
-  return objectPieces([['searches', arrayPieces(results, (result) => collectionSearchJson(result, metas))]])
-}
-
-function fusedJson({ hit, score, standings }: FusedHit, metas: MetaBudget) {
-  const fields = Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing]))
-  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, score, fields }
 }

@@ -1,0 +1,120 @@
+// The replies of searches in both versions, from hits as the engine returns them. Serving threads write replies with it, so it loads no
+// schemas.
+import type { FusedHit, SearchHit, SearchResult } from '@annal/engine'
+import { MetaBudget } from '@annal/engine/reader'
+import { accountJson } from './explain.ts'
+import type { IndexFields } from './index-fields.ts'
+import { metaJson } from './meta-json.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
+
+/** A hit with its score in the reply: its own similarity, or the score of the fusion. */
+export interface ScoredHit {
+  readonly hit: SearchHit
+  readonly similarity: number
+  readonly distance: number
+}
+
+/**
+ * One list, best first: the list of the only queried field or of the only one with results, otherwise both lists fused by
+ * reciprocal ranks.
+ */
+export function hitsOf(result: SearchResult, { denseField, sparseField }: IndexFields): readonly ScoredHit[] {
+  const dense = result.results[denseField] ?? []
+  const sparse = result.results[sparseField] ?? []
+  if (sparse.length === 0) return dense.map(withOwnScore)
+  if (dense.length === 0) return sparse.map(withOwnScore)
+  return (result.fused ?? []).map(({ hit, score }) => ({ hit, similarity: score, distance: 1 - score }))
+}
+
+function withOwnScore(hit: SearchHit): ScoredHit {
+  return { hit, similarity: hit.similarity, distance: hit.distance }
+}
+
+/** `[[similarity, id, meta, filter, norm, vector], ...]`, the form of the published clients. */
+export function* searchReplyMsgpack(hits: readonly ScoredHit[]): Generator<Buffer> {
+  const writer = new MsgpackWriter().array(hits.length)
+  for (const { hit, similarity } of hits) {
+    writer.array(6).float(similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
+    writer.floats(hit.row ?? [])
+    yield* writer.piece()
+  }
+  yield writer.finish()
+}
+
+/** The reply of a search as JSON. */
+export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult): Generator<string> {
+  const metas = new MetaBudget()
+  return withMembers(accountJson(result), [
+    ['results', arrayPieces(hits, ({ hit, similarity, distance }) => hitPieces(hit, { similarity, distance }, metas))],
+  ])
+}
+
+/** A hit in JSON with its original vector. */
+export function hitPieces(
+  hit: SearchHit,
+  { similarity, distance }: { readonly similarity: number; readonly distance: number },
+  metas: MetaBudget,
+): Iterable<string> {
+  const { vector, members } = hit
+  const head = { id: hit.id, similarity, distance, ...metaJson(hit, metas), filter: hit.filter, norm: hit.norm }
+  if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
+  return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
+}
+
+/**
+ * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
+ * `[[number, score], ...]` if fusion was requested.
+ */
+export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
+  const { fused } = result
+  const numbers = new Map<string, number>()
+  const objects: SearchHit[] = []
+  for (const hits of Object.values(result.results)) {
+    for (const hit of hits) {
+      if (numbers.has(hit.id)) continue
+      numbers.set(hit.id, objects.length)
+      objects.push(hit)
+    }
+  }
+  const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
+  for (const [number, hit] of objects.entries()) {
+    writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
+    yield* writer.piece()
+  }
+  const fields = Object.entries(result.results)
+  writer.map(fields.length)
+  for (const [name, hits] of fields) {
+    writer.string(name).array(hits.length)
+    for (const hit of hits) writer.array(2).uint(numbers.get(hit.id)!).float(hit.similarity)
+    yield* writer.piece()
+  }
+  if (fused !== undefined) {
+    writer.array(fused.length)
+    for (const { hit, score } of fused) writer.array(2).uint(numbers.get(hit.id)!).float(score)
+  }
+  yield writer.finish()
+}
+
+/** The reply of a search as JSON. */
+export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
+  const { fused } = result
+  const lists = Object.entries(result.results).map(
+    ([name, hits]) => [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas))] as const,
+  )
+  return withMembers(accountJson(result), [
+    ['results', objectPieces(lists)],
+    ...(fused ? [['fused', arrayPieces(fused, (hit) => [JSON.stringify(fusedJson(hit, metas))])] as const] : []),
+  ])
+}
+
+/** The replies of several searches. The sizes of their decompressed meta are counted together. */
+export function searchBatchJson(results: readonly SearchResult[]): Generator<string> {
+  const metas = new MetaBudget()
+  return objectPieces([['searches', arrayPieces(results, (result) => collectionSearchJson(result, metas))]])
+}
+
+function fusedJson({ hit, score, standings }: FusedHit, metas: MetaBudget) {
+  const fields = Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing]))
+  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, score, fields }
+}

@@ -1,0 +1,101 @@
+// The replies of reads by id in both versions, from objects as the engine returns them. Serving threads write replies with it, so it loads
+// no schemas.
+import type { StoredObject } from '@annal/engine'
+import { MetaBudget } from '@annal/engine/reader'
+import type { IndexFields } from './index-fields.ts'
+import { metaJson } from './meta-json.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
+
+/**
+ * `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`. Norm and vector have the form that a published client sends.
+ */
+export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexFields): Generator<Buffer> {
+  const dense = object.dense[denseField]
+  const sparse = object.sparse[sparseField]
+  yield new MsgpackWriter()
+    .array(7)
+    .string(object.id)
+    .binary(object.metaBytes)
+    .string(object.filterText === '' ? '{}' : object.filterText)
+    .float(dense?.norm ?? 1)
+    .floats(dense?.row ?? [])
+    .uints(sparse?.indices ?? [])
+    .floats(sparse?.values ?? [])
+    .finish()
+}
+
+/** One object as JSON. */
+export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexFields): Generator<string> {
+  const dense = object.dense[denseField]
+  const sparse = object.sparse[sparseField]
+  return withMembers({ ...objectHeadJson(object, new MetaBudget()), norm: dense?.norm ?? 1 }, [
+    ['vector', [numbersJson(dense?.vector ?? [])]],
+    ...(sparse === undefined ? [] : sparsePieces(sparse)),
+  ])
+}
+
+/** An object without its fields. */
+function objectHeadJson(object: StoredObject, metas: MetaBudget) {
+  return { id: object.id, ...metaJson(object, metas), filter: object.filter }
+}
+
+/** The two arrays of a sparse vector as JSON. */
+function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [string, Iterable<string>][] {
+  return [
+    ['sparse_indices', [numbersJson(indices)]],
+    ['sparse_values', [numbersJson(values)]],
+  ]
+}
+
+/** The ObjectBatch form, with the original vectors. */
+export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
+  const writer = new MsgpackWriter().array(1).array(objects.length)
+  for (const object of objects) {
+    writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
+    const dense = Object.entries(object.dense)
+    writer.map(dense.length)
+    for (const [name, { vector }] of dense) writer.string(name).floats(vector)
+    const sparse = Object.entries(object.sparse)
+    writer.map(sparse.length)
+    for (const [name, { indices, values }] of sparse) writer.string(name).array(2).uints(indices).floats(values)
+    const multi = Object.entries(object.multi)
+    writer.map(multi.length)
+    for (const [name, members] of multi) {
+      writer.string(name).array(members.length)
+      for (const { vector } of members) {
+        writer.floats(vector)
+        yield* writer.piece()
+      }
+    }
+    yield* writer.piece()
+  }
+  yield writer.finish()
+}
+
+/** The objects of a reply as JSON. */
+export function objectsJsonReply(objects: readonly StoredObject[]): Generator<string> {
+  return objectPieces([['objects', objectsPieces(objects)]])
+}
+
+/** In the form of an upsert, with the original vectors. */
+export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
+  const metas = new MetaBudget()
+  return arrayPieces(objects, (object) =>
+    withMembers(objectHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),
+  )
+}
+
+/** Objects without their fields. */
+export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
+  const metas = new MetaBudget()
+  return arrayPieces(objects, (object) => [JSON.stringify(objectHeadJson(object, metas))])
+}
+
+function* fieldPieces({ dense, sparse, multi }: StoredObject): Generator<[string, Iterable<string>]> {
+  for (const [name, { vector, norm }] of Object.entries(dense)) {
+    yield [name, [`{"vector":${numbersJson(vector)},"norm":${JSON.stringify(norm)}}`]]
+  }
+  for (const [name, terms] of Object.entries(sparse)) yield [name, objectPieces(sparsePieces(terms))]
+  for (const [name, members] of Object.entries(multi)) yield [name, objectPieces([['vectors', memberPieces(members)]])]
+}
