@@ -20,6 +20,9 @@ const words = {
 
 const record = { lsnLow: 0, lsnHigh: 1, count: 2, rows: 3 } as const
 
+/** V8 computes a power each time. */
+const wordRange = 2 ** 32
+
 /** What is known of a version of a replica. */
 export interface VersionFacts {
   readonly version: number
@@ -59,7 +62,7 @@ export class BoardWords {
   lsn(version: number): number {
     const at = this.#recordAt(version)
     const high = Atomics.load(this.words, at + record.lsnHigh) >>> 0
-    return high * 2 ** 32 + (Atomics.load(this.words, at + record.lsnLow) >>> 0)
+    return high * wordRange + (Atomics.load(this.words, at + record.lsnLow) >>> 0)
   }
 
   count(version: number): number {
@@ -81,7 +84,7 @@ export class BoardWords {
   publish({ version, lsn, count, rows }: VersionFacts): void {
     const at = this.#recordAt(version)
     Atomics.store(this.words, at + record.lsnLow, lsn | 0)
-    Atomics.store(this.words, at + record.lsnHigh, Math.floor(lsn / 2 ** 32))
+    Atomics.store(this.words, at + record.lsnHigh, Math.floor(lsn / wordRange))
     Atomics.store(this.words, at + record.count, count)
     for (const [field, number] of rows.entries()) Atomics.store(this.words, at + record.rows + field, number)
     Atomics.store(this.words, words.version, version)

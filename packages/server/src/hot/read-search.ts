@@ -65,17 +65,18 @@ function searchOf(draft: Draft): ReaderSearch | undefined {
   const prefilterThreshold = draft.prefilterThreshold ?? draft.prefilterParameter
   const { topKMax, filterBoostMax } = draft.context
   if (limit > topKMax || (boostPercentage ?? 0) > filterBoostMax) return undefined
-  return {
+  const search: { -readonly [K in keyof ReaderSearch]: ReaderSearch[K] } = {
     field: field.name,
     query,
     limit,
     ef: Math.max(limit, efSearch ?? ef ?? efDefault),
-    ...(filter !== undefined && filter.length > 0 && { filter }),
-    ...(exact === true && { exact }),
-    ...(boostPercentage !== undefined && { boostPercentage }),
-    ...(prefilterThreshold !== undefined && { prefilterThreshold }),
-    ...(scoreThreshold !== undefined && { scoreThreshold }),
   }
+  if (filter !== undefined && filter.length > 0) search.filter = filter
+  if (exact === true) search.exact = exact
+  if (boostPercentage !== undefined) search.boostPercentage = boostPercentage
+  if (prefilterThreshold !== undefined) search.prefilterThreshold = prefilterThreshold
+  if (scoreThreshold !== undefined) search.scoreThreshold = scoreThreshold
+  return search
 }
 
 /** Reads an object with these keys, each at most once. */

@@ -19,8 +19,26 @@ const textAt = 28
 /** More of a path is never shown (request-log.ts). */
 const pathBytesMax = 300
 const nameBytesMax = 72
+const methodBytesMax = 16
 /** A thread can be ended while it writes a slot. */
 const readsMax = 100
+
+interface RequestTexts {
+  readonly method: string
+  readonly path: string
+  readonly database: string
+  readonly collection: string
+}
+
+/** The texts of a request as they are in a slot. */
+interface EncodedTexts {
+  readonly texts: RequestTexts
+  readonly bytes: Uint8Array
+  readonly methodBytes: number
+  readonly databaseBytes: number
+  readonly collectionBytes: number
+  readonly pathBytes: number
+}
 
 export class RequestRing {
   /** Given to another thread, which makes its own RequestRing of it. */
@@ -29,6 +47,8 @@ export class RequestRing {
   readonly #view: DataView
   readonly #bytes: Buffer
   readonly #slots: number
+  /** Of the last request: most requests of a thread repeat them. */
+  #texts = encode({ method: '', path: '', database: '', collection: '' })
 
   /** The ring of `memory`, or a new one of `slots` requests. */
   constructor(memory: SharedArrayBuffer | { readonly slots: number }) {
@@ -47,21 +67,19 @@ export class RequestRing {
     // Odd, also if a thread was ended while it wrote this slot.
     const sequence = Atomics.load(this.#sequences, slot / 4) | 1
     Atomics.store(this.#sequences, slot / 4, sequence)
-    const bytes = this.#bytes
-    let end = slot + textAt
-    const append = (text: string, bytesMax: number): number => {
-      const length = bytes.write(text, end, bytesMax)
-      end += length
-      return length
-    }
+    const texts = isSame(this.#texts, { method, path, database, collection })
+      ? this.#texts
+      : encode({ method, path, database, collection })
+    this.#texts = texts
+    this.#bytes.set(texts.bytes, slot + textAt)
     const view = this.#view
     view.setUint16(slot + 4, status, true)
     view.setFloat64(slot + 8, timeMs, true)
     view.setFloat64(slot + 16, seconds, true)
-    view.setUint8(slot + 6, append(method, 16))
-    view.setUint8(slot + 7, append(database, nameBytesMax))
-    view.setUint16(slot + 24, append(collection, nameBytesMax), true)
-    view.setUint16(slot + 26, append(path, pathBytesMax), true)
+    view.setUint8(slot + 6, texts.methodBytes)
+    view.setUint8(slot + 7, texts.databaseBytes)
+    view.setUint16(slot + 24, texts.collectionBytes, true)
+    view.setUint16(slot + 26, texts.pathBytes, true)
     Atomics.store(this.#sequences, slot / 4, (sequence + 1) | 0)
     Atomics.store(this.#sequences, 0, (written + 1) | 0)
   }
@@ -105,4 +123,25 @@ export class RequestRing {
       collection: collection === '' ? undefined : collection,
     }
   }
+}
+
+function isSame({ texts }: EncodedTexts, { method, path, database, collection }: RequestTexts): boolean {
+  return (
+    texts.path === path && texts.method === method && texts.database === database && texts.collection === collection
+  )
+}
+
+function encode(texts: RequestTexts): EncodedTexts {
+  const bytes = Buffer.allocUnsafe(slotBytes - textAt)
+  let end = 0
+  const append = (text: string, bytesMax: number): number => {
+    const length = bytes.write(text, end, bytesMax)
+    end += length
+    return length
+  }
+  const methodBytes = append(texts.method, methodBytesMax)
+  const databaseBytes = append(texts.database, nameBytesMax)
+  const collectionBytes = append(texts.collection, nameBytesMax)
+  const pathBytes = append(texts.path, pathBytesMax)
+  return { texts, bytes: bytes.subarray(0, end), methodBytes, databaseBytes, collectionBytes, pathBytes }
 }

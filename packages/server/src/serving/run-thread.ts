@@ -43,8 +43,8 @@ const stoppingSweepMs = 50
 const keptConnections = 4
 const movesPerSecondMax = 64
 
-/** A reply waits for about as long as several searches take. */
-const replyWaitMsMax = 0.5
+/** About the time of 20 searches: with so many at once, requests wait longer for their turn than replies for its end. */
+const replyWaitMsMax = 2
 
 const turn = new ReplyTurn(replyWaitMsMax)
 const listeners: net.Server[] = []
