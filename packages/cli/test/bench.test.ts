@@ -68,5 +68,5 @@ test('invalid arguments are refused with a reason and an exit code', async (t) =
   writeFileSync(out, 'this is no trace at all')
   t.match(await annal(['bench', 'replay', out]), { code: 65, err: /damaged at byte 0/ })
   t.match(await annal(['bench', 'replay', out, '--speed', 'fast']), { code: 64, err: /not a valid speed/ })
-  t.match(await annal(['bench', 'replay', out, '--precision', 'int4']), { code: 64, err: /unknown precision/ })
+  t.match(await annal(['bench', 'replay', out, '--precision', 'int5']), { code: 64, err: /unknown precision/ })
 })

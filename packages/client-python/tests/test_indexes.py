@@ -7,6 +7,7 @@ from typing import Sequence
 import pytest
 
 from annal import Annal, NotFoundError, Precision
+from annal.errors import BadRequestError
 
 
 @pytest.mark.parametrize("space_type", ["cosine", "l2", "ip"])
@@ -34,7 +35,7 @@ def test_vectors_come_back_as_they_were_given(client: Annal, space_type: str) ->
 
 
 @pytest.mark.parametrize("space_type", ["cosine", "l2", "ip"])
-@pytest.mark.parametrize("precision", list(Precision))
+@pytest.mark.parametrize("precision", [each for each in Precision if each not in (Precision.INT4, Precision.INT2)])
 def test_vectors_of_any_length_come_back_bit_for_bit(client: Annal, space_type: str, precision: Precision) -> None:
     name = f"bits_{space_type}_{precision.value}"
     client.create_index(name, 4, space_type, precision=precision)
@@ -46,6 +47,12 @@ def test_vectors_of_any_length_come_back_bit_for_bit(client: Annal, space_type: 
     for hit in index.query(vectors["417"], top_k=20, include_vectors=True):
         assert bits(hit["vector"]) == bits(vectors[hit["id"]])
     client.delete_index(name)
+
+
+@pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT2])
+def test_an_index_refuses_the_precisions_of_collections(client: Annal, precision: Precision) -> None:
+    with pytest.raises(BadRequestError, match="precision must be one of"):
+        client.create_index("coarse", 4, precision=precision)
 
 
 def bits(vector: Sequence[float]) -> bytes:

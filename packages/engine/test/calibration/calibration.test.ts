@@ -189,9 +189,8 @@ test('changes of the field make a measurement outdated until the next one', asyn
 
 test('writes and deletions during a measurement do not disturb it', async (t) => {
   const { collection, make } = await openWorld(t, 'int8', 2_000)
-  const running = collection.calibrate({ sample: 60 })
   let isRunning = true
-  running.finally(() => {
+  const running = collection.calibrate({ sample: 60 }).finally(() => {
     isRunning = false
   })
   for (let i = 0; i < 20 && isRunning; i++) {
