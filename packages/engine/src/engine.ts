@@ -71,6 +71,8 @@ export interface EngineParts {
   readonly readOnly?: boolean
   /** When checkpoints contain only changes; the usual limits by default. */
   readonly deltas?: DeltaLimits
+  /** Takes checkpoints only when they are called for, and on close. */
+  readonly checkpointsOnDemand?: boolean
 }
 
 const trimEveryMs = 10 * 60_000
@@ -131,6 +133,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         onTaken: (taken) => this.backups.checkpointTaken(taken),
         keepLog: options.keepLog ?? false,
         ...(parts.deltas && { deltas: parts.deltas }),
+        onlyOnDemand: parts.checkpointsOnDemand ?? false,
         onProgress: (progress) => this.#progress.report(progress),
         onTrouble: (sentence) => this.#notices.push(sentence),
       },

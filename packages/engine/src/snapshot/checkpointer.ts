@@ -43,6 +43,8 @@ export interface CheckpointerHost {
   readonly keepLog: boolean
   /** When only changes are written; the usual limits by default. */
   readonly deltas?: DeltaLimits
+  /** Takes no checkpoint before the end unless `take` is called. */
+  readonly onlyOnDemand?: boolean
   readonly onProgress: (progress: Progress | undefined) => void
   /** Called when a checkpoint exists and the log was truncated as far as possible. */
   readonly onTaken: (taken: Taken) => Promise<void>
@@ -296,7 +298,7 @@ export class Checkpointer {
   }
 
   #takeInBackground(): void {
-    if (this.#running || !this.#work) return
+    if (this.#running || !this.#work || this.#host.onlyOnDemand) return
     this.take().catch((error: Error) => this.#reportFailure(error))
   }
 

@@ -33,7 +33,8 @@ for (let round = 0; round < rounds; round++) {
     })
     const dataDir = join(dir, 'data')
     // Every second round has checkpoints of changes.
-    const parts = { pool, ...(round % 2 === 0 && { deltas: eagerDeltas }) }
+    // Another one that started automatically would change files while they are copied.
+    const parts = { pool, checkpointsOnDemand: true, ...(round % 2 === 0 && { deltas: eagerDeltas }) }
     const engine = await openEngine({ dataDir, fsync: 'none', keepLog: true }, parts)
     const collection = await engine.database().createCollection({
       name: 'main',
