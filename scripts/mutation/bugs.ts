@@ -96,8 +96,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a vector is read from another chunk of its field',
     caughtBy: `${tests}/replica/originals.test.ts`,
     file: `${engine}/replica/originals.ts`,
-    find: 'else await this.#readChained(chunk, row, into)',
-    put: 'else await this.#readChained(0, row, into)',
+    find: 'await this.#readRun(chunk, row, into)',
+    put: 'await this.#readRun(0, row, into)',
   },
   {
     name: 'a checkpoint claims records that it does not have',

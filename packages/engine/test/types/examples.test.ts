@@ -38,7 +38,12 @@ test("an editor completes the fields of README's programs", async (t) => {
   t.same(editor.proposals(engine, "'William Blake' }, fields: { ", 'text: [0.1, 0.9, 0.4]'), ['text'])
   t.same(editor.proposals(engine, 'poems.search({ fields: { ', 'text: { query: [0, 1, 0.5], limit: 3 }'), ['text'])
   t.same(editor.proposals(engine, 'results.', 'text'), ['text'])
-  t.same([...editor.proposals(engine, 'query: [0, 1, 0.5], ', 'limit: 3')].sort(), ['ef', 'limit', 'recall', 'scoreThreshold'])
+  t.same([...editor.proposals(engine, 'query: [0, 1, 0.5], ', 'limit: 3')].sort(), [
+    'ef',
+    'limit',
+    'recall',
+    'scoreThreshold',
+  ])
   for (const program of programs)
     t.ok(editor.proposals(program, 'dimension: 3, ', "spaceType: 'cosine'").includes('spaceType'))
 })
