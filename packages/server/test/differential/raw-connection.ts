@@ -39,7 +39,13 @@ export async function exchange(port: number, { turns, isCut }: Exchange): Promis
       connection = await Connection.open(port)
       isStalled = await connection.send(turn, ends)
     }
-    if (connection.isClosed || isStalled) return { bytes: Buffer.concat([...before, connection.destroy()]), isStalled }
+    const isLast = i === turns.length - 1
+    if (isLast || isStalled) return { bytes: Buffer.concat([...before, connection.destroy()]), isStalled }
+    // A server may end a connection with a reply, for example to hand its client to another thread.
+    if (connection.isEnding) {
+      before.push(connection.destroy())
+      connection = await Connection.open(port)
+    }
   }
   return { bytes: Buffer.concat([...before, connection.destroy()]), isStalled: false }
 }
@@ -78,6 +84,12 @@ class Connection {
 
   get bytes(): Buffer {
     return Buffer.concat(this.#received)
+  }
+
+  /** Whether the last reply says that no request may follow it, or the server has closed the connection. */
+  get isEnding(): boolean {
+    const { head = '' } = splitReplies(this.bytes, this.#methods).at(-1) ?? {}
+    return this.isClosed || /\r\nconnection: close\r\n/i.test(head)
   }
 
   /** Resolves when every reply is complete or the connection is closed, or to true if neither happens. */

@@ -16,8 +16,9 @@ export function rawExchange(choices: Choices, authority: Authority, plan: () => 
   const written = Array.from({ length: count }, (_, i) => writeRequest(choices, authority, plan(), i === count - 1))
   const isCut = written.at(-1)?.isCut ?? false
   const methods = written.map(({ method }) => method)
-  // An error in the last request would end the connection while the replies to others are on their way.
-  const isPipelined = choices.chance(0.4) && !isOdd(written)
+  // An error in the last request would end the connection while the replies to others are on their way. A reply may end the connection, and
+  // then it depends on the time whether a server makes the changes of the requests that have already arrived.
+  const isPipelined = choices.chance(0.4) && !isOdd(written) && written.slice(1).every(({ isRead }) => isRead)
   const turns: Turn[] = isPipelined
     ? [{ parts: split(choices, Buffer.concat(written.map(({ bytes }) => bytes)), false), methods }]
     : written.map((one) => ({ parts: split(choices, one.bytes, one.isOdd), methods: [one.method] }))
@@ -29,7 +30,11 @@ interface Written {
   readonly bytes: Buffer
   readonly isCut: boolean
   readonly isOdd: boolean
+  /** Changes nothing. */
+  readonly isRead: boolean
 }
+
+const reads = /\/(search|batch|query|get|scroll|count|facets)$/
 
 function isOdd(written: readonly Written[]): boolean {
   return written.some((one) => one.isOdd)
@@ -62,7 +67,8 @@ function writeRequest(choices: Choices, authority: Authority, plan: Plan, isLast
   const sent = isChunked ? chunked(choices, body) : body
   const head = `${[line, ...lines].join('\r\n')}\r\n\r\n`
   const whole = Buffer.concat([Buffer.from(head, 'latin1'), sent])
-  const normal: Written = { method, bytes: whole, isCut: false, isOdd: false }
+  const isRead = method === 'GET' || (method === 'POST' && reads.test(path))
+  const normal: Written = { method, bytes: whole, isCut: false, isOdd: false, isRead }
   return isLast && choices.chance(0.12) ? malformed(choices, { normal, line, lines, sent }) : normal
 }
 
@@ -170,6 +176,7 @@ function malformed(choices: Choices, { normal, line, lines, sent }: Parts): Writ
     bytes: Buffer.concat([Buffer.from(`${[first, ...rest].join('\r\n')}\r\n\r\n`, 'latin1'), sent]),
     isCut,
     isOdd: true,
+    isRead: normal.isRead,
   })
   const withLength = (length: string): string[] =>
     lines.map((one) => (/^content-length/i.test(one) ? `Content-Length: ${length}` : one))
