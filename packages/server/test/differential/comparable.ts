@@ -19,6 +19,7 @@ function masked({ head, body }: RawReply): { readonly head: string; readonly bod
       .toString('latin1')
       .replace(changing, '"$1":0')
       .replace(memory, '"memory":{}')
+      .replace(progress, '')
       .replace(uuid, 'uuid')
       .replace(timestamp, 'timestamp'),
   }
@@ -31,6 +32,8 @@ function withoutConnection<T extends { readonly head: string }>(reply: T): T {
 const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 /** Memory in use depends on which results a thread keeps for later. */
 const memory = /"memory":\{[^}]*\}/g
+/** Health reports a checkpoint while it is written. */
+const progress = /,"progress":\{[^}]*\}/g
 /** Times, and positions in the log, to which a server adds the time now and then. */
 const changing = /"(lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
 
