@@ -25,7 +25,7 @@ import {
 } from '../layout'
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
 import { sumf, sumi, sums4f } from '../lanes'
-import { RELAXED, dot1, queryStep } from './code'
+import { RELAXED, addDot, dot1, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
 
@@ -144,18 +144,6 @@ function innerProduct(a: usize, b: usize): f32 {
   }
   for (; i < bytes; i += 16) s0 = fma(v128.load(a + i), v128.load(b + i), s0)
   return sumf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)))
-}
-
-@inline
-function addDot(q: usize, values: v128, total: v128): v128 {
-  if (RELAXED) return i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(q), values, total)
-  return i32x4.add(
-    total,
-    i32x4.add(
-      i32x4.dot_i16x8_s(v128.load(q), i16x8.extend_low_i8x16_s(values)),
-      i32x4.dot_i16x8_s(v128.load(q, 16), i16x8.extend_high_i8x16_s(values)),
-    ),
-  )
 }
 
 /** Dot product of the query code with the residuals of 2 bits. One byte holds the residuals of the dimensions i, i+16, i+32, and i+48. */

@@ -4,7 +4,7 @@
 // The functions return the sum of q c; `productFrom` makes it the sum of q v. All sums are integers, so both builds compute the same bits.
 import { codeBytes, packing } from '../layout'
 import { sumi, sums4i } from '../lanes'
-import { RELAXED, queryStep } from './code'
+import { RELAXED, addDot, queryStep } from './code'
 
 /** Number of components of a packed code: 16 to each query step. */
 @inline
@@ -33,19 +33,6 @@ export function productsFrom(sums: v128, offsets: v128): v128 {
 @inline
 export function productFrom(sum: i32, offset: i32): i32 {
   return 2 * sum - offset
-}
-
-/** Adds the products of 16 components of the query with 16 values of 0 to 15. */
-@inline
-function addDot(q: usize, values: v128, total: v128): v128 {
-  if (RELAXED) return i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(q), values, total)
-  return i32x4.add(
-    total,
-    i32x4.add(
-      i32x4.dot_i16x8_s(v128.load(q), i16x8.extend_low_i8x16_u(values)),
-      i32x4.dot_i16x8_s(v128.load(q, 16), i16x8.extend_high_i8x16_u(values)),
-    ),
-  )
 }
 
 @inline

@@ -6,7 +6,7 @@ import type { Originals } from '../replica/originals.ts'
 import type { Replica } from '../replica/replica.ts'
 import { maxSim } from '../search/max-sim.ts'
 import { vectorsOf } from '../search/rank-originals.ts'
-import type { DenseTask, SearchPlanInput } from '../search/request.ts'
+import { type DenseTask, plainSearch } from '../search/request.ts'
 import { candidatesFor, isRescored } from '../search/rescore.ts'
 import type { Matches } from '../search/run-field.ts'
 import { runTask } from '../search/run-task.ts'
@@ -159,18 +159,6 @@ async function run(search: MeasuredSearch, query: Float32Array, ef: number, stat
   const task: DenseTask = { kind: 'dense', fieldIndex, definition, k, ef, scoreThreshold: undefined, source }
   const { found } = await runTask(task, { ...state, input: { ...plainSearch, rescore }, room: undefined })
   return found.ordinals
-}
-
-const plainSearch: SearchPlanInput = {
-  tasks: [],
-  filter: undefined,
-  prefilterThreshold: undefined,
-  boostPercentage: 0,
-  includeVectors: false,
-  rescore: undefined,
-  fusion: undefined,
-  exact: false,
-  explain: false,
 }
 
 /** The exact result, and rows that are equally similar. */

@@ -13,7 +13,7 @@ import type { Replica } from '../replica/replica.ts'
 import type { DenseField, DenseHits } from '../vector/field.ts'
 import { planDense } from './plan.ts'
 import { rankOriginalsOfEach, vectorsOf } from './rank-originals.ts'
-import type { DenseTask, SearchPlanInput } from './request.ts'
+import { type DenseTask, plainSearch } from './request.ts'
 import { isRescored, runRescored } from './rescore.ts'
 import type { RunContext } from './run-field.ts'
 
@@ -156,19 +156,6 @@ async function compareWithOriginals(
 }
 
 const queriesAtOnce = 100
-
-/** A search with default settings. */
-const plainSearch: SearchPlanInput = {
-  tasks: [],
-  filter: undefined,
-  prefilterThreshold: undefined,
-  boostPercentage: 0,
-  includeVectors: false,
-  rescore: undefined,
-  fusion: undefined,
-  exact: false,
-  explain: false,
-}
 
 type Ranked = Pick<DenseHits, 'ordinals' | 'similarities'>
 

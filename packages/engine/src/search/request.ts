@@ -86,6 +86,19 @@ export interface SearchPlanInput {
   readonly explain: boolean
 }
 
+/** A search with default settings. */
+export const plainSearch: SearchPlanInput = {
+  tasks: [],
+  filter: undefined,
+  prefilterThreshold: undefined,
+  boostPercentage: 0,
+  includeVectors: false,
+  rescore: undefined,
+  fusion: undefined,
+  exact: false,
+  explain: false,
+}
+
 /** How the hits of several fields are fused. */
 export interface FusionPlan {
   readonly method: FusionMethod
