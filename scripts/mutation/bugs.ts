@@ -95,9 +95,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a vector is read from another chunk of its field',
     caughtBy: `${tests}/replica/originals.test.ts`,
-    file: `${engine}/replica/originals.ts`,
-    find: 'await this.#readRun(chunk, row, into)',
-    put: 'await this.#readRun(0, row, into)',
+    file: `${engine}/replica/read-originals.ts`,
+    find: 'await readRun(chunks, chunk, row, into)',
+    put: 'await readRun(chunks, 0, row, into)',
   },
   {
     name: 'a checkpoint claims records that it does not have',

@@ -16,8 +16,10 @@ import { type FieldSchema, graphField } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
-import { Originals, type OriginalsFile } from '../replica/originals.ts'
+import { Originals } from '../replica/originals.ts'
+import type { OriginalsFile } from '../replica/originals-chunks.ts'
 import { type OriginalsPlace, originalsOwner } from '../replica/originals-owner.ts'
+import { loadOriginalsState } from '../replica/originals-state.ts'
 import { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense/field.ts'
@@ -290,7 +292,7 @@ async function loadOriginals(
       loaded.push(new Originals(from.originals, owner))
       continue
     }
-    const state = await Originals.loadState(reader, `originals.${index}`, { ordinalEnd, several: owner.several })
+    const state = await loadOriginalsState(reader, `originals.${index}`, { ordinalEnd, several: owner.several })
     const originals = new Originals(from.originals, owner, state)
     loaded.push(originals)
     await originals.open(from.listed)

@@ -7,8 +7,9 @@ import { openEngine, verifyDataDirectory } from '@annal/engine'
 import { nodeVfs } from '@annal/wal'
 import tap, { type Test, test } from 'tap'
 import { Column } from '../../src/memory/column.ts'
-import { Originals, type OriginalsState } from '../../src/replica/originals.ts'
+import { Originals } from '../../src/replica/originals.ts'
 import type { OriginalsOwner } from '../../src/replica/originals-owner.ts'
+import type { OriginalsState } from '../../src/replica/originals-state.ts'
 
 tap.setTimeout(300_000)
 
