@@ -7,6 +7,7 @@ import { startClients } from '../src/http/clients.ts'
 import { bodyOf, replyBytes } from '../src/http/framing.ts'
 import { createHistogram, merge, quantile, record } from '../src/http/histogram.ts'
 import { createSchedule } from '../src/http/schedule.ts'
+import { splitBetween, threadLoad } from '../src/http/thread-load.ts'
 
 test('quantiles of a histogram are those of the sorted values, within a bucket', (t) => {
   const next = createSchedule({ perSecond: 1, seed: 5 })
@@ -120,4 +121,27 @@ test('open loop: requests are sent at their rate, and every failure is counted',
   const mixed = await clients.run({ seconds: 60, requests: 100, sampleEvery: 1_000 })
   t.equal(mixed.failures, counts.refused - refused)
   t.ok(mixed.failures >= 10)
+})
+
+test('the split among threads is read from the metrics', async (t) => {
+  let text = 'annal_uptime_seconds 1\n'
+  const server = http.createServer((request, response) => response.end(request.url === '/metrics' ? text : ''))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  const read = () => threadLoad(target, { headers: [`Host: 127.0.0.1:${target.port}`] })
+  t.equal(await read(), undefined, 'a server without these metrics')
+  const metrics = (connections: readonly number[], replies: readonly number[]) =>
+    [
+      ...connections.map((count, thread) => `annal_thread_connections{thread="${thread}"} ${count}`),
+      ...replies.map((count, thread) => `annal_thread_requests_total{thread="${thread}"} ${count}`),
+      'annal_thread_requests_total{thread="main"} 900',
+    ].join('\n')
+  text = metrics([1, 0], [100, 300])
+  const before = await read()
+  text = metrics([5, 3], [700, 500])
+  const after = await read()
+  if (before === undefined || after === undefined) throw new Error('no load')
+  t.strictSame(splitBetween(before, after), { connections: 0.625, replies: 0.75 })
 })

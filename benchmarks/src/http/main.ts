@@ -2,8 +2,12 @@
 // them, for loads from one connection to a thousand. Servers that are compared run by turns, and start in another order in each session.
 // Linux only.
 //
+// Every server is warm before the first measurement: it has answered 60,000 requests (--warm) and more until V8 has compiled what they use, and 10,000
+// of each row (warm.ts). The rounds of all rows are by turns, in another order each time, so no row is measured first. Each round has new connections;
+// the table states how they were divided among the serving threads.
+//
 //   npm run bench:http -- [--data DIR] [--dir DIR, kept and used again] [--quick] [--rows NAME,NAME | --grid] [--rounds 20] [--sessions 2]
-//     [--seconds 1] [--threads 1,2,4] [--against CHECKOUT[@THREADS]] [--url http://HOST:PORT [--token TOKEN]] [--ef EF] [--with NAME=VALUE,NAME=VALUE]
+//     [--seconds 1] [--sets 20, as many rounds of .25 s] [--warm 60000] [--threads 1,2,4] [--against CHECKOUT[@THREADS]] [--url http://HOST:PORT [--token TOKEN]] [--ef EF] [--with NAME=VALUE,NAME=VALUE]
 //     [--profile DIR] [--json FILE]
 //
 // --data names the folder with fashion-mnist; without it the vectors are generated. --against names another checkout, which must be built; it
@@ -19,6 +23,7 @@ import { type Corpus, type CorpusName, readCorpus } from './corpus.ts'
 import { efFor, isAccepted, type Measurement, measure, requestsOf } from './measure.ts'
 import { type RowResult, ratioText, resultOf, tableHead, tableLine } from './results.ts'
 import { gridRows, type Row, rows } from './rows.ts'
+import { type Warmth, warmUp } from './warm.ts'
 
 const { values } = parseArgs({
   options: {
@@ -30,6 +35,8 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     sessions: { type: 'string' },
     seconds: { type: 'string' },
+    sets: { type: 'string' },
+    warm: { type: 'string' },
     threads: { type: 'string', default: '' },
     against: { type: 'string', multiple: true, default: [] },
     url: { type: 'string', multiple: true, default: [] },
@@ -40,11 +47,13 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 })
-const rounds = Number(values.rounds ?? (values.quick ? 3 : 20))
-const sessions = Number(values.sessions ?? (values.quick ? 1 : 2))
-const seconds = Number(values.seconds ?? (values.quick ? 0.4 : 1))
-const warmSearches = values.quick ? 4_000 : 12_000
-const warmOfRow = values.quick ? 500 : 2_000
+const rounds = Number(values.sets ?? values.rounds ?? (values.quick ? 3 : 20))
+const sessions = Number(values.sessions ?? (values.quick || values.sets !== undefined ? 1 : 2))
+const seconds = Number(values.seconds ?? (values.sets === undefined ? (values.quick ? 0.4 : 1) : 0.25))
+const warmLeast = Number(values.warm ?? 60_000)
+const warmMost = 3 * warmLeast
+/** Of each row, less in proportion with a smaller --warm. */
+const warmOfRow = Math.min(10_000, warmLeast)
 
 const plans = planContenders()
 const selected = selectRows()
@@ -56,6 +65,11 @@ const writer = startClients(1)
 const measurements = new Map<string, Measurement[]>()
 const efOf = new Map<string, number>()
 const results: RowResult[] = []
+process.once('SIGTERM', () => {
+  // What was measured until now. The servers, which share a terminal or a group with this process, get the signal too.
+  printResults()
+  process.exit(1)
+})
 console.log([...corpora.values()].map(({ title }) => title).join('; '))
 console.log(
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}, load ${load().toFixed(2)}; ${rounds} rounds of ${seconds} s in ${sessions} sessions`,
@@ -71,7 +85,7 @@ try {
   writer.stop()
   if (values.dir === undefined) await rm(dir, { recursive: true, force: true })
 }
-printTable()
+printResults()
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report(), undefined, 1)}\n`)
 
 /** The server of this checkout comes first; the others are compared with the first. */
@@ -121,10 +135,40 @@ async function runSession(session: number, { isWriting }: { readonly isWriting: 
       contenders.set(plan, contender)
       await prepare(contender)
     }
-    for (const row of own) await runRow(row, session, contenders)
+    const loads: Load[] = []
+    for (const row of own) {
+      for (const [plan, contender] of contenders) {
+        const load = await prepareRow(row, plan, contender)
+        if (load !== undefined) loads.push(load)
+      }
+    }
+    for (let round = 0; round < rounds / sessions; round++) await runRound(own, loads, session + round)
   } finally {
     for (const contender of contenders.values()) await contender.stop()
     if (isWriting) await rm(used, { recursive: true, force: true })
+  }
+}
+
+/** The load of a row on one server. */
+interface Load {
+  readonly row: Row
+  readonly plan: ContenderPlan
+  readonly contender: Contender
+  readonly requests: readonly Buffer[]
+  readonly perSecond?: number
+}
+
+/** Measures every row on every server once. The servers of a row follow each other. */
+async function runRound(own: readonly Row[], loads: readonly Load[], round: number): Promise<void> {
+  for (const row of rotated(own, round)) {
+    for (const load of rotated(
+      loads.filter((one) => one.row === row),
+      round,
+    )) {
+      const { contender, plan } = load
+      const options = { ...load, corpus: corpora.get(row.corpus)!, clients, writer, seconds, seed: 1 + round }
+      measurementsOf(row, plan).push(await measure(contender, options))
+    }
   }
 }
 
@@ -148,57 +192,54 @@ async function prepare(contender: Contender): Promise<void> {
     console.log(`${contender.name}: loaded ${corpus.name} in ${cpu}${filled.seconds.toFixed(2)} s by the clock`)
   }
   const row: Row = { name: 'warm', corpus: selected[0]!.corpus, connections: 16, form: 'json', recall: 0 }
-  await warm(contender, requestsOf(row, contender, corpora.get(row.corpus)!, 64), warmSearches)
+  const requests = requestsOf(row, contender, corpora.get(row.corpus)!, 32)
+  const warmth = await warmUp(contender, { requests, clients, least: warmLeast, most: warmMost })
+  printWarmth(contender.name, warmth)
 }
 
-async function warm({ target }: Contender, requests: readonly Buffer[], count: number): Promise<void> {
-  await clients.open({ target, connections: 16, requests })
-  await clients.run({ seconds: 60, requests: count, sampleEvery: count })
+function printWarmth(name: string, { requests, compileUs }: Warmth): void {
+  const compiling = compileUs === undefined ? '' : `; V8 took ${compileUs.toFixed(1)} us for each of the last 10,000`
+  console.log(`${name}: warm after ${requests} requests${compiling}`)
 }
 
-async function runRow(row: Row, session: number, contenders: ReadonlyMap<ContenderPlan, Contender>): Promise<void> {
+/** Undefined if the server does not accept such requests. */
+async function prepareRow(row: Row, plan: ContenderPlan, contender: Contender): Promise<Load | undefined> {
   const corpus = corpora.get(row.corpus)!
-  const prepared = new Map<ContenderPlan, { readonly requests: readonly Buffer[]; readonly perSecond?: number }>()
-  for (const [plan, contender] of contenders) {
-    const ef = row.form === 'health' ? undefined : await knownEf(row, contender, corpus)
-    const requests = requestsOf(row, contender, corpus, ef ?? 0)
-    if (!(await isAccepted(requests, contender, clients))) {
-      if (session === 0) console.log(`${row.name}: ${contender.name} does not accept such requests`)
-      continue
-    }
-    await warm(contender, requests, warmOfRow)
-    const { openShare, openPerSecond } = row
-    const options = { row: { ...row, hasWriter: false }, corpus, requests, clients, writer, seconds, seed: 0 }
-    const { round } = openShare ? await measure(contender, options) : {}
-    const perSecond = openShare && round ? openShare * round.perSecond : openPerSecond
-    prepared.set(plan, { requests, ...(perSecond && { perSecond }) })
+  const ef = row.form === 'health' ? undefined : await knownEf(row, contender, corpus)
+  const requests = requestsOf(row, contender, corpus, ef ?? 0)
+  if (!(await isAccepted(requests, contender, clients))) {
+    console.log(`${row.name}: ${contender.name} does not accept such requests`)
+    return undefined
   }
-  const runnable = plans.filter((plan) => prepared.has(plan))
-  for (let round = 0; round < rounds / sessions; round++) {
-    for (const plan of rotated(runnable, session + round)) {
-      const options = { row, corpus, clients, writer, seconds, seed: 1 + round, ...prepared.get(plan)! }
-      measurementsOf(row, plan).push(await measure(contenders.get(plan)!, options))
-    }
-  }
-  if (session === sessions - 1) finishRow(row, runnable)
+  await warmUp(contender, { requests, clients, least: warmOfRow, most: 3 * warmOfRow })
+  const { openShare, openPerSecond } = row
+  const options = { row: { ...row, hasWriter: false }, corpus, requests, clients, writer, seconds, seed: 0 }
+  const { round } = openShare ? await measure(contender, options) : {}
+  const perSecond = openShare && round ? openShare * round.perSecond : openPerSecond
+  return { row, plan, contender, requests, ...(perSecond && { perSecond }) }
 }
 
-function finishRow(row: Row, finished: readonly ContenderPlan[]): void {
-  for (const [i, plan] of finished.entries()) {
-    const facts = {
-      row: row.name,
-      contender: plan.name,
-      ef: row.form === 'health' ? undefined : efOf.get(efKey(row, plan.name)),
-      load: load(),
+function printResults(): void {
+  for (const row of selected) {
+    const measured = plans.filter((plan) => measurementsOf(row, plan).length > 0)
+    for (const plan of measured) {
+      const ef = row.form === 'health' ? undefined : efOf.get(efKey(row, plan.name))
+      results.push(resultOf({ row: row.name, contender: plan.name, ef, load: load() }, measurementsOf(row, plan)))
     }
-    const result = resultOf(facts, measurementsOf(row, plan))
-    results.push(result)
-    console.log(tableLine(result))
-    if (i === 0) continue
-    console.log(
-      `  ${plan.name} to ${finished[0]!.name}: ${ratioText(measurementsOf(row, finished[0]!), measurementsOf(row, plan))}`,
-    )
+    for (const plan of measured.slice(1)) printRatio(plan.name, [row, measured[0]!], [row, plan])
+    const first = selected.find(({ name }) => name === row.comparedWith)
+    for (const plan of first === undefined ? [] : measured) printRatio(row.name, [first!, plan], [row, plan])
   }
+  for (const line of ['', ...tableHead, ...results.map(tableLine)]) console.log(line)
+}
+
+type Measured = readonly [row: Row, plan: ContenderPlan]
+
+function printRatio(name: string, first: Measured, second: Measured): void {
+  const [[firstRow, firstPlan], [row, plan]] = [first, second]
+  const other = row === firstRow ? firstPlan.name : firstRow.name
+  const where = row === firstRow ? row.name : plan.name
+  console.log(`${where}: ${name} to ${other}: ${ratioText(measurementsOf(...first), measurementsOf(...second))}`)
 }
 
 async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {
@@ -223,11 +264,6 @@ function measurementsOf(row: Row, plan: ContenderPlan): Measurement[] {
 function rotated<T>(list: readonly T[], by: number): T[] {
   const start = by % Math.max(1, list.length)
   return [...list.slice(start), ...list.slice(0, start)]
-}
-
-function printTable(): void {
-  console.log('')
-  for (const line of [...tableHead, ...results.map(tableLine)]) console.log(line)
 }
 
 function report() {

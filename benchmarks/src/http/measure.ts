@@ -7,7 +7,8 @@ import { bodyOf, statusOf } from './framing.ts'
 import { type Histogram, quantile } from './histogram.ts'
 import { filters, healthRequest, insertRequest, searchRequest } from './requests.ts'
 import type { Row } from './rows.ts'
-import { cpuBetween } from './server-process.ts'
+import { compilingMs, cpuBetween } from './server-process.ts'
+import { type Split, splitBetween, threadLoad } from './thread-load.ts'
 
 export interface Round {
   readonly perSecond: number
@@ -17,6 +18,10 @@ export interface Round {
   readonly cpuUs: number | undefined
   /** The same by thread, the busiest four. */
   readonly threadsUs: readonly number[]
+  /** Of the threads of V8, which compile and collect garbage: large while a server is not warm. */
+  readonly compileUs: number | undefined
+  /** Undefined for a server that does not state it. */
+  readonly split: Split | undefined
   readonly clientCpuUs: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -34,7 +39,7 @@ export interface Measurement {
   readonly latencies: Histogram
 }
 
-const efs = [12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 80, 96, 128, 192, 256]
+const efs = [12, 16, 20, 24, 26, 28, 30, 32, 34, 36, 40, 48, 56, 64, 80, 96, 128, 192, 256]
 const writerBatch = 100
 
 /** The requests of a row; searches in the order of the queries. */
@@ -85,14 +90,17 @@ export interface MeasureOptions {
 
 export async function measure(contender: Contender, options: MeasureOptions): Promise<Measurement> {
   const { row, corpus, requests, clients, seconds, perSecond, seed } = options
-  const { target, server } = contender
+  const { target, sender, server } = contender
   await clients.open({ target, connections: row.connections, requests })
   const writing = row.hasWriter === true ? await startWriting(contender, options) : undefined
+  const loadBefore = await threadLoad(target, sender)
   const before = await server?.cpu()
   const schedule = perSecond === undefined ? undefined : { perSecond, seed }
   const counted = await clients.run({ seconds, sampleEvery: 7, ...(schedule && { schedule }) })
   const after = await server?.cpu()
+  const loadAfter = loadBefore && (await threadLoad(target, sender))
   const written = await writing?.()
+  const names = await server?.names()
   const threads = before && after && cpuBetween(before, after)
   const each = (ms: number): number => (ms * 1_000) / counted.replies
   const { latencies, samples, lateMs } = counted
@@ -104,6 +112,8 @@ export async function measure(contender: Contender, options: MeasureOptions): Pr
       failures: counted.failures,
       cpuUs: threads && each(threads.reduce((sum, ms) => sum + ms, 0)),
       threadsUs: threads?.slice(0, 4).map(each) ?? [],
+      compileUs: before && after && names && each(compilingMs(before, after, names)),
+      split: loadBefore && loadAfter && splitBetween(loadBefore, loadAfter),
       clientCpuUs: each(counted.cpuMs),
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),

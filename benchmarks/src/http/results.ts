@@ -18,6 +18,9 @@ export interface RowResult {
   readonly cpuUsWorst: number | undefined
   readonly cpuUsLeast: number | undefined
   readonly threadsUs: readonly number[]
+  readonly compileUs: number | undefined
+  /** Share of the connections and of the requests that the busiest thread had: the middle and the worst round. */
+  readonly split: { readonly connections: Spread; readonly replies: Spread } | undefined
   readonly clientCpuUs: number
   /** Over the requests of all rounds. */
   readonly p50Ms: number
@@ -29,6 +32,11 @@ export interface RowResult {
   readonly batchesPerSecond: number | undefined
   /** One-minute load of the machine at the end. */
   readonly load: number
+}
+
+interface Spread {
+  readonly middle: number
+  readonly worst: number
 }
 
 export interface RowFacts {
@@ -46,6 +54,8 @@ export function resultOf(facts: RowFacts, measurements: readonly Measurement[]):
     const values = rounds.map(value).filter((one) => one !== undefined)
     return values.length === 0 ? undefined : median(values)
   }
+  const splits = rounds.flatMap(({ split }) => split ?? [])
+  const spread = (values: readonly number[]): Spread => ({ middle: median([...values]), worst: Math.max(...values) })
   const cpus = rounds.flatMap(({ cpuUs }) => cpuUs ?? [])
   return {
     ...facts,
@@ -58,6 +68,14 @@ export function resultOf(facts: RowFacts, measurements: readonly Measurement[]):
     cpuUsWorst: cpus.length === 0 ? undefined : Math.max(...cpus),
     cpuUsLeast: cpus.length === 0 ? undefined : Math.min(...cpus),
     threadsUs: [0, 1, 2, 3].flatMap((thread) => middle(({ threadsUs }) => threadsUs[thread]) ?? []),
+    compileUs: middle(({ compileUs }) => compileUs),
+    split:
+      splits.length === 0
+        ? undefined
+        : {
+            connections: spread(splits.map(({ connections }) => connections)),
+            replies: spread(splits.map(({ replies }) => replies)),
+          },
     clientCpuUs: middle(({ clientCpuUs }) => clientCpuUs)!,
     p50Ms: quantile(all, 0.5),
     p99Ms: quantile(all, 0.99),
@@ -73,7 +91,7 @@ export function resultOf(facts: RowFacts, measurements: readonly Measurement[]):
 export function ratioText(first: readonly Measurement[], second: readonly Measurement[]): string {
   const ratios = (value: (round: Round) => number | undefined): number[] =>
     second.flatMap(({ round }, i) => {
-      const [was, is] = [value(first[i]!.round), value(round)]
+      const [was, is] = [first[i] && value(first[i].round), value(round)]
       return was === undefined || is === undefined ? [] : [is / was]
     })
   const text = (name: string, values: number[], more: 'better' | 'worse'): string[] => {
@@ -100,8 +118,8 @@ export function ratioText(first: readonly Measurement[], second: readonly Measur
 }
 
 export const tableHead = [
-  '| load | server | ef | recall | q/s | worst round | CPU us | least | worst | busiest threads us | client us | p50 ms | p99 | p99.9 | worst p99 |',
-  '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|',
+  '| load | server | ef | recall | q/s | worst round | CPU us | least | worst | busiest threads us | V8 us | fullest thread %, worst: connections, requests | client us | p50 ms | p99 | p99.9 | worst p99 |',
+  '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|',
 ]
 
 export function tableLine(result: RowResult): string {
@@ -121,6 +139,12 @@ export function tableLine(result: RowResult): string {
     result.cpuUsLeast?.toFixed(0) ?? '',
     result.cpuUsWorst?.toFixed(0) ?? '',
     threadsUs.map((us) => us.toFixed(0)).join(' + '),
+    result.compileUs?.toFixed(1) ?? '',
+    result.split === undefined
+      ? ''
+      : [result.split.connections, result.split.replies]
+          .map(({ middle, worst }) => `${(100 * middle).toFixed(0)}, ${(100 * worst).toFixed(0)}`)
+          .join('; '),
     result.clientCpuUs.toFixed(0),
     ...[result.p50Ms, result.p99Ms, result.p999Ms, result.p99WorstMs].map((ms) => ms.toFixed(2)),
   ]

@@ -16,6 +16,8 @@ export interface Row {
   readonly openPerSecond?: number
   /** Next to one client that upserts 100 objects again and again. */
   readonly hasWriter?: boolean
+  /** The name of another row, to which this one is compared round by round. */
+  readonly comparedWith?: string
   /** The replies have no meaning. */
   readonly isSpin?: boolean
 }
@@ -42,7 +44,10 @@ export const rows: readonly Row[] = [
   { ...base, name: 'only bytes', connections: 8, form: 'octets' },
   { ...base, name: 'base64', connections: 8, form: 'base64' },
   { ...base, name: '768 short numbers', corpus: 'texts', connections: 8 },
-  { ...base, name: '768 numbers of 17 digits', corpus: 'texts', connections: 8, form: 'digits' },
+  {
+    ...{ ...base, name: '768 numbers of 17 digits', corpus: 'texts', connections: 8, form: 'digits' },
+    comparedWith: '768 short numbers',
+  },
   { ...base, name: 'next to a writer', connections: 8, hasWriter: true },
   // Servers that answer more searches in a closed loop leave less time to the writer. Here all of them answer the same number.
   { ...base, name: 'fixed rate next to a writer', connections: 32, openPerSecond: 1_500, hasWriter: true },

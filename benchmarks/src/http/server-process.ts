@@ -10,6 +10,8 @@ export interface BenchedServer {
   readonly port: number
   readonly pid: number
   cpu(): Promise<CpuTimes>
+  /** The names of its threads, by their numbers. */
+  names(): Promise<ReadonlyMap<string, string>>
   /** How often its threads lost or gave up their cores since they started. */
   switches(): Promise<number>
   residentBytes(): Promise<number>
@@ -52,6 +54,7 @@ export async function startServer(options: ServerOptions): Promise<BenchedServer
     port: Number(new URL(url).port),
     pid,
     cpu: () => cpuOf(pid),
+    names: () => namesOf(pid),
     switches: () => switchesOf(pid),
     residentBytes: () => residentBytesOf(pid),
     async stop() {
@@ -92,6 +95,12 @@ async function millisecondsOf(pid: number, task: string): Promise<number> {
   return Number(text.split(' ')[0]) / 1e6
 }
 
+async function namesOf(pid: number): Promise<ReadonlyMap<string, string>> {
+  const tasks = await readdir(`/proc/${pid}/task`)
+  const read = (task: string) => readFile(`/proc/${pid}/task/${task}/comm`, 'utf8').catch(() => '')
+  return new Map(await Promise.all(tasks.map(async (task) => [task, (await read(task)).trim()] as const)))
+}
+
 async function switchesOf(pid: number): Promise<number> {
   const tasks = await readdir(`/proc/${pid}/task`)
   const texts = await Promise.all(
@@ -111,4 +120,11 @@ async function residentBytesOf(pid: number): Promise<number> {
 /** Milliseconds of each thread between two readings, the largest first. */
 export function cpuBetween(before: CpuTimes, after: CpuTimes): number[] {
   return [...after].map(([task, ms]) => Math.max(0, ms - (before.get(task) ?? 0))).sort((a, b) => b - a)
+}
+
+/** Milliseconds of the threads in which V8 compiles and collects garbage, between two readings. Node.js names them since version 22. */
+export function compilingMs(before: CpuTimes, after: CpuTimes, names: ReadonlyMap<string, string>): number {
+  let sum = 0
+  for (const [task, ms] of after) if (names.get(task) === 'V8Worker') sum += ms - (before.get(task) ?? 0)
+  return sum
 }
