@@ -53,9 +53,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a deleted object stays in the filter index',
     caughtBy: essentials,
-    file: `${engine}/replica/replica.ts`,
-    find: '    this.#filters.remove(ordinal, filterValues(filter))\n    this.ordinals.retire',
-    put: '    this.ordinals.retire',
+    file: `${engine}/replica/prepare-event.ts`,
+    find: '  parts.filters.remove(ordinal, filterValues(filter))\n  parts.ordinals.retire',
+    put: '  parts.ordinals.retire',
   },
   {
     name: '$lt includes its bound',
@@ -67,15 +67,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'postings of a reused ordinal are not removed from sparse lists',
     caughtBy: essentials,
-    file: `${engine}/replica/replica.ts`,
-    find: '    for (const [index, field] of this.sparse.entries()) await field?.purge(keptRows(this.#objects, index, ascending))\n',
+    file: `${engine}/replica/prepare-event.ts`,
+    find: '  for (const [index, field] of parts.sparse.entries()) await field?.purge(keptRows(parts.objects, index, ascending))\n',
     put: '',
   },
   {
     name: 'members of a multi-vector object stay with its ordinal',
     caughtBy: essentials,
-    file: `${engine}/replica/replica.ts`,
-    find: '      for (const originals of this.originals) originals?.release(ordinal)\n',
+    file: `${engine}/replica/prepare-event.ts`,
+    find: '    for (const originals of parts.originals) originals?.release(ordinal)\n',
     put: '',
   },
   {
@@ -110,14 +110,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a checkpoint gets its name before its folder is durable',
     caughtBy: `${tests}/snapshot/checkpoint.test.ts`,
-    file: `${engine}/snapshot/checkpoint.ts`,
+    file: `${engine}/snapshot/write-checkpoint.ts`,
     find: '  await vfs.syncDirectory(temporary)\n',
     put: '',
   },
   {
     name: 'one checkpoint is kept instead of two',
     caughtBy: `${tests}/snapshot/checkpoint-removal.test.ts`,
-    file: `${engine}/snapshot/checkpoint.ts`,
+    file: `${engine}/snapshot/remove-checkpoints.ts`,
     find: 'const keptCount = 2',
     put: 'const keptCount = 1',
   },

@@ -4,7 +4,8 @@
 // and continues without a gap.
 import { join } from 'node:path'
 import { type HistoryPlace, historySegments, type Identity, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
-import { type Checkpoint, type CheckpointPlace, findCheckpoints } from '../snapshot/checkpoint.ts'
+import type { Checkpoint, CheckpointPlace } from '../snapshot/checkpoint.ts'
+import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { type DiskFile, filesOfCheckpoint, heldBeyond } from './archive-size.ts'
 
 export interface ArchiveLimits {

@@ -3,34 +3,29 @@
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
-import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
+import type { ObjectEvent } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
-import { parseFilterValues } from '../filter/values.ts'
-import type { SharedBytes } from '../memory/chunks.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
-import type { JsonObject } from '../model/json.ts'
 import { type CollectionSchema, graphField } from '../model/schema.ts'
 import type { VersionFacts } from '../sharing/board.ts'
-import { chunkList, originalsListOf } from '../sharing/messages.ts'
 import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
 import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { openSparseField } from '../vector/sparse/field.ts'
-import { type AddedVectors, addedVectors, keptOriginals } from './dense-rows.ts'
 import { EarlierFilters } from './earlier-filters.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
 import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from './originals-owner.ts'
-import { originalsLists } from './originals-rows.ts'
 import { Pins } from './pins.ts'
+import { type ChangedParts, prepareEvent } from './prepare-event.ts'
 import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
-import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
+import { shareableOf } from './shareable.ts'
 
 /** Facts that apply found, for the reply. */
 export interface Applied {
@@ -62,13 +57,6 @@ export type StoredRecords = Pick<
   'idAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
 >
 
-/** The rest of an event after its fields have their rows. */
-interface Prepared {
-  readonly touched: readonly string[]
-  /** Yields the work of each step, see Publication. */
-  readonly work: Generator<number, void>
-}
-
 /** The parts that replicas are created with. */
 export interface ReplicaHost {
   readonly seed: HashSeed
@@ -89,6 +77,7 @@ export class Replica {
   readonly #filters: FilterIndex
   readonly #matches: RecentMatches
   readonly #earlierFilters = new EarlierFilters()
+  readonly #changed: ChangedParts
   #shared: SharedReplica | undefined
   #isReplacingFilters = false
   #isChangingIds = false
@@ -117,6 +106,7 @@ export class Replica {
     this.#count = parts.objects.count
     this.#rows = this.#countRows()
     this.#lsnApplied = parts.lsnApplied
+    this.#changed = { ...parts, earlierFilters: this.#earlierFilters, pins: this.pins }
   }
 
   static async empty(
@@ -227,28 +217,7 @@ export class Replica {
   }
 
   #shareable(): Shareable {
-    const fields = this.definition.fields.map(({ kind }, index) => {
-      const field = kind === 'dense' ? this.dense[index] : undefined
-      const originals = this.originals[index]
-      return {
-        segmentRows: field?.segmentRows ?? 0,
-        segments: field?.segments ?? [],
-        hasOriginals: originals !== undefined && !originals.owner.isPartial,
-        originals: originals?.shared,
-      }
-    })
-    const { seed: idSeed, shape: idShape } = this.#objects.idLookup
-    return { definition: this.definition, chunks: this.#sharedChunks(), fields, idSeed, idShape }
-  }
-
-  /** By number of the list. */
-  #sharedChunks(): readonly (readonly SharedBytes[])[] {
-    const { chunks } = this.#objects
-    const lists: (readonly SharedBytes[])[] = []
-    for (const [name, list] of Object.entries(chunkList)) lists[list] = chunks[name as keyof typeof chunkList]
-    for (const [index, originals] of this.originals.entries())
-      for (const list of originalsLists) lists[originalsListOf(index, list)] = originals?.chunks[list] ?? []
-    return lists
+    return shareableOf(this, this.#objects)
   }
 
   #facts(): VersionFacts {
@@ -317,7 +286,7 @@ export class Replica {
     this.#applying = true
     try {
       const version = this.#version + 1
-      const { touched, work } = await this.#prepareEvent(version, event)
+      const { touched, work } = await prepareEvent(this.#changed, version, event)
       this.#turnEpochs(event)
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
@@ -355,119 +324,9 @@ export class Replica {
     if (this.#broken !== undefined) throw this.#broken
   }
 
-  #prepareEvent(version: number, event: ObjectEvent): Promise<Prepared> | Prepared {
-    switch (event.kind) {
-      case 'objects-upserted':
-        return this.#upsert(version, event)
-      case 'objects-deleted':
-        return this.#delete(version, event)
-      case 'filters-replaced':
-        return this.#updateFilters(version, event)
-    }
-  }
-
-  async #upsert(version: number, event: ObjectsUpserted): Promise<Prepared> {
-    await this.#ripen(version)
-    const ordinals = this.ordinals.take(event.ids.length)
-    const added: (AddedVectors | undefined)[] = []
-    for (const [index, field] of this.definition.fields.entries())
-      added.push(await addedVectors(event, index, field, ordinals))
-    const kept = this.originals.map((originals, index) => originals && keptOriginals(added[index], originals.owner))
-    // A replay has not reserved memory yet; a live write has.
-    for (const [index, originals] of this.originals.entries()) {
-      const rows = kept[index]?.rows ?? 0
-      if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
-    }
-    const replaced = Uint32Array.from(event.ids.map((id) => this.#objects.find(id)).filter((ordinal) => ordinal >= 0))
-    await Promise.all(
-      this.dense.map((field, index) => {
-        const appended =
-          kept[index] && this.originals[index]?.append(kept[index].ordinals, kept[index].vectors, kept[index])
-        return Promise.all([appended, field?.apply(version, added[index]?.rows, replaced)])
-      }),
-    )
-    await Promise.all(
-      this.sparse.map((field, index) =>
-        field?.apply(version, addedRows(event, index, ordinals), keptRows(this.#objects, index, replaced)),
-      ),
-    )
-    return { touched: event.ids, work: this.#publishUpsert(version, event, ordinals) }
-  }
-
-  *#publishUpsert(version: number, event: ObjectsUpserted, ordinals: Uint32Array): Generator<number, void> {
-    const sparse = sparseByObject(event)
-    for (const [i, id] of event.ids.entries()) {
-      const ordinal = ordinals[i] as number
-      const filter = event.filters[i] as string
-      const parts = { meta: event.metas[i] as Uint8Array, filter, sparse: sparse.get(i) ?? [] }
-      const before = this.#objects.put(ordinal, id, parts)
-      const retired = before >= 0 ? this.#retire(before, version) : 0
-      this.#filters.set(ordinal, filterValues(filter))
-      yield retired + filter.length + copyingWork(this.#objects.recordBytesAt(ordinal))
-    }
-  }
-
-  async #delete(version: number, event: ObjectsDeleted): Promise<Prepared> {
-    await this.#ripen(version)
-    const touched = event.ids.filter((id) => this.#objects.find(id) >= 0)
-    const removed = Uint32Array.from(touched, (id) => this.#objects.find(id))
-    await Promise.all(this.dense.map((field) => field?.apply(version, undefined, removed)))
-    await Promise.all(
-      this.sparse.map((field, index) => field?.apply(version, undefined, keptRows(this.#objects, index, removed))),
-    )
-    return { touched, work: this.#publishDelete(version, touched) }
-  }
-
-  *#publishDelete(version: number, ids: readonly string[]): Generator<number, void> {
-    for (const id of ids) yield this.#retire(this.#objects.remove(id), version)
-  }
-
-  #updateFilters(version: number, event: FiltersReplaced): Prepared {
-    const touched: string[] = []
-    return { touched, work: this.#publishFilters(version, event, touched) }
-  }
-
-  *#publishFilters(version: number, event: FiltersReplaced, touched: string[]): Generator<number, void> {
-    const texts = new Map<number, string>()
-    const letGo = this.#earlierFilters.keep({ version, texts })
-    for (const [i, id] of event.ids.entries()) {
-      const ordinal = this.#objects.find(id)
-      if (ordinal < 0) continue
-      touched.push(id)
-      const [before, filter] = [this.#objects.filterText(ordinal), event.filters[i] as string]
-      if (!texts.has(ordinal)) texts.set(ordinal, before)
-      this.#filters.remove(ordinal, filterValues(before))
-      this.#objects.replaceFilter(ordinal, filter)
-      this.#filters.set(ordinal, filterValues(filter))
-      yield before.length + filter.length + copyingWork(this.#objects.recordBytesAt(ordinal))
-    }
-    letGo(this.pins)
-  }
-
   /** The filter text of an ordinal as of a pinned version. */
   filterTextAt(ordinal: number, version: number): string {
     return this.#earlierFilters.textAt(ordinal, version) ?? this.#objects.filterText(ordinal)
-  }
-
-  /** Hides the object of an ordinal from new searches; its memory stays for running ones. Returns the work that it took. */
-  #retire(ordinal: number, version: number): number {
-    const filter = this.#objects.filterText(ordinal)
-    this.#filters.remove(ordinal, filterValues(filter))
-    this.ordinals.retire(ordinal, version)
-    return filter.length + objectWork
-  }
-
-  async #ripen(version: number): Promise<void> {
-    const ripe = this.ordinals.ripeAt(version)
-    if (ripe === 0) return
-    await this.pins.until(ripe)
-    const freed = this.ordinals.ripen(version)
-    const ascending = Uint32Array.from(freed).sort()
-    for (const [index, field] of this.sparse.entries()) await field?.purge(keptRows(this.#objects, index, ascending))
-    for (const ordinal of freed) {
-      this.#objects.release(ordinal)
-      for (const originals of this.originals) originals?.release(ordinal)
-    }
   }
 
   /** The bytes of everything except the fields, as of now; writers may continue while they are written. */
@@ -539,15 +398,6 @@ export class Replica {
   }
 }
 
-/** Work for an object in addition to its filter values, in bytes of filter values. */
-const objectWork = 128
-/** Bytes that are copied in the time in which one byte of filter values is indexed. */
-const copiedPerByte = 16
-
-function copyingWork(bytes: number): number {
-  return objectWork + bytes / copiedPerByte
-}
-
 /** Names the field that there is no memory for. */
 function naming(field: string, reserve: () => void): void {
   try {
@@ -561,8 +411,4 @@ function naming(field: string, reserve: () => void): void {
       { cause: error },
     )
   }
-}
-
-function filterValues(text: string): JsonObject {
-  return text === '' ? {} : parseFilterValues(text).values
 }

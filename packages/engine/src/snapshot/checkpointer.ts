@@ -9,20 +9,14 @@ import type { Event } from '../events/event.ts'
 import type { Progress } from '../model/api.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WorkerPool } from '../vector/pool.ts'
-import {
-  type Checkpoint,
-  type CheckpointPlace,
-  type CheckpointSource,
-  Damage,
-  findCheckpoints,
-  loadCollection,
-  removeDropped,
-  sweepTemporary,
-  writeCheckpoint,
-} from './checkpoint.ts'
+import { type Checkpoint, type CheckpointPlace, type CheckpointSource, Damage } from './checkpoint.ts'
 import { CheckpointPolicy, type Held, linkWork } from './checkpoint-policy.ts'
 import { type DeltaLimits, isNextWhole, usualDeltaLimits } from './delta-limits.ts'
+import { findCheckpoints } from './find-checkpoints.ts'
+import { loadCollection } from './load-collection.ts'
 import type { Manifest } from './manifest.ts'
+import { removeDropped, sweepTemporary } from './remove-checkpoints.ts'
+import { writeCheckpoint } from './write-checkpoint.ts'
 
 /** A checkpoint that writers overtake goes on at this multiple of its rate: what they write meanwhile is replayed after a crash. */
 const lateRate = 4

@@ -5,7 +5,7 @@ import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
 import { originalsFault } from '../replica/check-originals.ts'
 import { dimensionOf } from '../replica/originals-owner.ts'
-import { findCheckpoints } from '../snapshot/checkpoint.ts'
+import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { listedOriginals, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 

@@ -6,7 +6,8 @@ import { nodeVfs, SteadyPace } from '@annal/wal'
 import { type Test, test } from 'tap'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { CollectionEntry } from '../../src/catalog/catalog-state.ts'
-import { type Checkpoint, type CheckpointPlace, Damage, writeCheckpoint } from '../../src/snapshot/checkpoint.ts'
+import { type Checkpoint, type CheckpointPlace, Damage } from '../../src/snapshot/checkpoint.ts'
+import { writeCheckpoint } from '../../src/snapshot/write-checkpoint.ts'
 
 interface World {
   readonly damage: Damage

@@ -19,13 +19,12 @@ import {
   type CheckpointPlace,
   type CheckpointWork,
   Damage,
-  findCheckpoints,
-  loadCollection,
-  removeDropped,
-  sweepTemporary,
-  writeCheckpoint,
 } from '../../src/snapshot/checkpoint.ts'
+import { findCheckpoints } from '../../src/snapshot/find-checkpoints.ts'
+import { loadCollection } from '../../src/snapshot/load-collection.ts'
 import { type ManifestCollection, manifestName, writeManifest } from '../../src/snapshot/manifest.ts'
+import { removeDropped, sweepTemporary } from '../../src/snapshot/remove-checkpoints.ts'
+import { writeCheckpoint } from '../../src/snapshot/write-checkpoint.ts'
 import { type DurableCall, watchedVfs } from '../crash/watched-vfs.ts'
 import { hashSeed } from '../memory/rig.ts'
 

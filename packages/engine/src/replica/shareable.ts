@@ -1,0 +1,41 @@
+// What readers in other threads get of a replica: its chunks by number of the list, its arenas, and the files of original vectors.
+import type { SharedBytes } from '../memory/chunks.ts'
+import type { CollectionSchema } from '../model/schema.ts'
+import { chunkList, originalsListOf } from '../sharing/messages.ts'
+import type { Shareable } from '../sharing/shared-replica.ts'
+import type { DenseField } from '../vector/field.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { Originals } from './originals.ts'
+import { originalsLists } from './originals-rows.ts'
+
+interface SharedParts {
+  readonly definition: CollectionSchema
+  readonly dense: readonly (DenseField | undefined)[]
+  readonly originals: readonly (Originals | undefined)[]
+}
+
+/** The memory of a replica as of now. */
+export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable {
+  const { definition, dense, originals } = parts
+  const fields = definition.fields.map(({ kind }, index) => {
+    const field = kind === 'dense' ? dense[index] : undefined
+    const files = originals[index]
+    return {
+      segmentRows: field?.segmentRows ?? 0,
+      segments: field?.segments ?? [],
+      hasOriginals: files !== undefined && !files.owner.isPartial,
+      originals: files?.shared,
+    }
+  })
+  const { seed: idSeed, shape: idShape } = objects.idLookup
+  return { definition, chunks: sharedChunks(parts, objects), fields, idSeed, idShape }
+}
+
+/** By number of the list. */
+function sharedChunks({ originals }: SharedParts, { chunks }: ObjectStore): readonly (readonly SharedBytes[])[] {
+  const lists: (readonly SharedBytes[])[] = []
+  for (const [name, list] of Object.entries(chunkList)) lists[list] = chunks[name as keyof typeof chunkList]
+  for (const [index, files] of originals.entries())
+    for (const list of originalsLists) lists[originalsListOf(index, list)] = files?.chunks[list] ?? []
+  return lists
+}
