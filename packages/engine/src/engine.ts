@@ -143,6 +143,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       limits: this.limits,
       onSearch: options.onSearch,
       onServing: (entry, replica) => this.#serveReaders(entry, replica),
+      calibrations: {
+        ...{ vfs: this.#vfs, dataDir, isReadOnly: parts.readOnly ?? false },
+        directory: () => this.id,
+        onTrouble: (sentence) => this.#options.onNotice?.(sentence),
+      },
       committer: () => this.#committer as Committer,
       replicaHost: (seed) => this.#replicaHost(seed),
     })
@@ -193,6 +198,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       this.#directory = directory
       this.#identity = directory.identity
       await this.#recover(directory, loaded)
+      await this.#collections.loadCalibrations()
       // The callbacks above live as long as the directory and share this scope: without this, deleted collections stay in memory.
       loaded.clear()
       this.#phase = 'open'
@@ -358,6 +364,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       const { recovering } = collection
       if (recovering) this.#discards.add(recovering, this.#checkpointer.whenIdle(), () => collection.letGo())
     }
+    for (const id of ids) this.#discards.after(() => this.#collections.removeCalibrations(id))
     if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
 

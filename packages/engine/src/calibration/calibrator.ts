@@ -1,8 +1,7 @@
 // Chooses ef for the searches of a collection that state a recall, and keeps the measurements that this needs true as the collection changes.
-// What it knows is derived from the collection and its queries: it is in memory only, and nothing in the log or in a checkpoint depends on
-// it. Measurements run in the background, one at a time in the engine.
+// What it knows is derived from the collection and its queries: nothing in the log or in a checkpoint depends on it, and a file next to them
+// keeps it over restarts. Measurements run in the background, one at a time in the engine.
 import { EngineError } from '../errors.ts'
-import { efMax } from '../limits.ts'
 import type { FieldCalibration, SearchRecall } from '../model/calibration.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { EfChooser, RecallSearch } from '../search/ef-chooser.ts'
@@ -10,11 +9,10 @@ import { type MeasuredSearch, measureCurves, readsPerQuery } from './measure-cur
 import { makeProbes } from './probe-queries.ts'
 import { QuerySample } from './query-sample.ts'
 import type { CalibrationQueue } from './queue.ts'
-import { chooseForShare, type ShareCurve } from './shares.ts'
+import type { CalibrationStore, KeptMeasurement, Measurement } from './store.ts'
+import { type CalibrationTable, chooseFrom, measuredLimit } from './table.ts'
+import { changedRows, takeWitnesses } from './witnesses.ts'
 import { WorkPace } from './work-pace.ts'
-
-/** Values of k that are measured. A search uses the next larger one: at the same ef, its recall is higher. */
-const measuredLimits = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 4_096]
 
 /** From this many received queries on, they are used instead of probes. */
 const receivedMin = 200
@@ -25,24 +23,17 @@ const comparedMax = 6e10
 const comparedPerRead = 4e5
 const queriesMin = 200
 const queriesMax = 1_000
-/** Changed objects, as a share of the rows that were measured, that make a measurement untrue. */
+/** Changed rows, as a share of the rows that were measured, that make a measurement untrue. */
 const changedShareMax = 0.2
 const changedMin = 100
-/** Meanwhile its values of ef are raised by this factor. */
-const staleFactor = 1.25
 /** A measurement waits this many times as long as the previous one took. */
 const pauseFactor = 9
 
-interface Measured {
-  readonly curves: readonly ShareCurve[]
-  readonly generation: number
-  readonly rows: number
-  readonly changes: number
-  readonly queries: number
-  readonly source: 'received' | 'rows'
+interface Measured extends Measurement {
+  /** True until the collection has counted this many changes. Then the changed rows are determined. */
+  readonly trueUntil: number
   /** Measured again when so many queries were received. */
   readonly receivedNext: number
-  readonly at: number
 }
 
 class Calibration {
@@ -51,7 +42,6 @@ class Calibration {
   running: Promise<void> | undefined
   progress: { done: number; queries: number } | undefined
   error: string | undefined
-  busyMs = 0
   /** Not measured again before this time, by the clock of `performance`. */
   restUntil = 0
 
@@ -65,38 +55,87 @@ interface CalibratedField {
   readonly calibrations: Map<string, Calibration>
 }
 
+/** What a calibrator needs of its collection. */
+export interface CalibratorHost {
+  readonly queue: CalibrationQueue
+  readonly store: CalibrationStore
+  readonly collectionId: number
+  /** The replica that serves. Throws if there is none. */
+  replica(): Replica
+  /** Called when `table` returns another table than before. */
+  onTable?(): void
+}
+
 export class Calibrator implements EfChooser {
-  readonly #queue: CalibrationQueue
-  readonly #replica: () => Replica
+  readonly #host: CalibratorHost
   readonly #fields = new Map<number, CalibratedField>()
   #changes = 0
+  #table: CalibrationTable | undefined
+  /** The smallest `trueUntil` of the measurements in the table that are true. */
+  #tableUntil = Number.POSITIVE_INFINITY
 
-  /** `replica` returns the replica that serves, and throws if there is none. */
-  constructor(queue: CalibrationQueue, replica: () => Replica) {
-    this.#queue = queue
-    this.#replica = replica
+  constructor(host: CalibratorHost) {
+    this.#host = host
   }
 
   /** Counts objects that were written or deleted. */
   addChanges(objects: number): void {
     this.#changes += objects
+    if (this.#changes > this.#tableUntil) this.changed()
+  }
+
+  /** Call it when another replica serves. */
+  changed(): void {
+    this.#table = undefined
+    this.#tableUntil = Number.POSITIVE_INFINITY
+    this.#host.onTable?.()
+  }
+
+  /** Everything that was measured of the replica that serves, for other threads. */
+  table(): CalibrationTable {
+    if (this.#table !== undefined) return this.#table
+    const { generation } = this.#host.replica()
+    const kinds = this.#measurements().flatMap(({ search, measured }) => {
+      if (measured.generation !== generation) return []
+      const isTrue = this.#isTrue(measured)
+      if (isTrue) this.#tableUntil = Math.min(this.#tableUntil, measured.trueUntil)
+      const { fieldIndex, k: limit, rescore } = search
+      return [{ fieldIndex, limit, rescore, isTrue, curves: measured.curves }]
+    })
+    this.#table = { form: 1, generation, kinds }
+    return this.#table
+  }
+
+  /** Continues with the measurements that an earlier process kept. */
+  async load(): Promise<void> {
+    const { store, collectionId } = this.#host
+    const kept = await store.read(collectionId)
+    if (kept.length === 0) return
+    const { generation, definition } = this.#host.replica()
+    for (const { fieldIndex, limit, rescore, ...measurement } of kept) {
+      const field = definition.fields[fieldIndex]
+      if (field?.kind !== 'dense' || measurement.generation !== generation) continue
+      const search = { fieldIndex, definition: field, k: limit, rescore }
+      const calibration = calibrationOf(this.#field(search).calibrations, search)
+      const changed = await changedRows(this.#host.replica(), fieldIndex, measurement)
+      // The queries of before are gone, so it is not known how many there were.
+      const receivedNext = measurement.source === 'received' ? receivedGrowth * receivedMin : receivedMin
+      calibration.measured = { ...measurement, trueUntil: this.#trueUntil(measurement, changed), receivedNext }
+    }
+    this.changed()
   }
 
   /** Chooses ef for a search, and starts a measurement if there is none that is true. */
   choose(search: RecallSearch): SearchRecall {
-    const { fieldIndex, k, target, matches, query } = search
+    const { fieldIndex, query } = search
     const { sample, calibrations } = this.#field(search)
     if (query !== undefined) sample.add(query)
     const calibration = calibrationOf(calibrations, search)
     const { measured } = calibration
     const isTrue = measured !== undefined && this.#isTrue(measured)
     if (!isTrue || sample.seen >= measured.receivedNext) this.#startWhenDue(calibration, sample)
-    if (measured === undefined) return { target, ef: uncalibratedEf(target, k), calibrated: false }
-    const rows = this.#replica().rowsAt(fieldIndex)
-    const share = matches === undefined ? 1 : Math.min(1, matches / Math.max(1, rows))
-    const { ef, expected, reached } = chooseForShare(measured.curves, share, target)
-    const chosen = Math.max(k, Math.min(efMax, isTrue ? ef : Math.ceil(ef * staleFactor)))
-    return { target, ef: chosen, expected, reachable: reached, calibrated: isTrue }
+    const kind = measured && { curves: measured.curves, isTrue }
+    return chooseFrom(kind, { ...search, rows: this.#host.replica().rowsAt(fieldIndex) })
   }
 
   /** Measures as soon as no other measurement runs, whether it is due or not. Rejects if the measurement failed. */
@@ -104,7 +143,7 @@ export class Calibrator implements EfChooser {
     const { sample, calibrations } = this.#field(search)
     const calibration = calibrationOf(calibrations, search)
     while (calibration.running !== undefined) await calibration.running
-    await this.#start(calibration, sample, search.sample)
+    await this.#start(calibration, () => this.#measure(calibration, sample, search.sample))
     if (calibration.error !== undefined) throw new EngineError('cancelled', `not calibrated: ${calibration.error}`)
     return describe(calibration, sample, this.#isTrueOf(calibration))
   }
@@ -121,6 +160,12 @@ export class Calibrator implements EfChooser {
     for (const { calibrations } of this.#fields.values()) for (const { running } of calibrations.values()) await running
   }
 
+  #measurements(): { readonly search: MeasuredSearch; readonly measured: Measured }[] {
+    return [...this.#fields.values()].flatMap(({ calibrations }) =>
+      [...calibrations.values()].flatMap(({ search, measured }) => (measured ? [{ search, measured }] : [])),
+    )
+  }
+
   #field({ fieldIndex, definition }: Pick<RecallSearch, 'fieldIndex' | 'definition'>): CalibratedField {
     const known = this.#fields.get(fieldIndex)
     if (known !== undefined) return known
@@ -134,30 +179,45 @@ export class Calibrator implements EfChooser {
   }
 
   /** Whether the collection is still close to what was measured. */
-  #isTrue({ generation, rows, changes }: Measured): boolean {
-    return (
-      generation === this.#replica().generation &&
-      this.#changes - changes <= Math.max(changedMin, rows * changedShareMax)
-    )
+  #isTrue({ generation, trueUntil }: Measured): boolean {
+    return generation === this.#host.replica().generation && this.#changes <= trueUntil
+  }
+
+  /** The number of changes up to which a measurement is true, when so many rows have changed since. In the past if it is not. */
+  #trueUntil({ rows }: Pick<Measurement, 'rows'>, changed: number): number {
+    const left = Math.max(changedMin, rows * changedShareMax) - changed
+    return left < 0 ? -1 : this.#changes + left
   }
 
   #startWhenDue(calibration: Calibration, sample: QuerySample): void {
     if (calibration.running !== undefined || performance.now() < calibration.restUntil) return
-    void this.#start(calibration, sample)
+    void this.#start(calibration, async () => {
+      if (sample.seen < (calibration.measured?.receivedNext ?? 0) && (await this.#isFoundTrue(calibration))) return
+      await this.#measure(calibration, sample, undefined)
+    })
   }
 
-  #start(calibration: Calibration, sample: QuerySample, queries?: number): Promise<void> {
-    const running = this.#queue.add(async () => {
+  /** Whether hardly any row changed since the measurement, in spite of the counted changes. Then it is true for some more. */
+  async #isFoundTrue(calibration: Calibration): Promise<boolean> {
+    const { measured, search } = calibration
+    if (measured === undefined || measured.generation !== this.#host.replica().generation) return false
+    const changed = await changedRows(this.#host.replica(), search.fieldIndex, measured)
+    calibration.measured = { ...measured, trueUntil: this.#trueUntil(measured, changed) }
+    this.changed()
+    return this.#isTrueOf(calibration)
+  }
+
+  #start(calibration: Calibration, work: () => Promise<void>): Promise<void> {
+    const running = this.#host.queue.add(async () => {
       const began = performance.now()
       try {
-        calibration.measured = await this.#measure(calibration, sample, queries)
+        await work()
         calibration.error = undefined
       } catch (error) {
         // The collection was deleted, closed, or rebuilt meanwhile, or a disk failed. The next search starts another measurement.
         calibration.error = (error as Error).message
       }
-      calibration.busyMs = performance.now() - began
-      calibration.restUntil = performance.now() + pauseFactor * calibration.busyMs
+      calibration.restUntil = performance.now() + pauseFactor * (performance.now() - began)
       calibration.running = undefined
       calibration.progress = undefined
     })
@@ -165,13 +225,17 @@ export class Calibrator implements EfChooser {
     return running
   }
 
-  async #measure(calibration: Calibration, sample: QuerySample, wanted: number | undefined): Promise<Measured> {
+  /** Measures, and keeps the result on disk. */
+  async #measure(calibration: Calibration, sample: QuerySample, wanted: number | undefined): Promise<void> {
+    const began = performance.now()
     const { search } = calibration
     const { fieldIndex, definition } = search
-    const { generation } = this.#replica()
+    const replica = this.#host.replica()
+    const { generation } = replica
     const changes = this.#changes
-    const rows = this.#replica().rowsAt(fieldIndex)
-    const compared = rows * definition.params.dimension + readsPerQuery(search, this.#replica()) * comparedPerRead
+    const rows = replica.rowsAt(fieldIndex)
+    const witnesses = await takeWitnesses(replica, fieldIndex)
+    const compared = rows * definition.params.dimension + readsPerQuery(search, replica) * comparedPerRead
     const count = wanted ?? Math.max(queriesMin, Math.min(queriesMax, Math.floor(comparedMax / Math.max(1, compared))))
     const isReceived = sample.size >= Math.min(receivedMin, count)
     const { seen } = sample
@@ -188,18 +252,32 @@ export class Calibrator implements EfChooser {
       progress.done++
     }
     const curves = await measureCurves(search, queries, { ...host, onQuery })
-    return {
-      ...{ curves, generation, rows, changes },
+    calibration.measured = {
+      ...{ curves, generation, rows, witnesses },
       queries: queries.length,
       source: isReceived ? 'received' : 'rows',
+      measuredAt: Date.now(),
+      tookMs: performance.now() - began,
+      trueUntil: changes + Math.max(changedMin, rows * changedShareMax),
       receivedNext: isReceived ? receivedGrowth * seen : receivedMin,
-      at: Date.now(),
     }
+    this.changed()
+    await this.#keep()
+  }
+
+  async #keep(): Promise<void> {
+    const { store, collectionId } = this.#host
+    const kept = this.#measurements().map(({ search, measured }): KeptMeasurement => {
+      const { trueUntil: _, receivedNext: __, ...measurement } = measured
+      const { fieldIndex, k: limit, rescore } = search
+      return { fieldIndex, limit, rescore, ...measurement }
+    })
+    await store.write(collectionId, kept)
   }
 
   /** The replica that is measured. Throws if another one serves now, or none does. */
   #replicaOf(generation: number): Replica {
-    const replica = this.#replica()
+    const replica = this.#host.replica()
     if (replica.generation === generation) return replica
     throw new EngineError('cancelled', 'the collection was rebuilt')
   }
@@ -209,7 +287,7 @@ function calibrationOf(
   calibrations: Map<string, Calibration>,
   { fieldIndex, definition, k, rescore }: Pick<RecallSearch, 'fieldIndex' | 'definition' | 'k' | 'rescore'>,
 ): Calibration {
-  const limit = measuredLimits.find((one) => one >= k) ?? k
+  const limit = measuredLimit(k)
   const key = `${limit} ${rescore}`
   const known = calibrations.get(key)
   if (known !== undefined) return known
@@ -218,14 +296,8 @@ function calibrationOf(
   return calibration
 }
 
-/** Enough on all sets of benchmarks/results/recall.md: 64 for .90, 97 for .95, 254 for .99, with k up to 10. */
-export function uncalibratedEf(target: number, k: number): number {
-  const ef = (16 / (1 - target) ** 0.6) * Math.max(1, Math.sqrt(k / 10))
-  return Math.max(k, Math.min(efMax, Math.ceil(ef)))
-}
-
 function describe(calibration: Calibration, sample: QuerySample, isTrue: boolean): FieldCalibration {
-  const { search, measured, running, progress, error, busyMs } = calibration
+  const { search, measured, running, progress, error } = calibration
   return {
     field: search.definition.name,
     limit: search.k,
@@ -247,8 +319,8 @@ function describe(calibration: Calibration, sample: QuerySample, isTrue: boolean
       queries: measured.queries,
       source: measured.source,
       rows: measured.rows,
-      measuredAt: measured.at,
-      tookMs: busyMs,
+      measuredAt: measured.measuredAt,
+      tookMs: measured.tookMs,
       curves: measured.curves.map(({ share, points }) => ({
         share,
         points: points.map(({ ef, recall, error: deviation }) => ({ ef, recall, error: deviation })),

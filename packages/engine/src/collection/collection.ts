@@ -4,6 +4,7 @@ import { collectInSlices, freeBuffer, runInTurns, TimeSlice } from '@annal/wal'
 import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
+import type { CalibrationStore } from '../calibration/store.ts'
 import type { Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -65,6 +66,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly limits: Limits
       readonly host: ReplicaHost
       readonly calibrations: CalibrationQueue
+      readonly calibrationStore: CalibrationStore
       readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
     },
   ) {
@@ -73,9 +75,14 @@ export class LocalCollection extends CollectionLife implements Collection {
     this.#limits = options.limits
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
-    this.#calibrator = new Calibrator(options.calibrations, () => {
-      this.checkOpen()
-      return this.replica
+    this.#calibrator = new Calibrator({
+      queue: options.calibrations,
+      store: options.calibrationStore,
+      collectionId: this.entry.id,
+      replica: () => {
+        this.checkOpen()
+        return this.replica
+      },
     })
   }
 
@@ -289,6 +296,11 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#calibrator.describe()
   }
 
+  /** Continues with the calibrations that an earlier process kept. */
+  async loadCalibrations(): Promise<void> {
+    if (this.condition === 'ready') await this.#calibrator.load()
+  }
+
   neighbors(field: string, id: string): readonly string[] {
     this.checkOpen()
     return neighborsOf(this.replica, field, id)
@@ -349,6 +361,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   replace(made: Replica, lsn: number): void {
     const old = this.exchange(made, lsn)
     if (old) this.#rebuilder.discard(old)
+    this.#calibrator.changed()
   }
 
   stateDigest(): string {
@@ -405,7 +418,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         pieces,
       )
       .then((written) => {
-        this.#calibrator.addChanges(draft.ids.length)
+        if (draft.kind !== 'filters-replaced') this.#calibrator.addChanges(draft.ids.length)
         return written
       })
       .finally(() => {

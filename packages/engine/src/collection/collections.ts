@@ -2,6 +2,7 @@
 
 import type { ReplicaToCome } from '../backup/arrival.ts'
 import { CalibrationQueue } from '../calibration/queue.ts'
+import { type CalibrationPlace, CalibrationStore } from '../calibration/store.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
@@ -16,6 +17,7 @@ export interface CollectionsHost {
   readonly limits: Limits
   readonly onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly onServing: CollectionBirth['onServing']
+  readonly calibrations: CalibrationPlace
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
 }
@@ -23,10 +25,12 @@ export interface CollectionsHost {
 export class Collections {
   readonly #host: CollectionsHost
   readonly #calibrations = new CalibrationQueue()
+  readonly #calibrationStore: CalibrationStore
   readonly #byId = new Map<number, LocalCollection>()
 
   constructor(host: CollectionsHost) {
     this.#host = host
+    this.#calibrationStore = new CalibrationStore(host.calibrations)
   }
 
   get(id: number): LocalCollection | undefined {
@@ -45,8 +49,8 @@ export class Collections {
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
     const { limits, onSearch, onServing } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
-    const calibrations = this.#calibrations
-    const more = { committer: this.#host.committer(), limits, host, calibrations, onSearch, onServing }
+    const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
+    const more = { committer: this.#host.committer(), limits, host, ...kept, onSearch, onServing }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 
@@ -59,6 +63,17 @@ export class Collections {
     if (beginning instanceof Replica) this.add(entry, { replica: beginning, condition: as })
     else if (beginning instanceof EngineError) this.quarantine(entry, beginning.message)
     else this.add(entry, { replica: undefined, condition: 'loading', coming: beginning })
+  }
+
+  /** Continues with the calibrations that an earlier process kept, and removes those of deleted collections. */
+  async loadCalibrations(): Promise<void> {
+    await this.#calibrationStore.sweep((id) => this.#byId.has(id))
+    for (const collection of this.#byId.values()) await collection.loadCalibrations()
+  }
+
+  /** Removes the calibrations of a deleted collection. */
+  removeCalibrations(id: number): Promise<void> {
+    return this.#calibrationStore.remove(id)
   }
 
   /** From now on every call is refused. */

@@ -2,7 +2,7 @@
 // calibration follows the field, and wrong values are refused.
 import { type Collection, EngineError, type Precision } from '@annal/engine'
 import { type Test, test } from 'tap'
-import { uncalibratedEf } from '../../src/calibration/calibrator.ts'
+import { uncalibratedEf } from '../../src/calibration/table.ts'
 import { denseField, openCollection, openDirectory, openIn, sparseField } from '../search/rig.ts'
 import { createRandom } from '../vector/world.ts'
 
