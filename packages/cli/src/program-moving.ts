@@ -34,6 +34,11 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
     .option('--precision <precision>', 'with --create: binary, int2, int4, int8, int16, float16 or float32', 'int8')
     .addOption(
+      new Option('--recall <target>', 'with --create: recall of searches that state none, 0.01 to 0.999').argParser(
+        Number,
+      ),
+    )
+    .addOption(
       new Option('--skip <count>', 'number of objects to skip, to continue an interrupted import')
         .default(0)
         .argParser(wholeNumber)

@@ -36,6 +36,8 @@ export interface DenseDescription {
   readonly M: number
   readonly efConstruction: number
   readonly keepOriginals: boolean
+  /** Recall of searches that state neither `ef` nor `recall`. */
+  readonly recall?: number
   /** @deprecated Use spaceType. */
   readonly space_type: SpaceType
   /** @deprecated Use efConstruction. */

@@ -10,6 +10,7 @@ import type {
   FacetRequest,
   Facets,
   FieldCalibration,
+  FieldChanges,
   FieldName,
   Fields,
   Filter,
@@ -329,6 +330,19 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    */
   neighbors(field: GraphFieldName<F>, id: string, options?: CallOptions): Promise<readonly string[]> {
     return this.#transport.call('neighbors', { collection: this.name, field, id }, options)
+  }
+
+  /**
+   * Changes defaults of the searches of fields, without a rebuild: the recall of searches that state neither `ef` nor `recall`. `null` removes
+   * it.
+   *
+   * @example
+   * ```ts
+   * await films.updateFields({ plot: { recall: 0.95 } })
+   * ```
+   */
+  updateFields(changes: FieldChanges<F>, options?: CallOptions): Promise<Acknowledgement> {
+    return this.#transport.call('updateFields', { collection: this.name, changes: changes as FieldChanges }, options)
   }
 
   /**

@@ -61,6 +61,8 @@ export type {
   FacetRequest,
   Facets,
   FieldCalibration,
+  FieldChange,
+  FieldChanges,
   FieldDefinition,
   FieldExplanation,
   FieldName,

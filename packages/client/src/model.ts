@@ -15,6 +15,8 @@ export type {
   FacetRequest,
   Facets,
   FieldCalibration,
+  FieldChange,
+  FieldChanges,
   FieldDefinition,
   FieldExplanation,
   FieldName,

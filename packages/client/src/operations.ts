@@ -12,6 +12,7 @@ import type {
   FacetRequest,
   Facets,
   FieldCalibration,
+  FieldChanges,
   Filter,
   FilterUpdate,
   JsonObject,
@@ -99,6 +100,7 @@ export interface CollectionOperations {
   calibrate: Operation<InCollection & { readonly request: CalibrateRequest }, FieldCalibration>
   calibrations: Operation<InCollection, readonly FieldCalibration[]>
   neighbors: Operation<InCollection & { readonly field: string; readonly id: string }, readonly string[]>
+  updateFields: Operation<InCollection & { readonly changes: FieldChanges }, Acknowledgement>
   rebuild: Operation<InCollection & { readonly changes: RebuildChanges }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>
   vacuum: Operation<InCollection, number>

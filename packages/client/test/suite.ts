@@ -397,6 +397,13 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.match(await collection.calibrations(), [{ field: 'place', curves: [{ share: 1 }] }])
     const stated = await collection.search({ fields: { place: { query: [1, 2], recall: 0.9 } } })
     t.match(stated.recall, { place: { target: 0.9, calibrated: true, reachable: true } })
+    await collection.updateFields({ place: { recall: 0.95 } })
+    const byDefault = await collection.search({ fields: { place: { query: [1, 2] } } })
+    t.match(byDefault.recall, { place: { target: 0.95 } })
+    const [described] = (await collection.describe()).fields
+    t.equal(described?.type === 'vector' ? described.params.recall : undefined, 0.95)
+    await collection.updateFields({ place: { recall: null } })
+    t.equal((await collection.search({ fields: { place: { query: [1, 2] } } })).recall, undefined)
     t.ok((await collection.vacuum()) >= 0)
     t.ok((await collection.shrink()) >= 0, 'the deprecated name still works')
   })

@@ -49,9 +49,22 @@ export type {
   TokenOwner,
 } from './model/api.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
-export type { CalibratedCurve, CalibrateRequest, FieldCalibration, SearchRecall } from './model/calibration.ts'
+export type {
+  CalibratedCurve,
+  CalibrateRequest,
+  CalibrationCounts,
+  FieldCalibration,
+  SearchRecall,
+} from './model/calibration.ts'
 export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
-export type { Collection, GraphChange, RebuildChanges, RebuildStatus } from './model/collection.ts'
+export type {
+  Collection,
+  FieldChange,
+  FieldChanges,
+  GraphChange,
+  RebuildChanges,
+  RebuildStatus,
+} from './model/collection.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
 export {
   type CollectionDefinition,

@@ -47,6 +47,7 @@ export class Anonymizer {
         return { ...event, name: this.#name(event.name), fields: event.fields.map((field) => this.#field(field)) }
       }
       case 'collection-rebuilt':
+      case 'fields-changed':
         return { ...event, fields: event.fields.map((field) => this.#field(field)) }
       case 'objects-upserted':
         return this.#upsert(event)

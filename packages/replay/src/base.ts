@@ -62,7 +62,8 @@ async function survey(
       case 'collection-dropped':
         collections.delete(event.collectionId)
         break
-      case 'collection-rebuilt': {
+      case 'collection-rebuilt':
+      case 'fields-changed': {
         const known = collections.get(event.collectionId)
         if (known) known.fields = event.fields
         break

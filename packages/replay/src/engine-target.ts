@@ -80,7 +80,8 @@ class EngineTarget implements ReplayTarget {
   }
 
   #changed(event: Event): Event {
-    if (event.kind !== 'collection-created' && event.kind !== 'collection-rebuilt') return event
+    if (event.kind !== 'collection-created' && event.kind !== 'collection-rebuilt' && event.kind !== 'fields-changed')
+      return event
     const { precision, M, efConstruction } = this.#options
     const changes = {
       ...(precision !== undefined && { precision }),

@@ -66,6 +66,15 @@ class ServerTarget implements ReplayTarget {
           event.ids.map((id, i) => ({ id, filter: JSON.parse((event.filters[i] as string) || '{}') })),
         )
         return
+      case 'fields-changed':
+        await collection.updateFields(
+          Object.fromEntries(
+            event.fields.flatMap(({ name, kind, params }) =>
+              kind === 'dense' ? [[name, { recall: params.recall ?? null }]] : [],
+            ),
+          ),
+        )
+        return
       default:
     }
   }
@@ -109,11 +118,11 @@ class ServerTarget implements ReplayTarget {
 
 function fieldRequest(field: FieldSchema): FieldDefinition {
   if (field.kind === 'sparse') return { name: field.name, type: 'sparse', params: { model: field.params.model } }
-  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = { dimension, spaceType, precision, M, efConstruction, keepOriginals }
   if (field.kind === 'multi')
     return { name: field.name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling } }
-  return { name: field.name, type: 'vector', params }
+  return { name: field.name, type: 'vector', params: { ...params, recall } }
 }
 
 function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): ObjectInput[] {

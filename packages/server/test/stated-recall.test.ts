@@ -63,6 +63,75 @@ test('a search states a recall, and the reply says how ef was chosen', async (t)
     json: { fields: { dense: { query, recall: 0.9, limit: 5 } } },
   })
   t.equal((packed.msgpack() as unknown[]).length, 2)
+  t.match(JSON.parse(packed.headers.get('x-annal-recall') ?? ''), { dense: { target: 0.9, calibrated: true } })
+  const health = await send('GET', '/api/v2/health', { accept })
+  t.match(health.json(), { calibrations: { current: 1, running: 0, failed: 0 } })
+  const metrics = (await send('GET', '/metrics')).text
+  t.match(metrics, /^annal_calibrations\{state="current"\} 1$/m)
+  t.match(metrics, /^annal_recall_searches_total 5$/m)
+})
+
+test('a recall that no ef reaches is counted and stated in the reply', async (t) => {
+  const { send } = await runningApp(t)
+  const params = { dimension: 16, space_type: 'l2', precision: 'binary' }
+  await send('POST', '/api/v2/collection', { json: { name: 'signs', fields: [{ name: 'dense', type: 'vector', params }] } })
+  const vectorOf = (n: number) => Array.from({ length: 16 }, (_, i) => Math.sin((n + 1) * (i + 2)))
+  const objects = Array.from({ length: 400 }, (_, i) => ({ id: `o${i}`, fields: { dense: vectorOf(i) } }))
+  await send('POST', '/api/v2/collection/signs/objects', { json: { objects } })
+  await send('POST', '/api/v2/collection/signs/calibrate', { json: { rescore: false, sample: 20 } })
+  const json = { fields: { dense: { query: vectorOf(1.5), recall: 0.999 } }, rescore: false }
+  for (const form of [{ accept }, {}]) {
+    const reply = await send('POST', '/api/v2/collection/signs/search', { json, ...form })
+    const stated = JSON.parse(reply.headers.get('x-annal-recall') ?? '') as Reply['recall']
+    t.match(stated, { dense: { target: 0.999, reachable: false } })
+    t.ok(stated.dense.expected < 0.99)
+    if ('accept' in form) t.strictSame(reply.json().recall, stated)
+  }
+  t.match((await send('GET', '/metrics')).text, /^annal_recall_unreachable_total 2$/m)
+})
+
+test('a field has a default recall, in both versions of the API', async (t) => {
+  const { send } = await runningApp(t)
+  const params = { dimension, space_type: 'l2', precision: 'float32', recall: 0.9 }
+  const json = { name: 'docs', fields: [{ name: 'dense', type: 'vector', params }] }
+  t.match((await send('POST', '/api/v2/collection', { json })).json(), { fields: [{ params: { recall: 0.9 } }] })
+  const objects = Array.from({ length: 50 }, (_, i) => ({ id: `o${i}`, fields: { dense: [i, (7 * i) % 50, 1, 1] } }))
+  await send('POST', '/api/v2/collection/docs/objects', { json: { objects } })
+  const targetOf = async (version: 1 | 2, how: object = {}) => {
+    const [path, body] =
+      version === 1
+        ? ['/api/v1/index/docs/search', { vector: query, k: 5, ...how }]
+        : ['/api/v2/collection/docs/search', { fields: { dense: { query, limit: 5, ...how } } }]
+    const reply = await send('POST', path, { json: body })
+    t.equal(reply.status, 200, reply.text)
+    const header = reply.headers.get('x-annal-recall')
+    return header === null ? undefined : (JSON.parse(header) as { dense: { target: number } }).dense.target
+  }
+  for (const version of [1, 2] as const) {
+    t.equal(await targetOf(version), 0.9)
+    t.equal(await targetOf(version, { recall: 0.95 }), 0.95)
+    t.equal(await targetOf(version, { ef: 128 }), undefined, 'published clients send ef')
+  }
+  const both = await send('POST', '/api/v1/index/docs/search', { json: { vector: query, k: 5, ef: 64, recall: 0.9 } })
+  t.match({ status: both.status, ...both.json() }, { status: 400, code: 'invalid_argument', field: 'recall' })
+  const change = (recall: unknown, field = 'dense') =>
+    send('POST', '/api/v2/collection/docs/fields', { json: { fields: [{ field, recall }] } })
+  const changed = await change(0.99)
+  t.match(changed.json(), { lsn: Number, durable: true })
+  t.equal(await targetOf(2), 0.99)
+  t.equal(await targetOf(1), 0.99)
+  t.ok((await change(null)).json().lsn > changed.json().lsn)
+  t.equal(await targetOf(2), undefined)
+  for (const [recall, field, status, code] of [
+    [2, 'dense', 400, 'limit_exceeded'],
+    ['high', 'dense', 400, 'invalid_argument'],
+    [0.9, 'other', 400, 'field_not_found'],
+  ] as const) {
+    const reply = await change(recall, field)
+    t.match({ status: reply.status, ...reply.json() }, { status, code }, reply.text)
+  }
+  const twice = { fields: [{ field: 'dense' }, { field: 'dense' }] }
+  t.equal((await send('POST', '/api/v2/collection/docs/fields', { json: twice })).json().code, 'invalid_argument')
 })
 
 test('wrong values are refused with their field', async (t) => {

@@ -20,6 +20,7 @@ export interface ImportOptions extends ConnectionOptions {
   readonly create?: boolean
   readonly space?: string
   readonly precision: string
+  readonly recall?: number
   readonly skip: number
   readonly resume?: string
   readonly batch: number
@@ -93,10 +94,10 @@ async function create(
   client: Client,
   name: string,
   source: Source,
-  { space, precision }: ImportOptions,
+  { space, precision, recall }: ImportOptions,
 ): Promise<void> {
   const fields = source.fields ?? (await fieldsOfFirst(source))
-  await client.createCollection({ name, fields: definitionsOf(fields, { space, precision }) })
+  await client.createCollection({ name, fields: definitionsOf(fields, { space, precision, recall }) })
 }
 
 async function fieldsOfFirst(source: Source) {

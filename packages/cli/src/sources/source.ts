@@ -51,7 +51,11 @@ export async function* piecesOfRows(
 /** The fields of a collection like the source. Values that only the server can validate are passed on. */
 export function definitionsOf(
   fields: readonly SourceField[],
-  { space, precision }: { readonly space: string | undefined; readonly precision: string },
+  {
+    space,
+    precision,
+    recall,
+  }: { readonly space: string | undefined; readonly precision: string; readonly recall?: number | undefined },
 ): readonly FieldDefinition[] {
   return fields.map((field) => {
     if (field.type === 'sparse') return { name: field.name, type: 'sparse' }
@@ -60,6 +64,7 @@ export function definitionsOf(
       spaceType: (space ?? field.space ?? 'cosine') as SpaceType,
       precision: precision as 'int8',
     }
+    if (field.type === 'vector') return { name: field.name, type: 'vector', params: { ...params, recall } }
     return { name: field.name, type: field.type, params }
   })
 }

@@ -198,6 +198,16 @@ class AsyncCollection:
         warn_renamed("links", "neighbors")
         return await self.neighbors(id, field, timeout=timeout)
 
+    async def update_fields(
+        self, fields: Dict[str, Dict[str, Any]], *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Changes defaults of searches: ``{"plot": {"recall": 0.95}}``; ``None`` removes the default."""
+        named = [{**change, "field": field} for field, change in fields.items()]
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/fields", {"fields": named}, retry=ALWAYS, timeout=timeout
+        )
+        return reply
+
     async def rebuild(
         self, fields: Sequence[Union[str, Mapping[str, Any]]] = (), *, timeout: Optional[float] = None
     ) -> Dict[str, Any]:

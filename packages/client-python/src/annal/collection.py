@@ -195,6 +195,16 @@ class Collection:
         warn_renamed("links", "neighbors")
         return self.neighbors(id, field, timeout=timeout)
 
+    def update_fields(
+        self, fields: Dict[str, Dict[str, Any]], *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Changes defaults of searches: ``{"plot": {"recall": 0.95}}``; ``None`` removes the default."""
+        named = [{**change, "field": field} for field, change in fields.items()]
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/fields", {"fields": named}, retry=ALWAYS, timeout=timeout
+        )
+        return reply
+
     def rebuild(
         self, fields: Sequence[Union[str, Mapping[str, Any]]] = (), *, timeout: Optional[float] = None
     ) -> Dict[str, Any]:

@@ -32,7 +32,7 @@ export function descriptionOf(from: EngineDescription): CollectionDescription {
 function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   const { name, elements: count } = field
   if (field.kind === 'sparse') return sparseDescription(name, field.params, count)
-  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = denseDescription({
     dimension,
     spaceType,
@@ -40,6 +40,7 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
     M,
     efConstruction,
     keepOriginals: keepOriginals !== false,
+    ...(recall !== undefined && { recall }),
   })
   if (field.kind === 'dense') return { name, type: 'vector', params, count }
   return { name, type: 'multi_vector', params: Object.assign(params, { pooling: field.params.pooling }), count }

@@ -67,6 +67,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     await open.served()
     return open.neighbors(field, id)
   },
+  updateFields: ({ database }, { collection, changes }) => database.collection(collection).updateFields(changes),
   async rebuild({ database }, { collection, changes }) {
     const open = database.collection(collection)
     await open.served()

@@ -5,6 +5,7 @@ import type {
   BatchedRequest,
   CollectionDefinition,
   DenseParams,
+  FieldChanges,
   FieldDefinition,
   FieldQuery,
   RebuildChanges,
@@ -99,6 +100,10 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
 
 export function scrollBody({ includeVectors, ...request }: ScrollRequest): unknown {
   return { ...request, include_vectors: includeVectors }
+}
+
+export function fieldChangesBody(changes: FieldChanges): unknown {
+  return { fields: Object.entries(changes).map(([field, change]) => ({ ...change, field })) }
 }
 
 export function rebuildBody(changes: RebuildChanges): unknown {

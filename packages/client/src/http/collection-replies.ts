@@ -70,6 +70,7 @@ function denseParams(params: Record<string, unknown>): DenseDescription {
     M: number(params.M, 'M'),
     efConstruction: number(params.ef_con, 'ef_con'),
     keepOriginals: params.keep_originals !== false,
+    ...(params.recall !== undefined && { recall: number(params.recall, 'recall') }),
   })
 }
 

@@ -1,6 +1,13 @@
 // The operations on collections over /api/v2. Objects are sent in MessagePack, a quarter of the size of JSON; replies are JSON.
 import type { CollectionOperations } from '../operations.ts'
-import { definitionBody, rebuildBody, scrollBody, searchBody, vectorSearch } from './collection-bodies.ts'
+import {
+  definitionBody,
+  fieldChangesBody,
+  rebuildBody,
+  scrollBody,
+  searchBody,
+  vectorSearch,
+} from './collection-bodies.ts'
 import {
   parseAcknowledgement,
   parseCalibration,
@@ -133,6 +140,11 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
       get(objectPath(`${pathOf(collection)}/objects`, id, `/field/${segment(field)}/neighbors`)),
     reply: (reply) =>
       list(object(parseJson(reply.text), 'reply').neighbors, 'neighbors').map((id) => text(id, 'neighbors')),
+  },
+  updateFields: {
+    retry: 'always',
+    request: ({ collection, changes }) => post(`${pathOf(collection)}/fields`, fieldChangesBody(changes)),
+    reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
   },
   rebuild: {
     retry: 'when-refused',

@@ -89,7 +89,8 @@ async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: 
       } else if (
         event.kind === 'objects-upserted' ||
         event.kind === 'objects-deleted' ||
-        event.kind === 'filters-replaced'
+        event.kind === 'filters-replaced' ||
+        event.kind === 'fields-changed'
       )
         await replica.adopt(event)
       else throw new EngineError('snapshot_damaged', `a record of type ${record.type} does not belong to a collection`)

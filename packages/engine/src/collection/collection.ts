@@ -11,13 +11,13 @@ import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pi
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { parseFilterValues } from '../filter/values.ts'
-import { rebuiltFields } from '../input/definition.ts'
+import { changedFields, rebuiltFields } from '../input/definition.ts'
 import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { ReceivedSearch } from '../model/api.ts'
 import type { CalibrateRequest, FieldCalibration } from '../model/calibration.ts'
-import type { Collection, RebuildChanges, RebuildStatus } from '../model/collection.ts'
+import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
@@ -49,7 +49,7 @@ import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memor
 
 const noFilters = new FilterNeeds()
 
-type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
+type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
 
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #committer: Committer
@@ -214,7 +214,8 @@ export class LocalCollection extends CollectionLife implements Collection {
       await this.served()
       const { timeMs: _, ...same } = event
       const draft: Draft = { ...same, collectionId: this.entry.id }
-      if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, noFilters)
+      if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed')
+        return this.#begin(draft, noRoom, noFilters)
       const needs = FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
       const room =
         draft.kind === 'objects-upserted' ? roomFor(draft) : roomForFilters(this.replica, draft.ids, draft.filters)
@@ -296,6 +297,19 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#calibrator.describe()
   }
 
+  /** For the counts of the engine; empty while the collection does not serve. */
+  calibrationCounts(): {
+    readonly states: readonly FieldCalibration['state'][]
+    readonly searches: number
+    readonly unreachable: number
+  } {
+    const serves = this.condition === 'ready' && !this.isClosed
+    return {
+      states: serves ? this.#calibrator.describe().map(({ state }) => state) : [],
+      ...this.#calibrator.counts,
+    }
+  }
+
   /** Continues with the calibrations that an earlier process kept. */
   async loadCalibrations(): Promise<void> {
     if (this.condition === 'ready') await this.#calibrator.load()
@@ -310,11 +324,29 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.neighbors(field, id)
   }
 
+  async updateFields(changes: FieldChanges): Promise<Acknowledgement> {
+    await this.served()
+    changedFields(this.definition, changes)
+    // When every earlier change is applied: a rebuild may have changed the fields, and so may a call like this one.
+    const { written } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const fields = changedFields(this.replica.definition, changes)
+      const draft = fields && ({ kind: 'fields-changed', collectionId: this.entry.id, fields } as const)
+      return { written: draft && this.#commit(draft, noRoom, noFilters) }
+    })
+    if (!written) return this.#nothingToDo()
+    const { lsn, durable } = await written
+    return { lsn, durable }
+  }
+
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
     // Awaited only when it must wait: otherwise the status reports the running rebuild in the same turn.
     if (this.condition === 'loading') await this.served()
     this.checkOpen()
-    return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
+    const fields = () => rebuiltFields(this.replica.definition, changes)
+    // Refuses wrong changes at once.
+    fields()
+    return this.#rebuilder.run(fields, this)
   }
 
   async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
@@ -336,7 +368,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   repeatRebuild(fields: readonly FieldSchema[]): Promise<Acknowledgement> {
     const done = this.#repeating.then(async () => {
       await this.served()
-      return this.#rebuilder.run(fields, this)
+      return this.#rebuilder.run(() => fields, this)
     })
     this.#repeating = done.catch(() => undefined)
     return done
@@ -418,7 +450,8 @@ export class LocalCollection extends CollectionLife implements Collection {
         pieces,
       )
       .then((written) => {
-        if (draft.kind !== 'filters-replaced') this.#calibrator.addChanges(draft.ids.length)
+        if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
+          this.#calibrator.addChanges(draft.ids.length)
         return written
       })
       .finally(() => {

@@ -51,14 +51,14 @@ export class Rebuilder {
     return this.#discards.settled()
   }
 
-  /** Rejects, with nothing changed, when the new replica cannot be built or the log refuses its record. */
-  async run(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
+  /** `fields` is called when every earlier write is applied. Rejects, with nothing changed, when the new replica cannot be built or the log refuses its record. */
+  async run(fields: () => readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     if (this.#status.status === 'running')
       throw new EngineError('rebuild_running', 'a rebuild of the collection is already running')
     const objects = collection.replica.count
     this.#status = { status: 'running', objectsDone: 0, objects, startedAt: Date.now() }
     try {
-      const { lsn, durable } = await collection.gate.hold(() => this.#rebuildAndCommit(fields, collection))
+      const { lsn, durable } = await collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection))
       this.#status = { ...this.#status, status: 'completed', completedAt: Date.now() }
       return { lsn, durable }
     } catch (error) {

@@ -4,7 +4,7 @@ import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
-import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, rulesNewest } from '../model/schema.ts'
+import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, hasRecall, rulesNewest } from '../model/schema.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
@@ -23,13 +23,14 @@ const recordTypes = {
   'token-dropped': 26,
   'setting-put': 27,
   'collection-restored': 32,
+  'fields-changed': 33,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 5
+const payloadVersion = 6
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -45,6 +46,7 @@ const messages = {
   'token-dropped': messageType('TokenDropped'),
   'setting-put': messageType('SettingPut'),
   'collection-restored': messageType('CollectionRestored'),
+  'fields-changed': messageType('FieldsChanged'),
 } as const
 
 /** The record of an event, with the oldest payload version that can express it. */
@@ -67,10 +69,11 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
 /**
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
- * int2.
+ * int2; version 6 a default recall.
  */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
+  if (event.kind === 'fields-changed' || fields.some(hasRecall)) return 6
   if (fields.some(hasPackedCodes)) return 5
   if (event.kind === 'objects-upserted' && event.dense.some(({ forms }) => forms !== undefined)) return 4
   if (fields.some(({ kind, params }) => kind === 'dense' && params.keepOriginals === false)) return 4
@@ -158,6 +161,7 @@ function toMessage(event: Event): Record<string, unknown> {
         hashSeedHigh: event.hashSeed.high,
       }
     case 'collection-rebuilt':
+    case 'fields-changed':
       return { ...event, fields: event.fields.map(fieldToMessage) }
     case 'objects-upserted':
       return {
@@ -205,6 +209,7 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
       }
     }
     case 'collection-rebuilt':
+    case 'fields-changed':
       return { kind, ...base, fields: message.fields.map(fieldFromMessage) }
     case 'objects-deleted':
       return { kind, ...base, ids: message.ids }
@@ -237,7 +242,7 @@ function fieldToMessage(field: FieldSchema): Record<string, unknown> {
 }
 
 function denseParamsToMessage(params: DenseSchemaParams) {
-  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals } = params
+  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals, recall } = params
   return {
     dimension,
     spaceType: numberOf(spaceTypes, spaceType),
@@ -246,6 +251,7 @@ function denseParamsToMessage(params: DenseSchemaParams) {
     efConstruction,
     ...(rules !== undefined && { rules }),
     ...(keepOriginals === false && { originals: originalsNotKept }),
+    ...(recall !== undefined && { recall }),
   }
 }
 
@@ -268,6 +274,7 @@ function fieldFromMessage(message: Message): FieldSchema {
     efConstruction: message.efConstruction as number,
     ...(message.rules > 1 && { rules: knownRules(message.rules) }),
     ...(message.originals === originalsNotKept && { keepOriginals: false as const }),
+    ...(message.recall > 0 && { recall: message.recall as number }),
   }
   if (message.kind === 1) return { kind: 'dense', name: message.name, params }
   return { kind: 'multi', name: message.name, params: { ...params, pooling: choiceOf(poolings, message.pooling) } }

@@ -142,6 +142,12 @@ export interface FiltersReplaced extends InCollection {
   readonly filters: readonly string[]
 }
 
+/** The collection has these fields from now on. Only defaults of their searches differ from before. */
+export interface FieldsChanged extends InCollection {
+  readonly kind: 'fields-changed'
+  readonly fields: readonly FieldSchema[]
+}
+
 /** Every live object is moved to a replica with these fields, in the order of ordinals. */
 export interface CollectionRebuilt extends InCollection {
   readonly kind: 'collection-rebuilt'
@@ -152,7 +158,7 @@ export interface CollectionRebuilt extends InCollection {
 export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
 /** Events that change which collections, databases, tokens, and settings exist. */
 export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
-/** Events that change the objects of a collection. */
-export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced
+/** Events that change a collection in place. */
+export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced | FieldsChanged
 /** Any event. */
 export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

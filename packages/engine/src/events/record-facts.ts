@@ -50,7 +50,8 @@ export function factsOf(record: Payload): RecordFacts {
     case 'objects-deleted':
     case 'filters-replaced':
       return { lsn, kind, bytes, ...objectsOf(payload) }
-    case 'collection-rebuilt': {
+    case 'collection-rebuilt':
+    case 'fields-changed': {
       const { timeMs, collectionIds } = peekEvent(payload)
       return { lsn, kind, bytes, timeMs, collectionId: collectionIds[0] as number, objects: 0, ids: [] }
     }

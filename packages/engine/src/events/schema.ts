@@ -30,6 +30,7 @@ export const eventDescriptors = {
       pooling: field(10, 'uint32'),
       rules: field(11, 'uint32'),
       originals: field(12, 'uint32'),
+      recall: field(13, 'double'),
     },
   },
   CollectionRestored: {
@@ -86,6 +87,13 @@ export const eventDescriptors = {
     },
   },
   CollectionRebuilt: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      fields: field(3, 'Field', 'repeated'),
+    },
+  },
+  FieldsChanged: {
     fields: {
       timeMs: field(1, 'double'),
       collectionId: field(2, 'uint32'),

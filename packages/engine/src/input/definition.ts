@@ -17,17 +17,20 @@ import {
   fieldsMax,
   mMax,
   mMin,
+  recallTargetMax,
+  recallTargetMin,
   sparseDimensionMax,
 } from '../limits.ts'
 import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
-import type { RebuildChanges } from '../model/collection.ts'
+import type { FieldChanges, RebuildChanges } from '../model/collection.ts'
 import { checkObject, parseName, printed } from '../model/ids.ts'
-import { wholeNumber } from '../model/numbers.ts'
+import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import {
   type CollectionSchema,
   type DenseSchemaParams,
   type FieldSchema,
   rulesNewest,
+  withRecall,
   withRules,
 } from '../model/schema.ts'
 
@@ -121,6 +124,43 @@ export function rebuiltFields(definition: CollectionSchema, changes: RebuildChan
   })
 }
 
+/**
+ * Returns the fields with other defaults of searches, or undefined if nothing changes. Throws field_not_found, invalid_argument or
+ * limit_exceeded.
+ */
+export function changedFields(definition: CollectionSchema, changes: FieldChanges): readonly FieldSchema[] | undefined {
+  checkObject(changes, 'changes')
+  const wanted = new Map<string, number | undefined>()
+  for (const [name, change] of Object.entries(changes)) {
+    if (change === undefined) continue
+    const path = `changes.${name}`
+    checkObject(change, path)
+    if (definition.fields.find((field) => field.name === name)?.kind !== 'dense') {
+      const message = `${printed(name)} is not a field of type vector`
+      throw new EngineError('field_not_found', message, { field: 'fields', value: name })
+    }
+    const other = Object.keys(change).find((key) => key !== 'recall')
+    if (other !== undefined) {
+      const message = `${path}.${printed(other)} cannot be changed; recall can, and a rebuild changes M and efConstruction`
+      throw new EngineError('invalid_argument', message, { field: `${path}.${other}` })
+    }
+    if (change.recall !== undefined)
+      wanted.set(name, change.recall === null ? undefined : parseRecall(change.recall, path))
+  }
+  let isChanged = false
+  const fields = definition.fields.map((field) => {
+    if (field.kind !== 'dense' || !wanted.has(field.name)) return field
+    const recall = wanted.get(field.name)
+    isChanged ||= field.params.recall !== recall
+    return withRecall(field, recall)
+  })
+  return isChanged ? fields : undefined
+}
+
+function parseRecall(value: unknown, path: string): number {
+  return finiteNumber(value, `${path}.recall`, recallTargetMin, recallTargetMax)
+}
+
 function parseField(raw: unknown, path: string): FieldSchema {
   const input = object(raw, path)
   const name = parseName(input.name, `${path}.name`)
@@ -145,7 +185,12 @@ function parseField(raw: unknown, path: string): FieldSchema {
     }
     case 'multi_vector': {
       const pooling = oneOf(poolings, params.pooling ?? poolingDefault, `${path}.params.pooling`)
-      const { keepOriginals, ...dense } = parseDenseParams(params, `${path}.params`)
+      const { keepOriginals, recall, ...dense } = parseDenseParams(params, `${path}.params`)
+      if (recall !== undefined) {
+        const field = `${path}.params.recall`
+        const message = `${field}: a field of several vectors has ef, not recall`
+        throw new EngineError('invalid_argument', message, { field, value: recall })
+      }
       if (keepOriginals === false) {
         const field = `${path}.params.keep_originals`
         const message = `${field} cannot be false: a multi-vector field compares the vectors that it keeps on disk`
@@ -181,6 +226,7 @@ function parseDenseParams(params: Input, path: string): DenseSchemaParams {
     M: wholeNumber(M, `${path}.M`, mMin, mMax),
     efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
     ...(!parseKeepOriginals(params, path) && { keepOriginals: false as const }),
+    ...(params.recall !== undefined && params.recall !== null && { recall: parseRecall(params.recall, path) }),
   }
 }
 

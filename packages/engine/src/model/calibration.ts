@@ -57,6 +57,16 @@ export interface FieldCalibration {
   readonly curves?: readonly CalibratedCurve[]
 }
 
+/** Calibrations of an engine. */
+export interface CalibrationCounts {
+  /** Number of calibrations by state. */
+  readonly states: Readonly<Record<FieldCalibration['state'], number>>
+  /** Searches that stated a recall, or whose field has a default, since the start. */
+  readonly searches: number
+  /** Those of them whose recall no ef reaches. */
+  readonly unreachable: number
+}
+
 /** Measured recall by ef. */
 export interface CalibratedCurve {
   readonly share: number

@@ -27,6 +27,14 @@ export interface GraphChange {
   readonly efConstruction?: number
 }
 
+/** New defaults of searches by field; one that is left out stays as it is. */
+export type FieldChanges<F extends Fields = Fields> = ByField<F, 'vector', FieldChange>
+
+export interface FieldChange {
+  /** Recall of searches that state neither `ef` nor `recall`, 0.01 to 0.999; `null`: they use the default ef. */
+  readonly recall?: number | null | undefined
+}
+
 export interface RebuildStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
   readonly objectsDone: number
@@ -241,6 +249,16 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
   neighbors(field: GraphFieldName<F>, id: string): readonly string[]
   /** @deprecated Use neighbors. */
   neighbours(field: GraphFieldName<F>, id: string): readonly string[]
+  /**
+   * Changes defaults of the searches of fields, without a rebuild: the recall of searches that state neither `ef` nor `recall`. `null` removes
+   * it.
+   *
+   * @example
+   * ```ts
+   * await films.updateFields({ plot: { recall: 0.95 } })
+   * ```
+   */
+  updateFields(changes: FieldChanges<F>): Promise<Acknowledgement>
   /**
    * Recreates the graphs from the live objects, with other parameters where given. Searches continue; writers wait, and
    * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.

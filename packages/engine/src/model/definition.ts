@@ -17,6 +17,8 @@ export interface DenseParams {
   readonly efConstruction?: number | undefined
   /** Whether vectors as they came are kept on disk; default true. Multi-vector fields always keep them. */
   readonly keepOriginals?: boolean | undefined
+  /** Recall of searches that state neither `ef` nor `recall`, 0.01 to 0.999; default: they use `ef` 128. Not for multi-vector fields. */
+  readonly recall?: number | undefined
   /** @deprecated Use spaceType. */
   readonly space_type?: SpaceType | undefined
   /** @deprecated Use efConstruction. */

@@ -23,6 +23,8 @@ export interface DenseSchemaParams {
   readonly rules?: number
   /** `false`: only the rows in memory are kept, and vectors are returned from them. Absent: original vectors are returned unchanged. */
   readonly keepOriginals?: false
+  /** Recall of searches that state neither `ef` nor `recall`. Absent: they use the default ef. Never in a multi-vector field. */
+  readonly recall?: number
 }
 
 /** The rules of newly created graphs. */
@@ -35,11 +37,25 @@ export const rulesNewest = 4
 export function withRules(field: FieldSchema, rules: number): FieldSchema {
   if (field.kind === 'sparse') return field
   if (field.kind === 'dense') {
-    const { keepOriginals, ...params } = field.params
-    return { ...field, params: { ...params, rules, ...(keepOriginals === false && { keepOriginals }) } }
+    return { ...field, params: inOrder({ ...field.params, rules }) }
   }
   const { pooling, ...params } = field.params
   return { ...field, params: { ...params, rules, pooling } }
+}
+
+/** The same field with another default recall; undefined: without one. */
+export function withRecall(field: DenseFieldSchema, recall: number | undefined): DenseFieldSchema {
+  const { recall: _, ...params } = field.params
+  return { ...field, params: inOrder({ ...params, ...(recall !== undefined && { recall }) }) }
+}
+
+function inOrder({ keepOriginals, recall, rules, ...params }: DenseSchemaParams): DenseSchemaParams {
+  return {
+    ...params,
+    ...(rules !== undefined && { rules }),
+    ...(keepOriginals === false && { keepOriginals }),
+    ...(recall !== undefined && { recall }),
+  }
 }
 
 export interface DenseFieldSchema {
@@ -69,6 +85,11 @@ export type FieldSchema = DenseFieldSchema | SparseFieldSchema | MultiFieldSchem
 /** Whether the precision of a field is one that versions before int4 and int2 do not know. */
 export function hasPackedCodes({ kind, params }: FieldSchema): boolean {
   return kind !== 'sparse' && (params.precision === 'int4' || params.precision === 'int2')
+}
+
+/** Whether searches of the field have a default recall, which versions before do not know. */
+export function hasRecall({ kind, params }: FieldSchema): boolean {
+  return kind === 'dense' && params.recall !== undefined
 }
 
 /**

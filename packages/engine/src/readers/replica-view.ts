@@ -14,7 +14,7 @@ import type { FieldSegment } from '../vector/field.ts'
 import { attachSegments, type ReaderArena, type ReaderSegment } from './reader-arena.ts'
 
 /** What changes in a replica while it serves. */
-export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segments' | 'ids' | 'grown' }>
+export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segments' | 'ids' | 'definition' | 'grown' }>
 
 /** Entries of one chunk of a column. */
 const columnShift = 16
@@ -48,7 +48,7 @@ export interface ObjectPlace {
 const wanted = new TextWords(idBytesMax)
 
 export class ReplicaView {
-  readonly facts: SharedReplicaFacts
+  #facts: SharedReplicaFacts
   readonly words: BoardWords
   readonly #attach: (handle: ArenaHandle) => ReaderArena
   /** By number of the list. */
@@ -59,7 +59,7 @@ export class ReplicaView {
   readonly #segments: ReaderSegment[][]
 
   constructor(facts: SharedReplicaFacts, attach: (handle: ArenaHandle) => ReaderArena) {
-    this.facts = facts
+    this.#facts = facts
     this.words = new BoardWords(facts.fields.length, facts.words)
     this.#attach = attach
     for (const [list, chunks] of facts.chunks.entries()) this.#takeChunks(list, 0, chunks)
@@ -68,12 +68,17 @@ export class ReplicaView {
     this.#segments = facts.fields.map(() => [])
   }
 
+  get facts(): SharedReplicaFacts {
+    return this.#facts
+  }
+
   get board(): number {
     return this.facts.board
   }
 
   take(news: ReplicaNews): void {
-    if (news.kind === 'chunks') this.#takeChunks(news.list, news.from, news.chunks)
+    if (news.kind === 'definition') this.#facts = { ...this.#facts, definition: news.definition }
+    else if (news.kind === 'chunks') this.#takeChunks(news.list, news.from, news.chunks)
     else if (news.kind === 'segments') this.#takeSegments(news.field, news.segments)
     else if (news.kind === 'ids') this.#idShape = news.shape
     else for (const segments of this.#segments) for (const { arena } of segments) arena.refresh()

@@ -57,7 +57,7 @@ export class SharedCollection implements ReaderCollection {
   }
 
   get definition(): CollectionSchema {
-    return this.#definition
+    return this.#view?.facts.definition ?? this.#definition
   }
 
   get view(): ReplicaView | undefined {

@@ -48,7 +48,13 @@ export function prepareEvent(parts: ChangedParts, version: number, event: Object
       return remove(parts, version, event)
     case 'filters-replaced':
       return updateFilters(parts, version, event)
+    case 'fields-changed':
+      return { touched: [], work: noWork() }
   }
+}
+
+function* noWork(): Generator<number, void> {
+  yield* []
 }
 
 async function upsert(parts: ChangedParts, version: number, event: ObjectsUpserted): Promise<Prepared> {

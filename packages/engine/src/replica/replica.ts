@@ -66,13 +66,13 @@ export interface ReplicaHost {
 
 export class Replica {
   readonly id: number
-  readonly definition: CollectionSchema
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly generation: number
   readonly pins = new Pins()
+  #definition: CollectionSchema
   readonly #objects: ObjectStore
   readonly #filters: FilterIndex
   readonly #matches: RecentMatches
@@ -93,7 +93,7 @@ export class Replica {
 
   constructor(parts: ReplicaParts) {
     this.id = parts.id
-    this.definition = parts.definition
+    this.#definition = parts.definition
     this.#objects = parts.objects
     this.#filters = parts.filters
     this.#matches = new RecentMatches(parts.filters)
@@ -139,6 +139,11 @@ export class Replica {
       version: 0,
       lsnApplied: options.lsn,
     })
+  }
+
+  /** The fields as of the version: an event may change the defaults of their searches. */
+  get definition(): CollectionSchema {
+    return this.#definition
   }
 
   /** Number of applied events: the version that a search starting now sees. */
@@ -291,6 +296,7 @@ export class Replica {
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
         this.#version = version
+        if (event.kind === 'fields-changed') this.#definition = { ...this.#definition, fields: event.fields }
         this.#count = this.#objects.count
         this.#rows = this.#countRows()
         this.#lsnApplied = lsn
@@ -310,6 +316,7 @@ export class Replica {
 
   /** Records of filters, or the table of ids, change from the first call on until the second: readers discard what they read meanwhile. */
   #turnEpochs({ kind }: ObjectEvent): void {
+    if (kind === 'fields-changed') return
     if (kind === 'filters-replaced') {
       this.#isReplacingFilters = !this.#isReplacingFilters
       this.#shared?.turnFilterEpoch()

@@ -186,7 +186,7 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
 }
 
 function parseRecallTarget({ ef, recall }: FieldQuery, field: FieldSchema, path: string): number | undefined {
-  if (recall === undefined) return undefined
+  if (recall === undefined) return ef === undefined && field.kind === 'dense' ? field.params.recall : undefined
   const details = { field: `${path}.recall`, value: printed(recall) }
   if (ef !== undefined)
     throw new EngineError('invalid_argument', `${path} has both ef and recall; use one of them`, details)

@@ -13,7 +13,7 @@ import { type OriginalsList, originalsLists, type SharedOriginals } from '../rep
 import type { FieldSegment } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 2
+export const readerProtocol = 3
 
 /** Numbers of the chunk lists of a replica that its readers read. Those of the original vectors of each field follow. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4 } as const
@@ -71,6 +71,8 @@ export type ReaderNews =
     }
   /** Ids lead to pages in another way. */
   | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }
+  /** Fields have other defaults. */
+  | { readonly kind: 'definition'; readonly board: number; readonly definition: CollectionSchema }
   /** Memories of the replica have another size. */
   | { readonly kind: 'grown'; readonly board: number }
   /** Return the memories dropped so far to the operating system. */

@@ -37,6 +37,7 @@ export class SharedReplica {
   readonly #chunks: SharedBytes[][]
   #idShape: PagesShape
   #fields: SharedField[]
+  #definition: CollectionSchema
   #memoryBytes: number[] = []
 
   constructor(
@@ -49,7 +50,8 @@ export class SharedReplica {
     this.#collection = collection
     this.#view = view
     this.#words = new BoardWords(version.rows.length)
-    const { chunks, fields, idShape } = view()
+    const { chunks, fields, idShape, definition } = view()
+    this.#definition = definition
     this.#chunks = chunks.map((list) => [...list])
     this.#idShape = idShape
     this.#fields = [...fields]
@@ -81,7 +83,11 @@ export class SharedReplica {
 
   /** Called in the turn in which the owner's own searches begin to see the version. */
   publish(version: VersionFacts): void {
-    const { chunks, fields, idShape } = this.#view()
+    const { chunks, fields, idShape, definition } = this.#view()
+    if (definition !== this.#definition) {
+      this.#definition = definition
+      this.#host.announce({ kind: 'definition', board: this.board, definition })
+    }
     for (const [list, shared] of chunks.entries()) this.#announceChunks(list, shared)
     if (idShape !== this.#idShape) {
       this.#idShape = idShape

@@ -3,7 +3,7 @@
 import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
-import { type FieldSchema, hasPackedCodes } from '../model/schema.ts'
+import { type FieldSchema, hasPackedCodes, hasRecall } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-owner.ts'
@@ -16,10 +16,12 @@ export const manifestName = 'manifest.json'
  * files of original vectors, which a reader of format 2 would take for a vector. Format 4 has vectors of cosine fields as
  * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a field, which
  * a reader of format 4 would not find. Format 6 has them of the objects as well, which a reader of format 5 would not read.
- * Format 7 has fields of int4 and int2, which a reader of format 6 does not know.
+ * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
+ * format 7 would ignore.
  */
-const formatVersion = 7
+const formatVersion = 8
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
+const formatWithPackedCodes = 7
 const formatWithObjectDeltas = 6
 const formatWithFieldDeltas = 5
 const formatWithoutDeltas = 4
@@ -124,8 +126,8 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
   const changed = manifest.collections.flatMap(({ files }) => files.filter(({ deltas }) => deltas?.length))
   const hasObjects = changed.some(({ part }) => part === 0)
   const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
-  const hasPacked = manifest.collections.some(({ fields }) => fields.some(hasPackedCodes))
-  const format = hasPacked ? formatVersion : ofFiles
+  const fields = manifest.collections.flatMap((collection) => collection.fields)
+  const format = fields.some(hasRecall) ? formatVersion : fields.some(hasPackedCodes) ? formatWithPackedCodes : ofFiles
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 

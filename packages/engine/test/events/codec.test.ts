@@ -68,6 +68,7 @@ test('every kind of event decodes to what was encoded', async (t) => {
     },
     { kind: 'collection-dropped', ...base },
     { kind: 'collection-rebuilt', ...base, fields: [] },
+    { kind: 'fields-changed', ...base, fields: [] },
     {
       kind: 'collection-restored',
       ...base,
@@ -151,7 +152,7 @@ test(`any well-formed text decodes to what was encoded, seed ${seed}`, async (t)
 
 test('a record of an unknown type or a newer version is rejected with a code', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 6, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 7, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record has the oldest version that can express it', async (t) => {
@@ -189,6 +190,10 @@ test('a record has the oldest version that can express it', async (t) => {
     t.equal(encodeEvent(packed).version, 5, 'an earlier Annal does not know the precision')
     t.strictSame(roundTrip(packed), packed)
   }
+  const recall = rebuiltBy({ keepOriginals: false, recall: 0.95 })
+  t.equal(encodeEvent(recall).version, 6, 'an earlier Annal would search with another ef')
+  t.strictSame(roundTrip(recall), recall)
+  t.equal(encodeEvent({ ...base, kind: 'fields-changed', fields: [] }).version, 6)
   const rules = rulesNewest + 1
   t.throws(() => roundTrip(rebuiltBy({ rules })), { code: 'format_too_new', details: { value: rules } })
 })
@@ -197,6 +202,7 @@ test('a definition and the one decoded from its event have the same text, which 
   const params = { dimension: 2, space_type: 'cosine', precision: 'int8' }
   const raw = [
     { name: 'v', type: 'vector', params },
+    { name: 'r', type: 'vector', params: { ...params, keep_originals: false, recall: 0.9 } },
     { name: 'm', type: 'multi_vector', params },
     { name: 's', type: 'sparse' },
   ]

@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 /** Directories before the ninth do not have the last two. */
@@ -68,6 +68,26 @@ async function fillGiven(engine: Engine): Promise<void> {
   await engine.checkpoint()
   await collection.upsert(givenObjects(30, 50))
   await collection.delete(['1', '52'])
+}
+
+/** Fields with a default recall: in a checkpoint, and changed by a record after it. */
+async function fillRecalls(engine: Engine): Promise<void> {
+  const params = { dimension, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } as const
+  const fields = [
+    { name: 'v', type: 'vector', params: { ...params, recall: 0.9 } },
+    { name: 'w', type: 'vector', params },
+  ] as const
+  const collection = await engine.database().createCollection({ name: 'recalls', fields })
+  await collection.upsert(objects(20, 0).map(({ id, fields: { v } }) => ({ id, fields: { v } })))
+  await collection.updateFields({ v: { recall: 0.95 } })
+  await engine.checkpoint()
+  await collection.updateFields({ v: { recall: null }, w: { recall: 0.99 } })
+}
+
+/** Default recalls by field. */
+function recallsOf(engine: Engine): unknown {
+  const { fields } = engine.database().collection('recalls').describe()
+  return fields.map(({ kind, name, params }) => [name, kind === 'dense' ? params.recall : undefined])
 }
 
 async function givenOf(engine: Engine): Promise<Record<string, string>> {
@@ -140,6 +160,7 @@ async function made(dir: string): Promise<Golden> {
   const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 }, { deltas: eagerDeltas })
   await fillGiven(engine)
   await fill(engine)
+  await fillRecalls(engine)
   const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]
   // What a kill would leave.
   await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
@@ -186,22 +207,29 @@ for (const format of formats) {
       t.strictSame(engine.health().reasons, [])
       t.strictSame(digestsOf(engine), golden.digests, start === 0 ? 'after the kill' : 'and after an orderly close')
       t.strictSame(await hitsOf(engine), golden.hits)
+      if ('recalls' in golden.digests)
+        t.strictSame(recallsOf(engine), [
+          ['v', undefined],
+          ['w', 0.99],
+        ])
       if (golden.given) t.strictSame(await givenOf(engine), golden.given)
       await engine.close()
     }
   })
 }
 
-test('an earlier version refuses a directory with int4 or int2 by its number, and opens one without', async (t) => {
+test('an earlier version refuses a directory with int4, int2, or a default recall, and opens one without', async (t) => {
   const formatsOf = ({ files }: Golden) =>
     Object.entries(files)
       .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
       .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  const [before, now] = [await writeGolden('data-directory-8', dir), await writeGolden('data-directory-9', dir)]
-  t.equal(Math.max(...formatsOf(before)), 6)
-  t.equal(Math.max(...formatsOf(now)), 7)
+  const numbers = [8, 9, 11].map(async (number) => formatsOf(await writeGolden(`data-directory-${number}`, dir)))
+  t.strictSame(
+    (await Promise.all(numbers)).map((formats) => Math.max(...formats)),
+    [6, 7, 8],
+  )
 })
 
 for (const name of ['int8', 'binary'])

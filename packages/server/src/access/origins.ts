@@ -47,7 +47,8 @@ const preflightHeaders = {
   'access-control-allow-headers': 'accept, authorization, content-type, if-none-match, traceparent, tracestate',
   'access-control-max-age': String(preflightMaxAgeS),
 }
-const exposed = 'content-disposition, etag, retry-after, www-authenticate, x-annal-warnings, x-request-id'
+const exposed =
+  'content-disposition, etag, retry-after, www-authenticate, x-annal-recall, x-annal-warnings, x-request-id'
 
 /** Undefined if no origin is named. */
 export function createCors(named: ReadonlySet<string>): Cors | undefined {

@@ -61,6 +61,8 @@ export function readCollectionSearch(cursor: BodyCursor, context: SearchContext)
 function searchOf(draft: Draft): ReaderSearch | undefined {
   const { field, query, filter, limit = topKDefault, ef, efSearch, exact, scoreThreshold } = draft
   if (field === undefined || query === undefined) return undefined
+  // The owner has the measurements that choose ef.
+  if ((efSearch ?? ef) === undefined && field.params.recall !== undefined) return undefined
   const boostPercentage = draft.boost ?? draft.boostParameter
   const prefilterThreshold = draft.prefilterThreshold ?? draft.prefilterParameter
   const { topKMax, filterBoostMax } = draft.context

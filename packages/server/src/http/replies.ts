@@ -2,7 +2,7 @@
 // lists JSON among other types and still expects the compatible form, as do clients without an Accept header. The size of a reply is
 // computed before the reply is built. A long reply is written in pieces, at the speed of the client.
 import { Readable } from 'node:stream'
-import type { AnswerRoom } from '@annal/engine'
+import type { AnswerRoom, SearchResult } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { joinPieces } from '../wire/pieces.ts'
@@ -28,6 +28,11 @@ export function addReplyBudget(app: FastifyInstance, budget: Budget): void {
 
 export function wantsJson(request: FastifyRequest): boolean {
   return acceptsOnlyJson(request.headers.accept)
+}
+
+/** States in a header how ef was chosen: replies in MessagePack have the form of the published servers, which has no place for it. */
+export function noteRecall(reply: FastifyReply, { recall }: Pick<SearchResult, 'recall'>): void {
+  if (recall !== undefined && Object.keys(recall).length > 0) reply.header('x-annal-recall', JSON.stringify(recall))
 }
 
 /** Rejects a result that is too large for one reply, or for all of them together. The error ends with the advice. */

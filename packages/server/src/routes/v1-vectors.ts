@@ -4,7 +4,7 @@ import type { ArrivingBody } from '../http/arriving-body.ts'
 import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
-import { answerRoom, sendEither, sendText } from '../http/replies.ts'
+import { answerRoom, noteRecall, sendEither, sendText } from '../http/replies.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
@@ -74,6 +74,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
       const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
       const result = await collection.search(search, room)
       const hits = hitsOf(result, shape)
+      noteRecall(reply, result)
       return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
     })
   })

@@ -12,6 +12,9 @@ import {
   collectionSummary,
   createCollectionBody,
   definitionOf,
+  readFieldChanges,
+  type UpdateFieldsBody,
+  updateFieldsBody,
 } from '../wire/v2-collection.ts'
 
 type Named = { Params: { name: string } }
@@ -40,6 +43,19 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
     collectionSummary(request.database.collection(request.params.name).describe()),
   )
 
+  const update = {
+    schema: { params, body: updateFieldsBody },
+    config: { doc: docs.update, audit: 'collection.update' },
+  }
+  app.post<Named & { Body: UpdateFieldsBody }>(
+    '/collection/:name/fields',
+    update,
+    async ({ database, params, body }) => {
+      const acknowledged = await database.collection(params.name).updateFields(readFieldChanges(body))
+      return { message: 'Fields updated', ...acknowledged }
+    },
+  )
+
   app.delete<Named>(
     '/collection/:name',
     { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
@@ -65,6 +81,11 @@ const docs = {
     access: 'read',
     summary: 'Describes a collection.',
     reply: { description: 'The summary: fields, counts, state.', json: 'Collection' },
+  },
+  update: {
+    access: 'write',
+    summary: 'Changes defaults of the searches of fields, without a rebuild.',
+    reply: { description: 'They hold for searches from now on.', json: 'Acknowledged' },
   },
   drop: {
     access: 'write',

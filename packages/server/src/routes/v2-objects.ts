@@ -4,7 +4,7 @@ import type { ArrivingBody } from '../http/arriving-body.ts'
 import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
-import { answerRoom, sendEither } from '../http/replies.ts'
+import { answerRoom, noteRecall, sendEither } from '../http/replies.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
@@ -95,6 +95,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         checkSearch(request.database, search)
         const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
         const result = await open(request).search(search, room)
+        noteRecall(reply, result)
         return sendEither(reply, {
           msgpack: () => collectionSearchMsgpack(result),
           json: () => collectionSearchJson(result),

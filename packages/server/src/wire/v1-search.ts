@@ -1,11 +1,12 @@
 // The request and reply of /index/{name}/search.
 import {
-  efDefault,
   efMax,
   type FieldQuery,
   type Filter,
   type FilterCondition,
   type Fusion,
+  recallTargetMax,
+  recallTargetMin,
   type SearchRequest,
   topKDefault,
 } from '@annal/engine'
@@ -31,6 +32,10 @@ export function searchBody(topKMax: number) {
       ef: optionalInteger(
         { minimum: 1, maximum: efMax },
         'Number of candidates that the graph walk keeps; default 128.',
+      ),
+      recall: optionalNumber(
+        { minimum: recallTargetMin, maximum: recallTargetMax },
+        'Recall to reach, instead of ef. The server measures which ef reaches it.',
       ),
       vector: optionalVector('Dense query vector; its length is the dimension of the index.'),
       sparse_indices: optionalNumbers('Indices of the sparse query.'),
@@ -62,7 +67,7 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   const sparse = readSparse(body, shape)
   if (dense !== undefined) checkDimension(dense, 'vector', shape.dense.dimension)
   if (dense !== undefined && !(sparse !== undefined && weight === 0)) {
-    fields[shape.denseField] = { query: dense, limit, ef: body.ef ?? efDefault }
+    fields[shape.denseField] = { query: dense, limit, ...readEffort(body) }
   }
   if (sparse !== undefined && !(dense !== undefined && weight === 1))
     fields[shape.sparseField] = { query: sparse, limit }
@@ -76,6 +81,13 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
     ...readTuning(body, body.filter == null ? undefined : readConditions(body.filter)),
     ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight, shape) }),
   }
+}
+
+/** Published clients always send ef. Without it and without recall, the field decides. */
+function readEffort({ ef, recall }: SearchBody): Pick<FieldQuery, 'ef' | 'recall'> {
+  if (recall == null) return ef == null ? {} : { ef }
+  if (ef == null) return { recall }
+  throw invalidArgument('the body has both ef and recall; use one of them', { field: 'recall', value: recall })
 }
 
 function readFusion(body: SearchBody, weight: number, { denseField, sparseField }: IndexShape): Fusion {

@@ -1,6 +1,14 @@
 // Collections in /api/v2: the body that creates one, and the summary that describes it.
-import type { CollectionDescription, FieldDescription } from '@annal/engine'
+import {
+  type CollectionDescription,
+  type FieldChanges,
+  type FieldDescription,
+  fieldsMax,
+  recallTargetMax,
+  recallTargetMin,
+} from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { invalidArgument } from '../http/errors.ts'
 import { precisionOf } from './precision.ts'
 import { describedAs, type Infer } from './schema.ts'
 
@@ -40,6 +48,35 @@ function withKnownPrecision(field: object): object {
   return { ...field, params: { ...params, precision: precisionOf(params.precision) } }
 }
 
+/** Body that changes defaults of the searches of fields. */
+export const updateFieldsBody = Type.Object(
+  {
+    fields: Type.Array(
+      Type.Object({
+        field: Type.String({ description: 'A field of type vector.' }),
+        recall: Type.Optional(
+          Type.Unsafe<number | null>({
+            type: ['number', 'null'],
+            minimum: recallTargetMin,
+            maximum: recallTargetMax,
+            description: 'Recall of searches that state neither ef_search nor recall; null: they use ef_search 128.',
+          }),
+        ),
+      }),
+      { minItems: 1, maxItems: fieldsMax },
+    ),
+  },
+  { $id: 'UpdateFields' },
+)
+export type UpdateFieldsBody = Infer<typeof updateFieldsBody>
+
+/** The changes of fields that a body names. */
+export function readFieldChanges({ fields }: UpdateFieldsBody): FieldChanges {
+  const changes = Object.fromEntries(fields.map(({ field, recall }) => [field, { recall }]))
+  if (Object.keys(changes).length === fields.length) return changes
+  throw invalidArgument('fields must not name a field twice', { field: 'fields', value: fields.length })
+}
+
 const layoutVersion = 1
 /** Ordinals have 32 bits. */
 const elementsMax = 2 ** 32 - 1
@@ -72,7 +109,7 @@ function fieldSummary(field: FieldDescription) {
     const params = { sparse_model: model, dimension }
     return { name: field.name, type: 'sparse', sparse_model: model, params, element_count: field.elements }
   }
-  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = {
     dimension,
     space_type: spaceType,
@@ -80,6 +117,7 @@ function fieldSummary(field: FieldDescription) {
     M,
     ef_con: efConstruction,
     ...(keepOriginals === false && { keep_originals: false }),
+    ...(recall !== undefined && { recall }),
   }
   if (field.kind === 'dense') return { name: field.name, type: 'vector', params, element_count: field.elements }
   const { pooling } = field.params

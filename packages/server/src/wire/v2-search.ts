@@ -1,5 +1,5 @@
 // The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
-import { efDefault, efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } from '@annal/engine'
+import { efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { isObject } from './object-parts.ts'
@@ -91,11 +91,11 @@ function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
   }
 }
 
-/** Either ef or recall. The engine checks the range of a recall. */
+/** Either ef or recall, or neither: then the field decides. The engine checks the range of a recall. */
 function readEffort(value: object & Record<string, unknown>, field: string): Pick<FieldQuery, 'ef' | 'recall'> {
   const { recall } = value
   const ef = readCount(value.ef_search ?? value.ef, `${field}.ef_search`, efMax)
-  if (recall == null) return { ef: ef ?? efDefault }
+  if (recall == null) return ef === undefined ? {} : { ef }
   if (ef !== undefined)
     throw invalidArgument(`${field} has both ef_search and recall; use one of them`, {
       field: `${field}.recall`,

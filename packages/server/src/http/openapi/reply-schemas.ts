@@ -87,6 +87,7 @@ const systemReplies = {
         },
         { collection: text() },
       ),
+      calibrations: map(integer(), 'Number of measurements of recall by ef, by state.'),
     },
   ),
   Stats: object(
@@ -184,7 +185,7 @@ const collectionReplies = {
       type: oneOfTexts(['vector', 'multi_vector']),
       params: object(
         { dimension: integer(), space_type: text(), precision: text(), M: integer(), ef_con: integer() },
-        { keep_originals: flag(), pooling: text() },
+        { keep_originals: flag(), recall: number('Of searches that state none.'), pooling: text() },
       ),
       element_count: integer(),
     }),

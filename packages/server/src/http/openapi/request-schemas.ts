@@ -114,7 +114,15 @@ export const requestSchemas = {
     type: constant('vector'),
     params: object(
       { dimension },
-      { ...graphParams, keep_originals: flag('Whether the original vectors are kept on disk; default true.') },
+      {
+        ...graphParams,
+        keep_originals: flag('Whether the original vectors are kept on disk; default true.'),
+        recall: {
+          ...number('Recall of searches that state neither ef_search nor recall.'),
+          minimum: recallTargetMin,
+          maximum: recallTargetMax,
+        },
+      },
     ),
   }),
   SparseField: object(
