@@ -246,7 +246,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
     const health = healthOf({ phase, log, failure, notices, collections: this.#collections.all() })
-    return { ...health, ...(progress && { progress }) }
+    const { states } = this.#collections.calibrationCounts()
+    const isCalibrated = Object.values(states).some((count) => count > 0)
+    return { ...health, ...(progress && { progress }), ...(isCalibrated && { calibrations: states }) }
   }
 
   stats(): EngineStats {
@@ -267,6 +269,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       log: { bytes, segments, appends, syncs, syncMs, queuedRecords, queuedBytes },
       checkpoints: this.#checkpointer.stats(),
       workers: { threads, lost, queriesWaiting: waiting },
+      calibrations: this.#collections.calibrationCounts(),
     }
   }
 

@@ -10,6 +10,8 @@ export interface GraphParams {
   readonly ef_con: number
   /** Absent: true. */
   readonly keep_originals?: boolean
+  /** Recall of searches that state neither ef nor recall. */
+  readonly recall?: number
 }
 
 export interface DenseField {
@@ -67,6 +69,30 @@ export interface Recall {
   readonly recall_worst: number
 }
 
+export interface CurvePoint {
+  readonly ef: number
+  readonly recall: number
+  readonly error: number
+}
+
+/** What was measured of one kind of search. */
+export interface Calibration {
+  readonly field: string
+  readonly limit: number
+  readonly rescore: boolean
+  readonly state: 'none' | 'running' | 'current' | 'outdated' | 'failed'
+  readonly received: number
+  readonly progress?: { readonly done: number; readonly queries: number }
+  readonly error?: string
+  readonly queries?: number
+  readonly source?: 'received' | 'rows'
+  readonly rows?: number
+  /** Milliseconds since 1970. */
+  readonly measured_at?: number
+  /** By share of matching objects; 1 without a filter. */
+  readonly curves?: readonly { readonly share: number; readonly points: readonly CurvePoint[] }[]
+}
+
 /** The value of a field, as an upsert accepts it. */
 export interface NewField {
   readonly name: string
@@ -96,6 +122,12 @@ export const recall = (
   query: { readonly field: string; readonly sample: number; readonly limit: number; readonly ef: number },
   options?: CallOptions,
 ) => call<Recall>('GET', `${pathOf(name)}/recall`, { query, timeoutMs: workTimeoutMs, ...options })
+export const calibrations = async (name: string, options?: CallOptions) =>
+  (await call<{ calibrations: readonly Calibration[] }>('GET', `${pathOf(name)}/calibrations`, options)).calibrations
+export const calibrate = (name: string, body: { readonly field: string; readonly limit: number }) =>
+  call<Calibration>('POST', `${pathOf(name)}/calibrate`, { body, timeoutMs: workTimeoutMs })
+export const updateFields = (name: string, fields: readonly { field: string; recall: number | null }[]) =>
+  call<object>('POST', `${pathOf(name)}/fields`, { body: { fields } })
 
 export const createBackup = (collection: string, name: string) =>
   call<{ backup_name: string }>('POST', `${pathOf(collection)}/backup`, { body: name === '' ? {} : { name } })

@@ -9,6 +9,7 @@ export type EventType =
   | 'objects-upserted'
   | 'objects-deleted'
   | 'filters-replaced'
+  | 'fields-changed'
   | 'database-created'
   | 'database-dropped'
   | 'database-changed'

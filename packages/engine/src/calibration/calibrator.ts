@@ -2,7 +2,7 @@
 // What it knows is derived from the collection and its queries: nothing in the log or in a checkpoint depends on it, and a file next to them
 // keeps it over restarts. Measurements run in the background, one at a time in the engine.
 import { EngineError } from '../errors.ts'
-import type { FieldCalibration, SearchRecall } from '../model/calibration.ts'
+import type { CalibrationCounts, FieldCalibration, SearchRecall } from '../model/calibration.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { EfChooser, RecallSearch } from '../search/ef-chooser.ts'
 import { type MeasuredSearch, measureCurves, readsPerQuery } from './measure-curves.ts'
@@ -70,6 +70,8 @@ export class Calibrator implements EfChooser {
   readonly #host: CalibratorHost
   readonly #fields = new Map<number, CalibratedField>()
   #changes = 0
+  #searches = 0
+  #unreachable = 0
   #table: CalibrationTable | undefined
   /** The smallest `trueUntil` of the measurements in the table that are true. */
   #tableUntil = Number.POSITIVE_INFINITY
@@ -135,7 +137,10 @@ export class Calibrator implements EfChooser {
     const isTrue = measured !== undefined && this.#isTrue(measured)
     if (!isTrue || sample.seen >= measured.receivedNext) this.#startWhenDue(calibration, sample)
     const kind = measured && { curves: measured.curves, isTrue }
-    return chooseFrom(kind, { ...search, rows: this.#host.replica().rowsAt(fieldIndex) })
+    const choice = chooseFrom(kind, { ...search, rows: this.#host.replica().rowsAt(fieldIndex) })
+    this.#searches++
+    if (choice.reachable === false) this.#unreachable++
+    return choice
   }
 
   /** Measures as soon as no other measurement runs, whether it is due or not. Rejects if the measurement failed. */
@@ -153,6 +158,11 @@ export class Calibrator implements EfChooser {
     return [...this.#fields.values()].flatMap(({ sample, calibrations }) =>
       [...calibrations.values()].map((calibration) => describe(calibration, sample, this.#isTrueOf(calibration))),
     )
+  }
+
+  /** Since the start. */
+  get counts(): Pick<CalibrationCounts, 'searches' | 'unreachable'> {
+    return { searches: this.#searches, unreachable: this.#unreachable }
   }
 
   /** Resolves when no measurement runs. Those of a closed collection end soon. */

@@ -9,6 +9,7 @@ import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { ReceivedSearch } from '../model/api.ts'
+import type { CalibrationCounts } from '../model/calibration.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { LocalCollection } from './collection.ts'
 import type { CollectionBirth } from './life.ts'
@@ -63,6 +64,19 @@ export class Collections {
     if (beginning instanceof Replica) this.add(entry, { replica: beginning, condition: as })
     else if (beginning instanceof EngineError) this.quarantine(entry, beginning.message)
     else this.add(entry, { replica: undefined, condition: 'loading', coming: beginning })
+  }
+
+  /** Over all collections. Searches of deleted collections are not counted. */
+  calibrationCounts(): CalibrationCounts {
+    const states = { none: 0, running: 0, current: 0, outdated: 0, failed: 0 }
+    let [searches, unreachable] = [0, 0]
+    for (const collection of this.#byId.values()) {
+      const counts = collection.calibrationCounts()
+      for (const state of counts.states) states[state]++
+      searches += counts.searches
+      unreachable += counts.unreachable
+    }
+    return { states, searches, unreachable }
   }
 
   /** Continues with the calibrations that an earlier process kept, and removes those of deleted collections. */

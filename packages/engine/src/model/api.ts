@@ -4,6 +4,7 @@ import type { FsyncPolicy } from '@annal/wal'
 import type { ControlEvent, Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { Backups } from './backups.ts'
+import type { CalibrationCounts } from './calibration.ts'
 import type { Collection } from './collection.ts'
 import type { DatabaseType, TokenFacts, TokenKind } from './database.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf } from './definition.ts'
@@ -85,6 +86,8 @@ export interface EngineHealth {
   readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
   readonly reasons: readonly string[]
   readonly progress?: Progress
+  /** Number of calibrations by state, if there is any. */
+  readonly calibrations?: CalibrationCounts['states']
 }
 
 export interface EngineStats {
@@ -125,6 +128,7 @@ export interface EngineStats {
     /** Queries that no thread has started. */
     readonly queriesWaiting: number
   }
+  readonly calibrations: CalibrationCounts
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }

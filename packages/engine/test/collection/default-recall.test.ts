@@ -1,6 +1,6 @@
 // A field can have a default recall: for searches that state neither ef nor recall. It is set when the collection is created or later, and
 // stays over restarts, rebuilds, clones, and backups.
-import { type Collection, openEngine } from '@annal/engine'
+import { type Collection, openEngine, type SearchRequest, type SearchResult } from '@annal/engine'
 import { attachReader } from '@annal/engine/reader'
 import { test } from 'tap'
 import { backedUp } from '../backup/rig.ts'
@@ -11,7 +11,11 @@ const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math
 const objects = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ id: `${n}`, fields: { dense: vectorOf(n) } }))
 
-async function targetOf(collection: Pick<Collection, 'search'>, how: object = {}, more: object = {}) {
+interface Searched {
+  search(request: SearchRequest): Promise<SearchResult>
+}
+
+async function targetOf(collection: Searched, how: object = {}, more: object = {}) {
   const { recall } = await collection.search({ fields: { dense: { query: vectorOf(3), ...how } }, ...more })
   return recall?.dense?.target
 }
@@ -81,7 +85,7 @@ test('a reader in another thread knows the newest default', async (t) => {
   await collection.upsert(objects(30))
   const reader = await attachReader(engine.readerHandle())
   t.teardown(() => reader.close())
-  const searched = { search: (request: Parameters<typeof collection.search>[0]) => reader.search('things', request) }
+  const searched: Searched = { search: (request) => reader.search('things', request) }
   t.equal(await targetOf(searched), undefined)
   await collection.updateFields({ dense: { recall: 0.9 } })
   t.equal(await targetOf(searched), 0.9)
@@ -118,7 +122,7 @@ test('wrong values are refused before the append', async (t) => {
     ['dense', 'invalid_argument', 'changes'],
   ] as const
   for (const [changes, code, field] of wrong)
-    await t.rejects(collection.updateFields(changes as object), { code, details: { field } }, JSON.stringify(changes))
+    await t.rejects(collection.updateFields(changes as never), { code, details: { field } }, JSON.stringify(changes))
   for (const [type, recall, code] of [
     ['vector', 1, 'limit_exceeded'],
     ['vector', 'high', 'invalid_argument'],

@@ -128,6 +128,14 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
     counter('annal_workers_lost_total', 'Worker threads that exited unexpectedly and were replaced.', workers.lost),
     gauge('annal_queries_waiting', 'Queries waiting for a thread.', workers.queriesWaiting),
     gauge('annal_questions_waiting', 'Deprecated: use annal_queries_waiting.', workers.queriesWaiting),
+    family(
+      'gauge',
+      'annal_calibrations',
+      'Measurements of recall by ef, by state.',
+      Object.entries(stats.calibrations.states).map(([state, value]) => ({ labels: { state }, value })),
+    ),
+    counter('annal_recall_searches_total', 'Searches that state a recall.', stats.calibrations.searches),
+    counter('annal_recall_unreachable_total', 'Those whose recall no ef reaches.', stats.calibrations.unreachable),
     ...backupFamilies(stats),
     family(
       'gauge',

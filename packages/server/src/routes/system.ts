@@ -139,8 +139,8 @@ function withNotices(health: EngineHealth, { config, slot, licensing }: RouteCon
 }
 
 function healthDetails(health: EngineHealth): string {
-  const progress = health.progress === undefined ? {} : { progress: health.progress }
-  const text = JSON.stringify({ ...(health.reasons.length === 0 ? {} : { reasons: health.reasons }), ...progress })
+  const { reasons, progress, calibrations } = health
+  const text = JSON.stringify({ ...(reasons.length > 0 && { reasons }), progress, calibrations })
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
 }
 

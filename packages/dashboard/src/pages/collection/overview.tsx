@@ -10,6 +10,7 @@ import type { CollectionTab } from './collection-tab.ts'
 import { Maintenance } from './maintenance.tsx'
 import { Memory } from './memory.tsx'
 import { RecallCheck } from './recall-check.tsx'
+import { StatedRecall } from './stated-recall.tsx'
 
 export function Overview({ collection, again }: CollectionTab) {
   return (
@@ -34,6 +35,7 @@ export function Overview({ collection, again }: CollectionTab) {
           </Panel>
         </div>
         <div class="stack">
+          <StatedRecall collection={collection} again={again} />
           <RecallCheck collection={collection} />
           <Maintenance collection={collection} again={again} />
         </div>

@@ -17,6 +17,8 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return 'collection restored'
     case 'collection-rebuilt':
       return 'collection rebuilt'
+    case 'fields-changed':
+      return 'search settings changed'
     case 'collection-dropped':
       return 'collection deleted'
     case 'database-created':
