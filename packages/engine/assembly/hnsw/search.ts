@@ -1,6 +1,18 @@
 // Walks the graph: greedy search above level 1, a small beam at level 1 that provides several entries for level 0 (a single one sometimes
 // leads to the wrong cluster), then best-first search of level 0 (Algorithms 2 and 5 of HNSW, arXiv 1603.09320).
-import { ENTRY, FOLLOWER_COUNT, MARKED, NONE, degreeAt, followers, hiddenAt, linksOf, rowOf, tailOf } from '../layout'
+import {
+  ENTRY,
+  FOLLOWER_COUNT,
+  MARKED,
+  NONE,
+  degreeAt,
+  followers,
+  hiddenAt,
+  linksOf,
+  rotated,
+  rowOf,
+  tailOf,
+} from '../layout'
 import { levelOf } from './level'
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { screen } from '../heads/head'
@@ -254,8 +266,8 @@ export function walkLevel(ef: i32, level: i32, viewed: bool, pairs: bool, mark: 
 
 /** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
 function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
-  if (screens) {
-    expandScreened(level, viewed, pairs ? SCREENED_WIDTH : 1, mark)
+  if (screens || (rotated && pairs)) {
+    expandWide(level, viewed, pairs ? WIDTH : 1, mark)
     return
   }
   const degree = degreeAt(level)
@@ -285,15 +297,18 @@ function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
   }
 }
 
-/** Entries that a walk expands at a time if heads are compared first. More rows are on their way at once, and few of them are compared. */
-const SCREENED_WIDTH: i32 = 4
+/**
+ * Entries that a walk expands at a time if heads are compared first, or codes are short: more rows are on their way at once, and few of them
+ * are compared, or a comparison takes little time.
+ */
+const WIDTH: i32 = 4
 let list0: usize = 0
 let list1: usize = 0
 let list2: usize = 0
 let list3: usize = 0
 
-/** Like `expandAll`, but compares heads first once the pool is full, and then expands the best `width` entries at a time. */
-function expandScreened(level: i32, viewed: bool, width: i32, mark: u32): void {
+/** Like `expandAll`, but expands the best `width` entries at a time once the pool is full, and compares heads first if walks screen. */
+function expandWide(level: i32, viewed: bool, width: i32, mark: u32): void {
   const degree = degreeAt(level)
   let current: i32 = 0
   while (current < size) {
