@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { candidatesFor, openDenseField, openWorkerPool, planDense, rulesNewest } from '@annal/engine/testing'
+import { candidatesMaxFor, openDenseField, openWorkerPool, planDense, rulesNewest } from '@annal/engine/testing'
 import { type Dataset, normalizeForMetric, readDataset } from './dataset.ts'
 import { type Field, fill } from './fill.ts'
 import { rescoringCost } from './rescoring-cost.ts'
@@ -68,14 +68,14 @@ async function measure(set: Dataset, metric: Metric): Promise<void> {
     await fill(field, set.base, dimension, `${name} ${metric} rules ${rules}`)
     const [alone, rescored] = [
       recallOf(set, metric, field, truths, k),
-      recallOf(set, metric, field, truths, candidatesFor(k, 'binary')),
+      recallOf(set, metric, field, truths, candidatesMaxFor(k, 'binary')),
     ]
     const all = await errorOfAll(set, metric, field)
     const { codes = 0, links = 0, rows: rest = 0 } = field.bytes()
     const n = set.base.length / dimension
     lines.push(
       `| ${name}, ${dimension} | ${metric} | ${rules} | ${(codes / n).toFixed(0)}, ${((codes + links + rest) / n).toFixed(0)} | ${rescored.recall.toFixed(4)} | ` +
-        `${candidatesFor(k, 'binary')} ${rescored.plan} | ${alone.recall.toFixed(4)} | ${formatNumber(alone.error)} | ${formatNumber(all.error)} | ` +
+        `${candidatesMaxFor(k, 'binary')} ${rescored.plan} | ${alone.recall.toFixed(4)} | ${formatNumber(alone.error)} | ${formatNumber(all.error)} | ` +
         `${(all.error.deviation() / all.similarity.deviation()).toFixed(3)} | ${metric === 'cosine' ? alone.largest.toFixed(3) : ''} |`,
     )
     console.log(lines.at(-1))

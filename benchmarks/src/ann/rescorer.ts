@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { candidatesFor, Originals, rankCandidates } from '@annal/engine/testing'
+import { candidatesFor, OriginalComparer, Originals, rankCandidates } from '@annal/engine/testing'
 import { nodeVfs } from '@annal/wal'
 import type { Precision } from './annal.ts'
 import type { Field } from './fill.ts'
@@ -43,16 +43,18 @@ export async function openRescorer(
     const ordinals = Uint32Array.from({ length: to - from }, (_, i) => from + i)
     await originals.append(ordinals, rows.subarray(from * dimension, to * dimension))
   }
+  const comparer = new OriginalComparer(field.kernel)
   let [reads, searches] = [0, 0]
   return {
     async search(query, { k, ef }) {
-      const wanted = candidatesFor(k, precision)
+      const wanted = candidatesFor(k, ef, precision)
       const found = field.searchSync(query, { k: wanted, ef: Math.max(ef, wanted), version: 1e6 })
       const best = await rankCandidates(
         found,
         originals,
         { k, definition: { params: { dimension, spaceType } } },
         query,
+        comparer,
       )
       reads += best.compared
       searches++

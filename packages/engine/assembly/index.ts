@@ -16,7 +16,7 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 11
+export const abi: i32 = 12
 
 export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
 export { boundsOfIds, estimatesFrom, projectRow, screen, writeHead } from './heads/head'
@@ -38,3 +38,4 @@ export { claim, claimed, finish, openHeadsJob, openJob, work } from './job'
 export { chooseEntry, clearBlock, firstUnsound, hash } from './audit'
 export { levelOf } from './hnsw/level'
 export { linksOf } from './layout'
+export { compareOriginal } from './originals/compare'

@@ -7,7 +7,7 @@ import type { Replica } from '../replica/replica.ts'
 import { maxSim } from '../search/max-sim.ts'
 import { vectorsOf } from '../search/rank-originals.ts'
 import { type DenseTask, plainSearch } from '../search/request.ts'
-import { candidatesFor, isRescored } from '../search/rescore.ts'
+import { candidatesMaxFor, efLeastFor, isRescored } from '../search/rescore.ts'
 import type { Matches } from '../search/run-field.ts'
 import { runTask } from '../search/run-task.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
@@ -79,7 +79,7 @@ export async function measureCurves(
 
 /** Searches use at least this ef. */
 function efLeast({ definition, k, rescore }: MeasuredSearch): number {
-  return rescore ? candidatesFor(k, definition.params.precision) : k
+  return rescore ? efLeastFor(k, definition.params.precision) : k
 }
 
 /** Ascending to the largest ef. */
@@ -216,7 +216,7 @@ async function goodHits({ search, query, replica, version, allowed, host }: Exac
  */
 function candidatesNeeded({ definition, k }: MeasuredSearch): number {
   const isCoarse = isRescored({ definition }, { rescore: undefined })
-  const needed = isCoarse ? 4 * candidatesFor(k, definition.params.precision) : Math.ceil(1.5 * k) + 4
+  const needed = isCoarse ? 4 * candidatesMaxFor(k, definition.params.precision) : Math.ceil(1.5 * k) + 4
   return Math.min(walkEntriesMax, needed)
 }
 
@@ -224,7 +224,7 @@ function candidatesNeeded({ definition, k }: MeasuredSearch): number {
 export function readsPerQuery(search: MeasuredSearch, replica: Replica): number {
   if (originalsOf(search, replica) === undefined) return 0
   const { definition, k, rescore } = search
-  const rescored = rescore ? stepsMostly * candidatesFor(k, definition.params.precision) : 0
+  const rescored = rescore ? stepsMostly * candidatesMaxFor(k, definition.params.precision) : 0
   return measuredShares.length * (candidatesNeeded(search) + rescored)
 }
 

@@ -4,7 +4,7 @@
 // it. The log can reproduce the rows, so they need not be durable before a checkpoint lists them. The members of an object in a
 // multi-vector field have consecutive slots. originals-file.ts has the format of a chunk file. Opening a file and reading a row verify who
 // wrote it, and that its rows are those written one after another.
-import { assert } from '../errors.ts'
+import { assert, type EngineError } from '../errors.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
@@ -12,11 +12,10 @@ import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import { appendOriginals } from './append-originals.ts'
 import type { ListedOriginals } from './check-originals.ts'
 import { OriginalsChunks, type OriginalsFile } from './originals-chunks.ts'
-import { sumBytes } from './originals-file.ts'
 import type { OriginalsOwner, OriginalsPlace } from './originals-owner.ts'
 import type { OriginalsList, SharedOriginals } from './originals-rows.ts'
 import { dumpOriginalsState, type OriginalsState, type SeveralState } from './originals-state.ts'
-import { readRowNow, readRows, slotRuns } from './read-originals.ts'
+import { damagedRow, readRowNow, readRows, slotRuns } from './read-originals.ts'
 
 /** A vector as appended. */
 export interface GivenRow {
@@ -32,8 +31,6 @@ export class Originals {
   readonly #slots: Column
   #forms: Column | undefined
   readonly #several: SeveralState | undefined
-  /** The row that `readNow` read last, after the checksum before it. */
-  #rowNow: Uint8Array<ArrayBuffer> | undefined
   #end: number
 
   constructor(
@@ -151,16 +148,18 @@ export class Originals {
   }
 
   /**
-   * The vector of an ordinal with one, as given, read in the calling thread: a view that the next call overwrites. Undefined if only
-   * `readGiven` can read it, which then reports why. Throws snapshot_damaged if the row on disk is wrong.
+   * Reads the row of an ordinal with one vector in the calling thread into `bytes`: the checksum before it, the vector as given, and its
+   * checksum, which the caller verifies. Returns the checksum of the header of its file; undefined if only `readGiven` can read it, which
+   * then reports why.
    */
-  readNow(ordinal: number): Float32Array | undefined {
+  readNow(ordinal: number, bytes: Uint8Array): bigint | undefined {
     const slot = this.#slots.get(ordinal) - 1
-    if (slot < 0) return undefined
-    this.#rowNow ??= new Uint8Array(sumBytes + this.#files.rowBytes)
-    const bytes = this.#rowNow
-    if (!readRowNow(this.#files, slot, bytes)) return undefined
-    return new Float32Array(bytes.buffer, sumBytes, this.#dimension)
+    return slot < 0 ? undefined : readRowNow(this.#files, slot, bytes)
+  }
+
+  /** The error of the row of an ordinal that does not match its checksum. */
+  damaged(ordinal: number): EngineError {
+    return damagedRow(this.#files, this.#slots.get(ordinal) - 1)
   }
 
   #formOf(ordinal: number): number {

@@ -1,7 +1,8 @@
 // Reads rows of original vectors by slot, and verifies their checksums. originals-rows.ts has where the bytes of a row are.
 import type { VfsFile } from '@annal/wal'
+import type { EngineError } from '../errors.ts'
 import type { OriginalsChunks } from './originals-chunks.ts'
-import { chainSum, headBytes, sumAt, sumBytes } from './originals-file.ts'
+import { headBytes, sumBytes } from './originals-file.ts'
 import { bytesOfRows, rowsStart, takeRows } from './originals-rows.ts'
 
 /** Consecutive rows are read in pieces of this size. */
@@ -42,17 +43,20 @@ export function* slotRuns(chunks: OriginalsChunks, slots: readonly number[]): Ge
 }
 
 /**
- * Reads one vector in the calling thread into `bytes`, which has space for a row and the checksum before it: the vector begins after that
- * checksum. False if only `readRows` can read it, which then reports why. Throws snapshot_damaged if the row on disk is wrong.
+ * Reads one row in the calling thread into `bytes`: the checksum before it, the vector, and its checksum, which the caller verifies. Returns
+ * the checksum of the header of its file; undefined if only `readRows` can read it, which then reports why.
  */
-export function readRowNow(chunks: OriginalsChunks, slot: number, bytes: Uint8Array): boolean {
+export function readRowNow(chunks: OriginalsChunks, slot: number, bytes: Uint8Array): bigint | undefined {
   const { chunk, row } = chunks.locate(slot)
   const { file, version, headSum } = chunks.at(chunk)
-  if (version === 1) return false
-  const offset = headBytes + row * chunks.rowBytes
-  if (!isReadNow(file, bytes, offset - sumBytes)) return false
-  if (!isChained(bytes, headSum)) throw chunks.damaged(chunk, offset)
-  return true
+  if (version === 1) return undefined
+  return isReadNow(file, bytes, headBytes + row * chunks.rowBytes - sumBytes) ? headSum : undefined
+}
+
+/** The error of a row that does not match its checksum. */
+export function damagedRow(chunks: OriginalsChunks, slot: number): EngineError {
+  const { chunk, row } = chunks.locate(slot)
+  return chunks.damaged(chunk, rowsStart(chunks.at(chunk).version) + row * chunks.rowBytes)
 }
 
 async function readRun(chunks: OriginalsChunks, chunk: number, row: number, into: Float32Array): Promise<void> {
@@ -75,10 +79,4 @@ function isReadNow(file: VfsFile, bytes: Uint8Array, position: number): boolean 
     // The caller reads again in another way, which fails in the same way if the disk does.
     return false
   }
-}
-
-/** Whether the checksum at the end of a row follows from the one before it. */
-function isChained(bytes: Uint8Array, head: bigint): boolean {
-  const end = bytes.length - sumBytes
-  return sumAt(bytes, end) === chainSum(bytes.subarray(sumBytes, end), sumAt(bytes, 0), head)
 }

@@ -1,100 +1,114 @@
 // Orders the candidates of a search by their original vectors, and reads only those that can be among the best k. The reads are a batch of
 // the thread that searches, because a read from the page cache takes less time than handing it to another thread. If the disk is slow, they
-// are handed over, so that the thread waits for at most one read and half a millisecond in every few searches.
-import { assert } from '../errors.ts'
-import type { Originals } from '../replica/originals.ts'
+// are handed over, so that the thread waits for a few reads and half a millisecond in every few searches.
+import { yieldToOthers } from '@annal/wal'
+import { assert, type EngineError } from '../errors.ts'
+import type { GivenRow } from '../replica/originals.ts'
+import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
+import { CandidateRanking } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
-import { type Best, type RankOptions, rankOriginals, vectorsOf } from './rank-originals.ts'
+import type { Best, RankOptions } from './rank-originals.ts'
 
-/** Candidates that are read in one turn of the event loop. More are read in pieces. */
+/** Candidates that are read in one turn of the event loop. */
 const directMax = 512
-/** Time that a batch may take before the rest is handed over, in milliseconds: this, and this for each row. */
-const batchMs = 0.5
-const rowMs = 0.01
+/**
+ * A read that takes longer waits for a disk, or for the core. The second one of a search shows that it is the disk: then the rest is handed
+ * over.
+ */
+const slowReadMs = 0.1
+const slowReadsMax = 2
 /** Searches whose reads are handed over after a slow one. */
 const handedOver = 16
-/** Least number of rows whose errors bound those of the others. */
-const firstMin = 10
 
-/** Originals of a slow disk, with the number of searches that still hand their reads over. */
-const slow = new WeakMap<Originals, number>()
+/** Original vectors on disk by ordinal. Each of the ordinals has one. */
+export interface OriginalRows {
+  /**
+   * Reads a row in the calling thread into `bytes`: the checksum before it, the vector, and its checksum. Returns the checksum of the header
+   * of its file; undefined if only `readGiven` can read the row, which then reports why.
+   */
+  readNow(ordinal: number, bytes: Uint8Array): bigint | undefined
+  /** The error of a row that does not match its checksum. */
+  damaged(ordinal: number): EngineError
+  /** Reads vectors without waiting. Throws snapshot_damaged if a row is wrong. */
+  readGiven(ordinals: readonly number[]): Promise<readonly (GivenRow | undefined)[]>
+}
+
+/** Rows of a slow disk, with the number of searches that still hand their reads over. */
+const slow = new WeakMap<OriginalRows, number>()
+
+/** The best k, and how many candidates were compared. */
+export type RankedCandidates = Best & { readonly compared: number }
 
 /**
- * The best k of the candidates, which are in the order of their estimated similarities. The first max(k, 10) are compared exactly. Estimates
- * have no bias, so the largest error of these bounds that of the others: a candidate is compared if it would be among the best k with
- * an error of twice that. Returns the number of compared candidates, too. Throws snapshot_damaged if a row on disk is wrong.
+ * The best k of the candidates, which are in the order of their estimated similarities. `CandidateRanking` decides which are compared, by
+ * values alone: a slow disk does not change the result. Throws snapshot_damaged if a row on disk is wrong.
  */
 export async function rankCandidates(
   candidates: Best,
-  originals: Originals,
+  rows: OriginalRows,
   options: RankOptions,
   query: Float32Array,
-): Promise<Best & { readonly compared: number }> {
-  const { ordinals, similarities: estimates } = candidates
-  const { k, scoreThreshold = Number.NEGATIVE_INFINITY, definition } = options
-  if (ordinals.length > directMax) {
-    const source = vectorsOf(originals, definition.params.dimension)
-    return { ...(await rankOriginals(ordinals, source, options, query)), compared: ordinals.length }
+  comparer: OriginalComparer,
+): Promise<RankedCandidates> {
+  const ranking = new CandidateRanking(candidates, options)
+  const { spaceType } = options.definition.params
+  while (!isSlow(rows)) {
+    if (rankSome(ranking, { candidates, rows, query, spaceType, comparer })) return ranking.result()
+    if (slow.has(rows)) break
+    await yieldToOthers()
   }
-  const exact = new Float64Array(ordinals.length)
-  const first = Math.min(ordinals.length, Math.max(k, firstMin))
-  const compare = (vector: Float32Array) => similarityOf(query, vector, definition.params.spaceType)
-  await compareRows(originals, ordinals, { exact, from: 0, to: first, compare })
-  let error = 0
-  for (let i = 0; i < first; i++) error = Math.max(error, Math.abs((exact[i] as number) - (estimates[i] as number)))
-  const kth = Math.max(
-    scoreThreshold,
-    first < k ? Number.NEGATIVE_INFINITY : (exact.slice(0, first).sort()[first - k] as number),
-  )
-  let to = first
-  while (to < ordinals.length && (estimates[to] as number) + 2 * error >= kth) to++
-  if (to > first) await compareRows(originals, ordinals, { exact, from: first, to, compare })
-  const best = Array.from({ length: to }, (_, i) => i)
-    .filter((i) => (exact[i] as number) >= scoreThreshold)
-    .sort((a, b) => (exact[b] as number) - (exact[a] as number) || (ordinals[a] as number) - (ordinals[b] as number))
-    .slice(0, k)
-  return {
-    ordinals: Uint32Array.from(best, (i) => ordinals[i] as number),
-    similarities: Float32Array.from(best, (i) => exact[i] as number),
-    compared: to,
+  while (!ranking.isDone) {
+    const some = [...candidates.ordinals.subarray(ranking.next, ranking.end(directMax))]
+    for (const [i, row] of (await rows.readGiven(some)).entries()) {
+      assert(row, `ordinal ${some[i]} has an original`)
+      if (!ranking.isDone) ranking.put(similarityOf(query, row.vector, spaceType))
+    }
   }
+  return ranking.result()
 }
 
 interface Batch {
-  readonly exact: Float64Array
-  readonly from: number
-  readonly to: number
-  compare(vector: Float32Array): number
+  readonly candidates: Best
+  readonly rows: OriginalRows
+  readonly query: Float32Array
+  readonly spaceType: RankOptions['definition']['params']['spaceType']
+  readonly comparer: OriginalComparer
 }
 
-/** Compares the rows `from` up to but not including `to`. */
-async function compareRows(originals: Originals, ordinals: Uint32Array, batch: Batch): Promise<void> {
-  const { exact, to, compare } = batch
-  const next = compareNow(originals, ordinals, batch)
-  if (next === to) return
-  const rows = await originals.readGiven([...ordinals.subarray(next, to)])
-  for (const [i, row] of rows.entries()) {
-    assert(row, `ordinal ${ordinals[next + i]} has an original`)
-    exact[next + i] = compare(row.vector)
-  }
-}
-
-/** Compares rows while the disk is fast. Returns the first that is left. */
-function compareNow(originals: Originals, ordinals: Uint32Array, { exact, from, to, compare }: Batch): number {
-  const waiting = slow.get(originals) ?? 0
-  if (waiting > 0) {
-    slow.set(originals, waiting - 1)
-    return from
-  }
-  const until = performance.now() + batchMs + rowMs * (to - from)
-  for (let i = from; i < to; i++) {
-    const vector = originals.readNow(ordinals[i] as number)
-    if (vector === undefined) return i
-    exact[i] = compare(vector)
-    if (performance.now() > until) {
-      slow.set(originals, handedOver)
-      return i + 1
+/**
+ * Compares candidates in the calling thread, at most `directMax`. Returns whether all that may be among the best are compared. If the disk is
+ * slow, or a row can only be read otherwise, the rows are marked as slow.
+ */
+function rankSome(ranking: CandidateRanking, { candidates, rows, query, spaceType, comparer }: Batch): boolean {
+  comparer.begin(query, spaceType)
+  const end = ranking.next + directMax
+  let slowReads = 0
+  let before = performance.now()
+  while (!ranking.isDone && ranking.next < end) {
+    const ordinal = candidates.ordinals[ranking.next] as number
+    const headSum = rows.readNow(ordinal, comparer.row)
+    if (headSum === undefined) {
+      slow.set(rows, 0)
+      return false
     }
+    const similarity = comparer.compare(headSum)
+    if (Number.isNaN(similarity)) throw rows.damaged(ordinal)
+    ranking.put(similarity)
+    const now = performance.now()
+    if (now - before > slowReadMs && ++slowReads === slowReadsMax) {
+      slow.set(rows, handedOver)
+      return ranking.isDone
+    }
+    before = now
   }
-  return to
+  return ranking.isDone
+}
+
+/** Whether this search hands its reads over, which is counted. */
+function isSlow(rows: OriginalRows): boolean {
+  const left = slow.get(rows)
+  if (left === undefined) return false
+  if (left > 0) slow.set(rows, left - 1)
+  else slow.delete(rows)
+  return left > 0
 }

@@ -3,6 +3,7 @@
 import { isCoarse } from '../model/choices.ts'
 import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
+import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { DenseField } from '../vector/field.ts'
 import { rankCandidates } from './rank-candidates.ts'
@@ -19,19 +20,40 @@ export function isRescored(
 }
 
 /**
- * Number of candidates, in the order of codes, that contain the true best k. For binary codes, 128 contain 0.98 of the best ten on 100,000
- * rows of 128 dimensions and more elsewhere (benchmarks/results/binary.md); for codes of 2 bits 48, and for codes of 4 bits 24 contain all
- * on sets of 256 dimensions and more (benchmarks/results/ceilings.md). Each candidate is one read from disk.
+ * Number of candidates of a search: those that the walk keeps, at most as many as contain the true best k, and at least as many as the
+ * codes of the precision need to contain most of them. Each candidate that may be among the best is one read from disk.
  */
-export function candidatesFor(k: number, precision: Precision): number {
-  const { least, each } = candidates[precision] ?? { least: 48, each: 2 }
-  return Math.max(least, each * k)
+export function candidatesFor(k: number, ef: number, precision: Precision): number {
+  return Math.max(efLeastFor(k, precision), Math.min(ef, candidatesMaxFor(k, precision)))
 }
 
-const candidates: Partial<Record<Precision, { readonly least: number; readonly each: number }>> = {
-  binary: { least: 128, each: 4 },
-  int2: { least: 48, each: 3 },
-  int4: { least: 24, each: 2 },
+/**
+ * Number of candidates, in the order of codes, that contain the true best k. For binary codes, 128 contain 0.98 of the best ten on 100,000
+ * rows of 128 dimensions and more elsewhere (benchmarks/results/binary.md); for codes of 2 bits 48, and for codes of 4 bits 24 contain all
+ * on sets of 256 dimensions and more (benchmarks/results/ceilings.md).
+ */
+export function candidatesMaxFor(k: number, precision: Precision): number {
+  const { most, mostEach } = candidates[precision] ?? otherCandidates
+  return Math.max(most, mostEach * k)
+}
+
+/** The least ef with which a rescored search walks: fewer candidates would not contain the best k, whatever the walk finds. */
+export function efLeastFor(k: number, precision: Precision): number {
+  const { leastEach } = candidates[precision] ?? otherCandidates
+  return Math.ceil(leastEach * k)
+}
+
+interface Candidates {
+  readonly most: number
+  readonly mostEach: number
+  readonly leastEach: number
+}
+
+const otherCandidates: Candidates = { most: 48, mostEach: 2, leastEach: 1.2 }
+const candidates: Partial<Record<Precision, Candidates>> = {
+  binary: { most: 128, mostEach: 4, leastEach: 4 },
+  int2: { most: 48, mostEach: 3, leastEach: 1.6 },
+  int4: { most: 24, mostEach: 2, leastEach: 1.2 },
 }
 
 /**
@@ -42,7 +64,7 @@ export async function runRescored(task: DenseTask, originals: Originals, context
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
+  const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, task.ef, precision) + (own === undefined ? 0 : 1))
   const answer = await runField(
     {
       ...task,
@@ -54,7 +76,9 @@ export async function runRescored(task: DenseTask, originals: Originals, context
     context,
   )
   const started = performance.now()
-  const { compared: rescored, ...best } = await rankCandidates(withoutOwn(answer.found, own), originals, task, query)
+  const comparer = comparerOf((context.replica.dense[task.fieldIndex] as DenseField).kernel)
+  const ranked = rankCandidates(withoutOwn(answer.found, own), originals, task, query, comparer)
+  const { compared: rescored, ...best } = await ranked
   const ms = answer.explanation.ms + performance.now() - started
   return { ...answer, found: { ...answer.found, ...best }, explanation: { ...answer.explanation, rescored, ms } }
 }

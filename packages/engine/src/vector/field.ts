@@ -90,6 +90,8 @@ export interface OtherWalks {
 
 export interface DenseField {
   readonly definition: DenseFieldSchema
+  /** The kernel, compiled. Comparisons of original vectors run in it, too. */
+  readonly kernel: WebAssembly.Module
   /**
    * Reserves memory for ordinals below `end`. Throws EngineError `memory_exhausted` and changes nothing. Afterwards, apply cannot fail for
    * lack of memory.

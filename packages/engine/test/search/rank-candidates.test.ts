@@ -7,14 +7,20 @@ import { nodeVfs, type Vfs } from '@annal/wal'
 import { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
 import { Originals } from '../../src/replica/originals.ts'
-import { rankCandidates } from '../../src/search/rank-candidates.ts'
-import { type Best, rankOriginals, vectorsOf } from '../../src/search/rank-originals.ts'
+import { rankCandidates as rank } from '../../src/search/rank-candidates.ts'
+import { type Best, type RankOptions, rankOriginals, vectorsOf } from '../../src/search/rank-originals.ts'
+import { compileKernel } from '../../src/vector/dense/kernel.ts'
+import { comparerOf } from '../../src/vector/dense/original-comparer.ts'
 import { clusteredRows, createRandom, normalize } from '../vector/world.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 1)
 const spaces = ['cosine', 'l2', 'ip'] as const
 const dimension = 24
 const n = 400
+const kernel = await compileKernel()
+
+const rankCandidates = (candidates: Best, originals: Originals, options: RankOptions, query: Float32Array) =>
+  rank(candidates, originals, options, query, comparerOf(kernel))
 
 /** A disk whose files can only be read by waiting for a callback. */
 function withoutReadNow(vfs: Vfs): Vfs {
@@ -67,7 +73,7 @@ for (const space of spaces)
     const rows = rowsOf(space)
     const here = await openOriginals(t, nodeVfs(), rows)
     const handedOver = await openOriginals(t, withoutReadNow(nodeVfs()), rows)
-    let [compared, missed] = [0, 0]
+    let [compared, missed, results] = [0, 0, 0]
     for (let round = 0; round < 60; round++) {
       const query = rows.slice(round * dimension, (round + 1) * dimension).map((x) => x + 0.02 * (random() - 0.5))
       if (space === 'cosine') normalize(query, dimension)
@@ -88,11 +94,12 @@ for (const space of spaces)
         if (found.similarities[i] !== exact) t.fail(`${ordinal} has ${exact}, reported as ${found.similarities[i]}`)
       }
       missed += expected.ordinals.filter((ordinal) => !found.ordinals.includes(ordinal)).length
+      results += expected.ordinals.length
       compared += found.compared
     }
-    // The largest of ten errors of this kind is nearly the largest possible one, so twice that is always enough.
-    t.equal(missed, 0)
-    t.ok(compared < (60 * n) / 3, `${compared / 60} of ${n} candidates compared`)
+    // The bound is a multiple of the deviation of ten errors and more, which rarely is much too small.
+    t.ok(missed <= results / 500, `${missed} of ${results} missed`)
+    t.ok(compared < (60 * n) / 4, `${compared / 60} of ${n} candidates compared`)
   })
 
 test('no candidates, fewer than k, and a threshold that nothing reaches', async (t) => {

@@ -2,7 +2,7 @@
 // by plain arithmetic in double precision.
 import { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
-import { candidatesFor } from '../../src/search/rescore.ts'
+import { candidatesMaxFor } from '../../src/search/rescore.ts'
 import { clusteredRows, createRandom } from '../vector/world.ts'
 import { openCollection } from './rig.ts'
 
@@ -120,7 +120,7 @@ for (const space of spaces)
         t.strictSame(await measureErrors(coarse, { rescore: true }), byDefault)
         t.ok((await measureErrors(coarse, { rescore: false })).error > 1e-4, 'codes estimate')
         const rescored = (await explanationOf(coarse, {}))?.rescored ?? 0
-        t.ok(rescored >= 10 && rescored <= candidatesFor(10, precision), `${rescored} reads of one search`)
+        t.ok(rescored >= 10 && rescored <= candidatesMaxFor(10, precision), `${rescored} reads of one search`)
         t.equal((await explanationOf(coarse, { rescore: false }))?.rescored, undefined)
       })
 

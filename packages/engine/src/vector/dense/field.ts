@@ -129,6 +129,10 @@ class GraphField implements GraphDenseField {
     this.#segments = loaded.map((state) => new Segment(definition.params, pool, state, options))
   }
 
+  get kernel(): WebAssembly.Module {
+    return this.#pool.module
+  }
+
   get rows(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.rows, 0)
   }

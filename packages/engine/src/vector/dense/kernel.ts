@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 11
+export const kernelAbi = 12
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
@@ -51,6 +51,7 @@ export interface Kernel {
   linksOf(ordinal: number, level: number): number
   isFollower(ordinal: number): number
   leaderOf(ordinal: number): number
+  compareOriginal(query: number, row: number, dimension: number, metric: number, head: bigint): number
 }
 
 /** Kinds that `claim` returns; job.ts in the kernel has the same numbers. */
