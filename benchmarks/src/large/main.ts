@@ -1,0 +1,43 @@
+// A large set in fields of few bits: memory of the process by part, recall, and the cost of searches with originals in the page cache and with
+// a cold disk. Not a part of `bench:all`: a million rows of 768 dimensions take about 6 GB of disk and several minutes of CPU time.
+// The load continues where an earlier one ended, also after it was interrupted. The measurement runs in a process of its own, because what a
+// load leaves behind is not the memory of a server that was started.
+//   npm run bench:large -- --dir FOLDER [--precision int2] [--rows 1000000] [--dimension 768] [--seed 1] [--queries 100] [--ef 128]
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { load } from './load.ts'
+import { measure } from './measure.ts'
+import type { LargeOptions } from './options.ts'
+
+const { values } = parseArgs({
+  options: {
+    dir: { type: 'string' },
+    precision: { type: 'string', default: 'int2' },
+    rows: { type: 'string', default: '1000000' },
+    dimension: { type: 'string', default: '768' },
+    seed: { type: 'string', default: '1' },
+    queries: { type: 'string', default: '100' },
+    ef: { type: 'string', default: '128' },
+    'only-measure': { type: 'boolean', default: false },
+  },
+})
+if (values.dir === undefined) throw new Error('--dir FOLDER is required')
+const dir = join(values.dir, `${values.precision}-${values.rows}-${values.dimension}-seed${values.seed}`)
+mkdirSync(dir, { recursive: true })
+const options: LargeOptions = {
+  dir,
+  precision: values.precision as LargeOptions['precision'],
+  rows: Number(values.rows),
+  dimension: Number(values.dimension),
+  seed: Number(values.seed),
+  queries: Number(values.queries),
+  ef: Number(values.ef),
+}
+if (values['only-measure']) await measure(options)
+else if (await load(options)) {
+  const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2), '--only-measure']
+  process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
+}
