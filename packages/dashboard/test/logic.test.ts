@@ -13,6 +13,7 @@ import { inside, nearest, toScreen, zoomed } from '../src/pages/map/view.ts'
 import { batchesOf, exampleObjects, objectsIn } from '../src/pages/objects/objects-in.ts'
 import { readMetrics } from '../src/pages/operations/metrics-text.ts'
 import { quantile } from '../src/pages/operations/quantile.ts'
+import { servingThreads } from '../src/pages/operations/serving-threads.ts'
 import { snippet } from '../src/pages/search/snippets.ts'
 
 test('rows produce a filter, and the filter parses back into rows', (t) => {
@@ -108,6 +109,23 @@ test('metrics are parsed, and quantiles are computed from buckets', (t) => {
   t.equal(quantile(buckets, 0.5), 1)
   t.equal(quantile(buckets, 0.75), 1.5)
   t.equal(quantile([[1, 0]], 0.5), undefined)
+  t.end()
+})
+
+test('serving threads are read from the metrics, and the main thread may have no connections', (t) => {
+  const text = [
+    'annal_thread_requests_total{thread="main"} 7',
+    'annal_thread_requests_total{thread="0"} 90',
+    'annal_thread_searches_total{thread="main"} 2',
+    'annal_thread_searches_total{thread="0"} 80',
+    'annal_thread_connections{thread="0"} 3',
+    'annal_thread_connections_moved_total{thread="0"} 1',
+  ]
+  t.strictSame(servingThreads(readMetrics(text.join('\n'))), [
+    { thread: 'main', requests: 7, searches: 2, connections: undefined, moved: undefined },
+    { thread: '0', requests: 90, searches: 80, connections: 3, moved: 1 },
+  ])
+  t.strictSame(servingThreads([]), [])
   t.end()
 })
 

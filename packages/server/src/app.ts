@@ -50,6 +50,7 @@ import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import { connectThreads } from './serving/connect-threads.ts'
 import { createGranting } from './serving/granting.ts'
+import { watchServing } from './serving/serving-figures.ts'
 import { SharedState } from './serving/shared-state.ts'
 import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
 import { decodablePath } from './wire/path-id.ts'
@@ -100,6 +101,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     tracing,
     collector: given.collector,
     shared,
+    serving: () => readServing(),
     grants: createGranting({
       ...{ owner: shared.grants, rates: shared.rates, now: shared.now },
       ...{ mode: tokenModeOf(config), attempts, slot, licensing },
@@ -145,6 +147,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   if (config.serverThreads > 1 && !hasThreads) {
     app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
   }
+  const readServing = watchServing(app.server, shared)
   app.server.maxConnections = limits.connectionsMax
   answerHalfClosed(app.server)
   continueInOrder(app.server)

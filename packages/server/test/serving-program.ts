@@ -5,6 +5,8 @@ import type { Admission, HotReply, HotRoute } from '../src/serving/contract.ts'
 import { runServingThread } from '../src/serving/run-thread.ts'
 
 const { thread } = workerData as { readonly thread: number }
+// Threads that start while the variable has this value exit at once.
+if (process.env.ANNAL_TEST_THREADS === 'exit') process.exit(1)
 let held = 0
 
 function reply(body: Buffer): HotReply {

@@ -3,6 +3,9 @@ import http from 'node:http'
 import net from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { readConfig } from '../src/index.ts'
+import { watchServing } from '../src/serving/serving-figures.ts'
+import { SharedState } from '../src/serving/shared-state.ts'
 import { ThreadedServer } from '../src/serving/threaded-server.ts'
 import { exchange, repliesOf } from './raw-exchange.ts'
 
@@ -20,10 +23,11 @@ async function startServer(
   t: { teardown(fn: () => Promise<void>): unknown },
   threads: number,
   patienceMs = 60_000,
+  node: http.ServerOptions = {},
 ): Promise<Fixture> {
   const notices: string[] = []
   const server = new ThreadedServer(
-    { threads, tls: undefined, node: {}, program, patienceMs, onNotice: (sentence) => void notices.push(sentence) },
+    { threads, tls: undefined, node, program, patienceMs, onNotice: (sentence) => void notices.push(sentence) },
     (request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => void chunks.push(chunk))
@@ -170,6 +174,31 @@ t.test('a forwarded request has the address of its client', async (t) => {
   agent.destroy()
 })
 
+t.test(
+  'a request that arrives while the main thread is busy is not lost to the limit of idle connections',
+  async (t) => {
+    const { server, url } = await startServer(t, 2, 60_000, { keepAliveTimeout: 10, keepAliveTimeoutBuffer: 0 })
+    const client = net.connect(Number(new URL(url).port), '127.0.0.1')
+    client.on('error', () => undefined)
+    const closed = new Promise<string>((resolve) => client.on('close', () => resolve('closed')))
+    const request = 'POST /cold HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'
+    const reply = () => new Promise<string>((resolve) => client.once('data', (bytes) => resolve(String(bytes))))
+    const counts = new Int32Array(server.counts.memory)
+    const first = reply()
+    client.write(request)
+    t.match(await first, /^HTTP\/1.1 200/)
+    const second = reply()
+    const before = counts.join()
+    client.write(request)
+    // The write was handed to the system. A serving thread receives it, and counts the piece of work, while this thread does nothing.
+    while (counts.join() === before) Atomics.wait(counts, 1, counts[1]!, 10)
+    // Longer than the time between two checks, and than that in which the thread forwards what it has received.
+    Atomics.wait(counts, 1, counts[1]!, 2_000)
+    t.match(await Promise.race([second, closed]), /^HTTP\/1.1 200/)
+    client.destroy()
+  },
+)
+
 t.test('connections of all threads count toward one limit, and closed ones no longer', async (t) => {
   const { server, url } = await startServer(t, 3)
   await hot(url, '/hot/answer')
@@ -239,6 +268,27 @@ t.test('a thread that loops is replaced, and other connections are served meanwh
   await until(async () => server.threads?.lost === 1)
   t.match(notices.join(), /made no progress in \d+ ms of CPU time/)
   for (let i = 0; i < 20; i++) t.match((await hot(url, '/hot/answer')).body, { bytes: 0 })
+})
+
+t.test('threads that stay missing are a fault until they listen again', async (t) => {
+  const { server, url, notices } = await startServer(t, 2)
+  const shared = new SharedState(readConfig({}).config, 2)
+  const figures = watchServing(server, shared)
+  await hot(url, '/hot/answer')
+  t.match(figures(), { running: 2, configured: 2, lost: 0, replaced: 0, fault: undefined })
+  // A new thread has a copy of the environment.
+  process.env.ANNAL_TEST_THREADS = 'exit'
+  t.teardown(async () => {
+    delete process.env.ANNAL_TEST_THREADS
+  })
+  server.threads?.terminate(1, 'of the test')
+  await until(async () => (server.threads?.lost ?? 0) > 2)
+  t.match(figures(), { running: 1, configured: 2, replaced: 0, fault: /^1 of 2 serving threads run; / })
+  t.match((await hot(url, '/hot/answer')).body, { thread: 0 }, 'the other thread serves')
+  delete process.env.ANNAL_TEST_THREADS
+  await until(async () => server.threads?.listening === 2)
+  t.match(figures(), { running: 2, configured: 2, replaced: 1, fault: undefined })
+  t.equal(figures().lost, notices.filter((notice) => / exited/.test(notice)).length)
 })
 
 t.test('a stop finishes requests in progress, and closes idle connections', async (t) => {

@@ -11,6 +11,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import type { RequestLog } from '../observe/request-log.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { Granting } from '../serving/granting.ts'
+import type { ServingFigures } from '../serving/serving-figures.ts'
 import type { SharedState } from '../serving/shared-state.ts'
 import type { DescribedRoute } from './openapi/described-route.ts'
 
@@ -25,6 +26,8 @@ export interface RouteContext {
   readonly collector: Collector | undefined
   /** What serving threads share with this thread. */
   readonly shared: SharedState
+  /** The threads that accept connections, and what each has answered. */
+  readonly serving: () => ServingFigures
   readonly grants: Granting
   readonly requestLog: RequestLog
   readonly audit: Audit

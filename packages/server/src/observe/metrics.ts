@@ -1,6 +1,7 @@
 // The metrics of the server and the engine in the text form that Prometheus reads. prom-client writes the text; it is loaded at the
 // first request for it, and never counts: requests are counted in shared memory (request-counts.ts), which it only reads.
 import type { EngineStats } from '@annal/engine'
+import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
 import { durationBounds, RequestCounts, type RouteCounts, requestCountsLength } from './request-counts.ts'
 
@@ -10,6 +11,7 @@ export interface MetricsState {
   readonly stats: EngineStats | undefined
   readonly bodyBytes: number
   readonly replyBytes: number
+  readonly serving: ServingFigures
 }
 
 /** A family of metrics in the form that prom-client takes from other threads. */
@@ -64,6 +66,7 @@ export class Metrics {
         'Bytes of large replies that clients have not read yet.',
         state.replyBytes,
       ),
+      ...servingFamilies(state.serving),
       ...(state.stats === undefined ? [] : engineFamilies(state.stats)),
       ...processFamilies(),
     ]
@@ -103,6 +106,60 @@ function durations({ method, route, buckets, seconds }: RouteCounts): Sample[] {
     ...cumulative,
     { metricName: 'annal_http_request_seconds_sum', labels, value: seconds },
     { metricName: 'annal_http_request_seconds_count', labels, value: below },
+  ]
+}
+
+function servingFamilies({ running, lost, replaced, threads }: ServingFigures): Family[] {
+  const byThread = (
+    type: Family['type'],
+    name: string,
+    help: string,
+    read: (each: ThreadFigures) => number | undefined,
+  ) =>
+    family(
+      type,
+      name,
+      help,
+      threads.flatMap((each) => {
+        const value = read(each)
+        return value === undefined ? [] : [{ labels: { thread: each.thread }, value }]
+      }),
+    )
+  return [
+    gauge('annal_serving_threads', 'Threads that accept connections.', running),
+    counter('annal_serving_threads_lost_total', 'Serving threads that exited unexpectedly.', lost),
+    counter('annal_serving_threads_replaced_total', 'Serving threads that run in the place of a lost one.', replaced),
+    byThread('gauge', 'annal_thread_connections', 'Open connections, by thread.', (each) => each.connections?.open),
+    byThread(
+      'counter',
+      'annal_thread_connections_accepted_total',
+      'Connections accepted, by thread.',
+      (each) => each.connections?.accepted,
+    ),
+    byThread(
+      'counter',
+      'annal_thread_connections_refused_total',
+      'Connections closed at once because there were too many, by thread.',
+      (each) => each.connections?.refused,
+    ),
+    byThread(
+      'counter',
+      'annal_thread_connections_moved_total',
+      'Connections closed after a reply so that their clients connect to another thread, by thread.',
+      (each) => each.connections?.moved,
+    ),
+    byThread(
+      'counter',
+      'annal_thread_requests_total',
+      'Replies, by the thread that sent them.',
+      (each) => each.requests,
+    ),
+    byThread(
+      'counter',
+      'annal_thread_searches_total',
+      'Replies to searches, by the thread that sent them. A batch counts once.',
+      (each) => each.searches,
+    ),
   ]
 }
 

@@ -94,6 +94,24 @@ export class RequestCounts {
     counters.add(inFlightAt, -open)
   }
 
+  /** The rows of every route so far, or of those that the predicate accepts. */
+  rows(accepts: (route: string) => boolean = () => true): number[] {
+    const rows = [...this.#rows.values()].flatMap((routes) =>
+      [...routes].filter(([route]) => accepts(route)).map(([, row]) => row),
+    )
+    return [...new Set(accepts('other') ? [otherRow, ...rows] : rows)]
+  }
+
+  /** Replies in these rows that the thread of these counters sent. */
+  static replies(counters: Counters, rows: readonly number[]): number {
+    let sum = 0
+    for (const row of rows) {
+      const first = rowsAt + row * rowLength
+      for (let column = 0; column <= otherStatus; column++) sum += counters.value(first + column)
+    }
+    return sum
+  }
+
   #value(index: number): number {
     return this.#others.reduce((sum, counters) => sum + counters.value(index), this.#counters.value(index))
   }

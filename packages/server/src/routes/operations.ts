@@ -9,7 +9,7 @@ import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
 
 /** Adds GET /metrics. */
-export function metricsRoute(app: FastifyInstance, { slot, metrics, shared }: RouteContext): void {
+export function metricsRoute(app: FastifyInstance, { slot, metrics, shared, serving }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
     summary: 'Returns metrics for Prometheus.',
@@ -21,7 +21,7 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, shared }: Ro
     const bodyBytes = bodies.small.taken + bodies.large.taken
     return reply
       .type('text/plain; version=0.0.4; charset=utf-8')
-      .send(await metrics.render({ stats, bodyBytes, replyBytes: largeReplies.taken }))
+      .send(await metrics.render({ stats, bodyBytes, replyBytes: largeReplies.taken, serving: serving() }))
   })
 }
 

@@ -6,6 +6,7 @@ import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { ServingFigures } from '../serving/serving-figures.ts'
 import { capitalize } from '../wire/v2-admin.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 
@@ -24,10 +25,11 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
     reply: { description: 'status is ok, degraded, or read-only.', alsoStatus: 503, json: 'Health' },
   }
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
-    const state = withNotices(withAudit(slot.health(), audit.fault), context)
+    const threads = context.serving()
+    const state = withNotices(withFault(withFault(slot.health(), audit.fault), threads.fault), context)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
     const knowsAll = await guard.mayKnowAll(request.headers.authorization, request.ip)
-    const details = knowsAll ? healthDetails(state) : ''
+    const details = knowsAll ? healthDetails(state, threads) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
     const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
     return reply
@@ -138,14 +140,18 @@ function withNotices(health: EngineHealth, { config, slot, licensing }: RouteCon
   return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }
 }
 
-function healthDetails(health: EngineHealth): string {
+function healthDetails(health: EngineHealth, { running, configured, lost, replaced }: ServingFigures): string {
   const { reasons, progress, calibrations } = health
-  const text = JSON.stringify({ ...(reasons.length > 0 && { reasons }), progress, calibrations })
-  return text === '{}' ? '' : `,${text.slice(1, -1)}`
+  const threads = { running, configured, lost, replaced }
+  const text = JSON.stringify({
+    ...(reasons.length > 0 && { reasons }),
+    ...{ progress, calibrations, serving_threads: threads },
+  })
+  return `,${text.slice(1, -1)}`
 }
 
-/** Without an audit log the server continues to serve, and health reports degraded. */
-function withAudit(health: EngineHealth, fault: string | undefined): EngineHealth {
+/** Without an audit log or a serving thread, the server continues to serve, and health reports degraded. */
+function withFault(health: EngineHealth, fault: string | undefined): EngineHealth {
   if (fault === undefined || !servingStates.includes(health.status)) return health
   return { ...health, status: health.status === 'ok' ? 'degraded' : health.status, reasons: [...health.reasons, fault] }
 }

@@ -69,6 +69,7 @@ export class ServingThreads {
   #addresses: readonly ListenAddress[] = []
   /** Threads that exited without being stopped, and those of them in a row that had not listened. */
   #lost = 0
+  #replaced = 0
   #failures = 0
   #isStopping = false
   #lastError: Error | undefined
@@ -89,9 +90,19 @@ export class ServingThreads {
     })
   }
 
-  /** Threads that were replaced. */
+  /** Threads that exited without being stopped. */
   get lost(): number {
     return this.#lost
+  }
+
+  /** Threads that listen in the place of a lost one. */
+  get replaced(): number {
+    return this.#replaced
+  }
+
+  /** Whether threads are missing because those that replace them exit before they listen. */
+  get isFailing(): boolean {
+    return this.#failures > 1 && this.listening < this.#threads.length
   }
 
   /** Threads that listen. */
@@ -155,8 +166,11 @@ export class ServingThreads {
 
   /** Emits `timeout` on virtual connections that were idle for too long. */
   checkTimeouts(): void {
-    const nowMs = Date.now()
-    for (const { sockets } of this.#threads) for (const socket of sockets.values()) socket.checkTimeout(nowMs)
+    // After the messages that arrived while this thread was busy: a request among them ends the idle time of its connection.
+    setImmediate(() => {
+      const nowMs = Date.now()
+      for (const { sockets } of this.#threads) for (const socket of sockets.values()) socket.checkTimeout(nowMs)
+    })
   }
 
   /** Ends a thread at once. Another one takes its place. */
@@ -280,11 +294,13 @@ export class ServingThreads {
     this.#sendParts(thread, running)
     await Promise.race([running.ready, running.exited])
     if (this.#isStopping || this.#addresses.length === 0) return
-    const listening = Promise.race([this.#listen(running, this.#addresses), running.exited])
-    await listening.catch((error: Error) => {
-      this.#options.events.onNotice(`serving thread ${thread} cannot listen: ${error.message}`)
+    try {
+      const port = await Promise.race([this.#listen(running, this.#addresses), running.exited])
+      if (port !== undefined) this.#replaced++
+    } catch (error) {
+      this.#options.events.onNotice(`serving thread ${thread} cannot listen: ${(error as Error).message}`)
       void running.worker.terminate()
-    })
+    }
   }
 }
 

@@ -4,7 +4,7 @@
 const wordsOfAll = 16
 const wordsOfThread = 16
 const limitWord = 0
-const threadWord = { connections: 0, busy: 1, turns: 2, systemThread: 3, moved: 4 } as const
+const threadWord = { connections: 0, busy: 1, turns: 2, systemThread: 3, moved: 4, accepted: 5, refused: 6 } as const
 
 /** Reads and writes the counts. */
 export class SharedCounts {
@@ -30,9 +30,10 @@ export class SharedCounts {
   connect(thread: number): boolean {
     // Counted before the comparison, so that two threads cannot take the last place both.
     Atomics.add(this.#words, at(thread, threadWord.connections), 1)
-    if (this.connections() <= this.connectionsMax) return true
-    this.disconnect(thread)
-    return false
+    const isAllowed = this.connections() <= this.connectionsMax
+    Atomics.add(this.#words, at(thread, isAllowed ? threadWord.accepted : threadWord.refused), 1)
+    if (!isAllowed) this.disconnect(thread)
+    return isAllowed
   }
 
   disconnect(thread: number): void {
@@ -73,15 +74,24 @@ export class SharedCounts {
     Atomics.store(this.#words, at(thread, threadWord.systemThread), id)
   }
 
+  /** Connections that the thread has accepted since the server started. */
+  accepted(thread: number): number {
+    return Atomics.load(this.#words, at(thread, threadWord.accepted)) >>> 0
+  }
+  /** Connections that it closed at once, because all threads together had as many as allowed. */
+  refused(thread: number): number {
+    return Atomics.load(this.#words, at(thread, threadWord.refused)) >>> 0
+  }
+
   /** Connections that the thread closed so that their clients connect to another thread. */
   moved(thread: number): number {
-    return Atomics.load(this.#words, at(thread, threadWord.moved))
+    return Atomics.load(this.#words, at(thread, threadWord.moved)) >>> 0
   }
   countMoved(thread: number): void {
     Atomics.add(this.#words, at(thread, threadWord.moved), 1)
   }
 
-  /** After the thread has exited. */
+  /** After the thread has exited. What it has counted since the server started remains. */
   clear(thread: number): void {
     for (const word of [threadWord.connections, threadWord.busy, threadWord.turns, threadWord.systemThread]) {
       Atomics.store(this.#words, at(thread, word), 0)

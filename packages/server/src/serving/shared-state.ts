@@ -52,6 +52,20 @@ export const hotPatterns = [
   ['GET', '/api/v2/health'],
 ] as const
 
+/** The routes that count as searches of a thread. A batch counts once. */
+const searchPatterns: readonly string[] = [
+  '/api/v1/index/:name/search',
+  '/api/v2/collection/:name/search',
+  '/api/v2/collection/:name/search/batch',
+]
+
+/** What one thread has answered since the server started. */
+export interface ThreadReplies {
+  readonly thread: number | 'main'
+  readonly requests: number
+  readonly searches: number
+}
+
 /** Row of the main thread in what threads share. Serving thread n has row n + 1. */
 const mainRow = 0
 
@@ -61,6 +75,7 @@ export class SharedState {
   readonly budgets: Budgets
   /** Requests that this thread and the serving threads answered. */
   readonly counts: RequestCounts
+  readonly #ownCounters = new SharedCounters({ length: requestCountsLength })
   readonly #config: Config
   readonly #amounts: SharedAmounts
   /** By the number of the thread. They outlive the thread: the next one with its number adds to them. */
@@ -78,7 +93,7 @@ export class SharedState {
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
     this.budgets = budgetsOf(this.#amounts)
     this.rates = createRateLimit(config.rateLimit, now)
-    this.counts = new RequestCounts(new SharedCounters({ length: requestCountsLength }))
+    this.counts = new RequestCounts(this.#ownCounters)
     this.grants = new GrantsOwner({ threads, max: limits.authAddressesMax })
   }
 
@@ -111,6 +126,21 @@ export class SharedState {
   /** The newest requests that serving threads answered. */
   newestRequests(): LoggedRequest[] {
     return [...this.#observed.values()].flatMap(({ ring }) => ring.requests())
+  }
+
+  /** Replies of the main thread and of each serving thread. Their sums are those of `counts`. */
+  repliesByThread(): ThreadReplies[] {
+    const all = this.counts.rows()
+    const searches = this.counts.rows((route) => searchPatterns.includes(route))
+    const repliesOf = (thread: ThreadReplies['thread'], counters: SharedCounters): ThreadReplies => ({
+      thread,
+      requests: RequestCounts.replies(counters, all),
+      searches: RequestCounts.replies(counters, searches),
+    })
+    return [
+      repliesOf('main', this.#ownCounters),
+      ...[...this.#observed].map(([thread, { counters }]) => repliesOf(thread, counters)),
+    ]
   }
 
   /** Gives back everything that the thread held. */

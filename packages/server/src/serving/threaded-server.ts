@@ -64,6 +64,11 @@ export class ThreadedServer extends Server {
     return this.#threads
   }
 
+  /** Connections of all threads, and of each. */
+  get counts(): SharedCounts {
+    return this.#counts
+  }
+
   /** Emits `listening` when every thread listens, or `error`. */
   override listen(options?: unknown): this {
     this.#listen(options as ListenOptions).then(

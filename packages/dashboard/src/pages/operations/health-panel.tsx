@@ -15,6 +15,10 @@ const advice: readonly (readonly [RegExp, string])[] = [
   [/licen[cs]e/i, 'Activate a license. No restart is needed.'],
   [/fsync|slow/i, 'Check the health of the disk and which other processes write to it.'],
   [/memory/i, 'Delete unused data, use a smaller precision, or give the server more memory.'],
+  [
+    /serving thread/i,
+    'Read in the server log why they exit, and restart the server. The other threads serve meanwhile.',
+  ],
   [/root token/i, 'Set a root token of 32 random bytes and restart the server.'],
 ]
 

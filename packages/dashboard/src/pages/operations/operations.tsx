@@ -9,6 +9,7 @@ import { HealthPanel } from './health-panel.tsx'
 import { historyError, type Moment, metric, moments, newest, record } from './history.ts'
 import { LogTail } from './log-tail.tsx'
 import { MemoryPanel } from './memory-panel.tsx'
+import { ThreadsPanel } from './threads-panel.tsx'
 
 export function Operations() {
   useEffect(record, [])
@@ -33,6 +34,7 @@ export function Operations() {
         <div class="halves">
           <LogTail />
           <div class="stack">
+            <ThreadsPanel samples={samples} />
             <MemoryPanel samples={samples} />
             <Configuration />
           </div>

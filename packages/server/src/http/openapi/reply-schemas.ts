@@ -88,6 +88,12 @@ const systemReplies = {
         { collection: text() },
       ),
       calibrations: map(integer(), 'Number of measurements of recall by ef, by state.'),
+      serving_threads: object({
+        running: integer('Threads that accept connections.'),
+        configured: integer(),
+        lost: integer('Threads that exited unexpectedly.'),
+        replaced: integer('Threads that run in the place of a lost one.'),
+      }),
     },
   ),
   Stats: object(
