@@ -135,21 +135,28 @@ test('a request that is sent after the acknowledgement of a revocation is reject
 })
 
 test('the rate of a caller is that of the process', async (t) => {
-  const rateLimit = 100
+  // Far less than the slowest machine serves.
+  const rateLimit = 20
   const { shared, engine, client } = await serve(t, { rateLimit })
   await createDocs(engine)
   const clients = Array.from({ length: 6 }, () => client())
+  let isExceeded = false
   const startedMs = performance.now()
   const statuses = await Promise.all(
     clients.map(async (one) => {
       const seen: number[] = []
-      for (let i = 0; i < 60; i++) seen.push(await one(usual))
+      // A slow machine needs more requests to exceed the rate, and a fast one to find the threads ready.
+      while (seen.length < 60 || !isExceeded || shared.newestRequests().length === 0) {
+        const status = await one(usual)
+        isExceeded ||= status === 429
+        seen.push(status)
+      }
       return seen
     }),
   )
   const seconds = (performance.now() - startedMs) / 1_000
   const allowed = statuses.flat().filter((status) => status === 200).length
-  t.ok(allowed <= rateLimit * (1 + seconds) + 1, `${allowed} of ${6 * 60} in ${seconds.toFixed(2)} s`)
+  t.ok(allowed <= rateLimit * (1 + seconds) + 1, `${allowed} of ${statuses.flat().length} in ${seconds.toFixed(2)} s`)
   t.ok(allowed >= rateLimit, 'the burst')
   t.strictSame([...new Set(statuses.flat())].sort(), [200, 429])
   t.ok(shared.newestRequests().length > 0, 'threads answered')

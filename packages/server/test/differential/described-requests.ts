@@ -10,7 +10,7 @@ const excluded = [
   /^\/metrics$/,
   /\/openapi\.json$/,
   /\/(stats|logs|log|info|configuration)(\/|$)/,
-  /\/(rebuild|backup|clone|restore|vacuum|schedule|schedules|verify)$/,
+  /\/(rebuild|backup|clone|restore|vacuum|schedule|schedules|verify|calibrate)$/,
   /\/shrink$/,
   /\/backups?\/upload$/,
 ]
