@@ -4,15 +4,18 @@
 //
 // Between two requests the connection is `local`. A forwarded request of known length makes it `forwarding` until the main thread reports
 // that the reply is complete. Anything whose end this thread does not know (chunked bodies, pipelining behind a forwarded request, upgrades,
-// what is not HTTP) makes it a `tunnel` until it closes.
+// what is not HTTP) makes it a `tunnel` until it closes. It reads requests with a RequestReader, writes replies with a ReplyWriter, and forwards
+// over a VirtualConnection.
 import type { Socket } from 'node:net'
 import { requestsPerSocketMax } from '../http/limits.ts'
 import type { Admission, HotReply, RequestEnd, RequestHead } from './contract.ts'
-import { type FrameSender, ownBytes } from './frame-sender.ts'
-import { frameKind, pieceBytes, windowBytes } from './messages.ts'
+import type { FrameSender } from './frame-sender.ts'
 import type { ReplyHeads, WrittenReply } from './reply-head.ts'
-import { type KnownHead, type ParsedHead, readHead } from './request-head.ts'
+import { ReplyWriter } from './reply-writer.ts'
+import type { ParsedHead } from './request-head.ts'
+import { type HeadRead, RequestReader } from './request-reader.ts'
 import type { ThreadParts } from './thread-parts.ts'
+import { VirtualConnection } from './virtual-connection.ts'
 
 /** What a connection uses of its thread. */
 export interface ConnectionHost {
@@ -60,43 +63,26 @@ interface HotRequest {
   readonly finish: (end: RequestEnd) => void
 }
 
-interface PartialRequest extends HotRequest {
-  readonly chunks: Buffer[]
-  bytes: number
-}
-
 export class ClientConnection {
   readonly #socket: Socket
   readonly #host: ConnectionHost
   #state: 'local' | 'answering' | 'forwarding' | 'tunnel' | 'closing' = 'local'
   /** Bytes that belong to no forwarded request and are not answered yet. */
-  #pending: Buffer | undefined
-  #body: PartialRequest | undefined
-  #known: KnownHead | undefined
-  /** Number of the virtual connection to the main thread; 0: none. */
-  #virtual = 0
+  readonly #reader = new RequestReader<HotRequest>()
+  readonly #writer: ReplyWriter
+  readonly #virtual: VirtualConnection
+  /** When the last forwarded request was answered. */
   #virtualSecond = 0
   /** Bytes of the forwarded request that have not arrived. */
   #bytesLeft = 0
   #isServed = false
   /** The client sends no more. */
   #hasEnded = false
-  /** Bytes that may be sent to the main thread. */
-  #room = windowBytes
-  #uncredited = 0
   #requests = 0
   /** This thread has answered none of its requests. */
   #isNew = true
   #moves = false
-  /** The system took every reply at once. A socket that encrypts never does. */
-  #writesAtOnce: boolean
-  /** The next request waits until the client has read its replies. */
-  #isDraining = false
   #activeSecond: number
-  #stalledLength = 0
-  #stalledSecond = 0
-  /** When the first bytes of an incomplete request arrived. */
-  #partialSecond = 0
   /** While a reply is awaited: what arrives, and what gives up. */
   #arrived: Buffer[] = []
   #giveUp: (() => void) | undefined
@@ -105,7 +91,9 @@ export class ClientConnection {
     this.#socket = socket
     this.#host = host
     this.#activeSecond = host.seconds()
-    this.#writesAtOnce = !('encrypted' in socket)
+    this.#writer = new ReplyWriter(socket)
+    const { sender, forget } = host
+    this.#virtual = new VirtualConnection(socket, { sender, forget, connect: () => host.connect(this) })
   }
 
   /** Bytes of the client. */
@@ -116,15 +104,15 @@ export class ClientConnection {
       this.#arrived.push(chunk)
       this.#socket.pause()
     } else if (this.#state === 'closing') return
-    else if (this.#state === 'tunnel') this.#forward(chunk)
+    else if (this.#state === 'tunnel') this.#virtual.forward(chunk)
     else if (chunk.length <= this.#bytesLeft) {
       this.#bytesLeft -= chunk.length
-      this.#forward(chunk)
+      this.#virtual.forward(chunk)
       this.#continueIfServed()
     } else {
       // The client sends its next request before it has the reply.
       this.#state = 'tunnel'
-      this.#forward(chunk)
+      this.#virtual.forward(chunk)
     }
   }
 
@@ -138,16 +126,16 @@ export class ClientConnection {
   close(): void {
     this.#giveUp?.()
     this.#giveUp = undefined
-    this.#body?.admission.release()
-    this.#body?.finish('closed')
-    this.#body = undefined
+    const { request } = this.#reader.take()
+    request?.admission.release()
+    request?.finish('closed')
     if (this.#moves) this.#host.hasMoved()
-    this.#closeVirtual()
+    this.#virtual.close()
   }
 
   /** Bytes of the main thread. */
   receiveReply(bytes: Uint8Array): void {
-    this.#socket.write(bytes, () => this.#credit(bytes.length))
+    this.#socket.write(bytes, () => this.#virtual.credit(bytes.length))
   }
 
   /** The main thread has sent the last reply of this connection. */
@@ -157,15 +145,13 @@ export class ClientConnection {
 
   /** The main thread has closed the virtual connection. */
   receiveDestroy(): void {
-    this.#host.forget(this.#virtual)
-    this.#virtual = 0
+    this.#virtual.receiveDestroy()
     const isServing = this.#state === 'answering' || (this.#state === 'local' && this.#requests > 0)
     if (!isServing) this.#socket.destroySoon()
   }
 
   receiveCredit(bytes: number): void {
-    this.#room += bytes
-    if (this.#room > 0 && this.#socket.isPaused()) this.#socket.resume()
+    this.#virtual.receiveCredit(bytes)
   }
 
   /** The main thread has sent the whole reply. */
@@ -177,75 +163,49 @@ export class ClientConnection {
 
   /** Closes the connection if it is idle, forwards a request that arrives slowly, and closes the connection of a client that does not read. */
   checkTimes({ idle, idleThere, partial, stalled }: ConnectionTimes): void {
-    const quiet = this.#host.seconds() - this.#activeSecond
+    const now = this.#host.seconds()
+    const quiet = now - this.#activeSecond
     if (this.#state === 'local') {
-      if (this.#pending !== undefined || this.#body !== undefined) {
-        if (quiet >= partial || this.#host.isStopping || this.#isOld(partial)) this.#tunnelPending()
+      if (!this.#reader.isEmpty) {
+        if (quiet >= partial || this.#host.isStopping || this.#reader.isOld(now, partial)) this.#tunnelPending()
       } else if (this.#host.isStopping || (this.#requests > 0 && quiet > idle)) this.#socket.destroySoon()
       // The main thread limits the time until the first request.
-      else if (this.#requests === 0) this.#open()
-      else if (this.#host.seconds() - this.#virtualSecond >= idleThere) this.#closeVirtual()
+      else if (this.#requests === 0) this.#virtual.open()
+      else if (now - this.#virtualSecond >= idleThere) this.#virtual.close()
     }
-    if (this.#isStalled(stalled)) this.#socket.destroy()
+    const isStalled = this.#writer.isStalled(now, stalled)
+    // The main thread limits the time of the replies that it sends, until it closes its end.
+    if (isStalled && !this.#virtual.isOpen) this.#socket.destroy()
   }
 
   #receiveLocally(chunk: Buffer): void {
-    const body = this.#body
-    if (body !== undefined) {
-      body.chunks.push(chunk)
-      body.bytes += chunk.length
-      if (body.bytes < body.head.headBytes + body.head.bodyBytes) return
-      this.#body = undefined
-      this.#answer(Buffer.concat(body.chunks, body.bytes), body)
-      if (this.#state === 'local') this.#readRequests()
-      return
-    }
-    const pending = this.#pending
-    this.#pending = pending === undefined ? chunk : Buffer.concat([pending, chunk])
-    if (pending === undefined) this.#partialSecond = this.#host.seconds()
+    const complete = this.#reader.add(chunk, this.#host.seconds())
+    if (complete !== undefined) this.#answer(complete.bytes, complete.request)
     this.#readRequests()
-  }
-
-  /** A request that is still incomplete after this time, although bytes of it keep arriving. */
-  #isOld(seconds: number): boolean {
-    return this.#host.seconds() - this.#partialSecond >= seconds
   }
 
   #readRequests(): void {
-    while (this.#state === 'local' && this.#pending !== undefined && this.#body === undefined) {
-      if (this.#isFull()) return
-      const known = readHead(this.#pending, this.#known)
-      if (known === 'incomplete') return
-      if (known === 'unusual') {
+    while (this.#state === 'local' && this.#reader.hasPending) {
+      if (this.#writer.isFull(() => this.#continueAfterDrain())) return
+      const read = this.#reader.next()
+      if (read === undefined) return
+      if (read === 'unusual') {
         this.#tunnelPending()
         return
       }
-      this.#known = known
-      const bytes = this.#pending
-      this.#pending = undefined
-      this.#startRequest(bytes, known)
+      this.#startRequest(read)
     }
   }
 
-  /** Whether replies wait for the client. Then its next request waits until it has read them, so that they do not fill memory. */
-  #isFull(): boolean {
-    if (!this.#socket.writableNeedDrain) return false
-    this.#socket.pause()
-    if (!this.#isDraining) this.#socket.once('drain', () => this.#continueAfterDrain())
-    this.#isDraining = true
-    return true
-  }
-
   #continueAfterDrain(): void {
-    this.#isDraining = false
     this.#activeSecond = this.#host.seconds()
-    this.#partialSecond = this.#activeSecond
-    if (this.#room > 0) this.#socket.resume()
+    this.#reader.restart(this.#activeSecond)
+    if (this.#virtual.hasRoom) this.#socket.resume()
     this.#readRequests()
   }
 
-  #startRequest(bytes: Buffer, known: KnownHead): void {
-    const { head } = known
+  #startRequest(read: HeadRead): void {
+    const { bytes, head } = read
     const parts = this.#host.isStopping || !head.hasUniqueHeaders ? undefined : this.#host.parts()
     const route = parts?.routes.match(head.method, head.url)
     const isHot = route !== undefined && head.bodyBytes <= route.bodyBytesMax
@@ -256,10 +216,7 @@ export class ClientConnection {
     }
     const request = { head, admission, finish: parts.observer.started() }
     if (bytes.length >= head.headBytes + head.bodyBytes) this.#answer(bytes, request)
-    else {
-      this.#body = { ...request, chunks: [bytes], bytes: bytes.length }
-      this.#partialSecond = this.#host.seconds()
-    }
+    else this.#reader.awaitBody(read, request, this.#host.seconds())
   }
 
   #requestHead({ method, url, headers }: ParsedHead): RequestHead {
@@ -275,11 +232,11 @@ export class ClientConnection {
     const settle = (reply: HotReply | undefined): void => {
       const arrived = this.#arrived
       this.#arrived = []
-      this.#pending = joined(bytes.length > end ? [bytes.subarray(end), ...arrived] : arrived)
+      this.#reader.putBack(bytes.length > end ? [bytes.subarray(end), ...arrived] : arrived)
       if (reply !== undefined && this.#sendReply(reply, request, startedMs)) return
       request.admission.withdraw()
       request.finish('forwarded')
-      this.#pending = undefined
+      this.#reader.take()
       this.#forwardRequest(bytes, request.head)
       for (const chunk of arrived) this.receive(chunk)
     }
@@ -323,9 +280,9 @@ export class ClientConnection {
       this.#state = 'local'
       const isPaused = this.#arrived.length > 0
       settle(reply)
-      if (this.#state === 'local') this.#readRequests()
+      this.#readRequests()
       this.#passEnd()
-      if (isPaused && this.#room > 0) this.#socket.resume()
+      if (isPaused && this.#virtual.hasRoom) this.#socket.resume()
     }
   }
 
@@ -335,7 +292,7 @@ export class ClientConnection {
     const isSent = admission.reply(() => {
       this.#requests++
       // It was opened to limit the time until the first request.
-      if (this.#requests === 1) this.#closeVirtual()
+      if (this.#requests === 1) this.#virtual.close()
       const isLast = this.#isLastReply(head)
       const { status, contentType, body } = reply
       const form = { status, contentType, replyHeaders: admission.replyHeaders, date: this.#host.date(), isLast }
@@ -345,12 +302,12 @@ export class ClientConnection {
         finish('answered')
       }
       if (!isLast) {
-        this.#write(written.bytes, sent)
+        this.#writer.write(written.bytes, sent)
         return
       }
       this.#state = 'closing'
-      this.#pending = undefined
-      this.#closeVirtual()
+      this.#reader.take()
+      this.#virtual.close()
       this.#socket.end(written.bytes, sent)
     })
     if (!isSent || written === undefined) return false
@@ -361,22 +318,10 @@ export class ClientConnection {
     return true
   }
 
-  /** Calls `sent` when the system has the bytes. A callback of a write costs more than the write of a reply, so mostly there is none. */
-  #write(bytes: Buffer, sent: () => void): void {
-    if (!this.#writesAtOnce) {
-      this.#socket.write(bytes, sent)
-      return
-    }
-    this.#socket.write(bytes)
-    this.#writesAtOnce = this.#socket.writableLength === 0
-    if (this.#writesAtOnce) sent()
-    else this.#socket.write(noBytes, sent)
-  }
-
   #isLastReply(head: ParsedHead): boolean {
-    if (head.isLast || (this.#hasEnded && this.#pending === undefined) || this.#requests >= requestsPerSocketMax)
+    if (head.isLast || (this.#hasEnded && !this.#reader.hasPending) || this.#requests >= requestsPerSocketMax)
       return true
-    if (!this.#isNew || this.#pending !== undefined) return false
+    if (!this.#isNew || this.#reader.hasPending) return false
     this.#isNew = false
     this.#moves = this.#host.moveAway()
     return this.#moves
@@ -384,61 +329,32 @@ export class ClientConnection {
 
   #forwardRequest(bytes: Buffer, head: ParsedHead): void {
     this.#requests++
-    this.#open()
+    this.#virtual.open()
     const end = head.headBytes + head.bodyBytes
     this.#state = bytes.length > end || head.isLast ? 'tunnel' : 'forwarding'
     this.#isServed = false
     this.#bytesLeft = Math.max(0, end - bytes.length)
-    this.#forward(bytes)
+    this.#virtual.forward(bytes)
   }
 
   /** Ends the connection after the replies to everything that the client has sent. */
   #passEnd(): void {
     if (!this.#hasEnded) return
-    const isPartial = this.#pending !== undefined || this.#body !== undefined
-    if (this.#state === 'local' && isPartial) this.#tunnelPending()
+    if (this.#state === 'local' && !this.#reader.isEmpty) this.#tunnelPending()
     if (this.#state === 'local') this.#socket.end()
     // Its reply follows, and the end of the connection after it.
     else if (this.#state === 'answering' || (this.#state === 'forwarding' && this.#bytesLeft === 0)) return
-    else if (this.#virtual !== 0) this.#host.sender.send([frameKind.end, this.#virtual])
+    else this.#virtual.end()
   }
 
   #tunnelPending(): void {
-    const chunks = this.#body?.chunks ?? (this.#pending === undefined ? [] : [this.#pending])
-    this.#body?.admission.withdraw()
-    this.#body?.finish('forwarded')
-    this.#body = undefined
-    this.#pending = undefined
+    const { chunks, request } = this.#reader.take()
+    request?.admission.withdraw()
+    request?.finish('forwarded')
     this.#requests++
     this.#state = 'tunnel'
-    this.#open()
-    for (const chunk of chunks) this.#forward(chunk)
-  }
-
-  /** Opens the virtual connection. */
-  #open(): void {
-    if (this.#virtual !== 0) return
-    this.#virtual = this.#host.connect(this)
-    this.#room = windowBytes
-    this.#uncredited = 0
-    const { remoteAddress, remotePort, remoteFamily, localAddress, localPort } = this.#socket
-    const peer = { address: remoteAddress, port: remotePort, family: remoteFamily, localAddress, localPort }
-    this.#host.sender.send([frameKind.open, this.#virtual, peer])
-  }
-
-  #closeVirtual(): void {
-    if (this.#virtual === 0) return
-    this.#host.sender.send([frameKind.destroy, this.#virtual])
-    this.#host.forget(this.#virtual)
-    this.#virtual = 0
-  }
-
-  #forward(chunk: Buffer): void {
-    // The main thread has closed its end: what the client still sends has no receiver.
-    if (this.#virtual === 0) return
-    this.#room -= chunk.length
-    this.#host.sender.send([frameKind.data, this.#virtual, ownBytes(chunk)])
-    if (this.#room <= 0) this.#socket.pause()
+    this.#virtual.open()
+    for (const chunk of chunks) this.#virtual.forward(chunk)
   }
 
   #continueIfServed(): void {
@@ -448,28 +364,4 @@ export class ClientConnection {
     this.#virtualSecond = this.#activeSecond
     if (this.#hasEnded) this.#socket.end()
   }
-
-  #credit(bytes: number): void {
-    this.#uncredited += bytes
-    if (this.#uncredited < pieceBytes || this.#virtual === 0) return
-    this.#host.sender.send([frameKind.credit, this.#virtual, this.#uncredited])
-    this.#uncredited = 0
-  }
-
-  #isStalled(seconds: number): boolean {
-    const length = this.#socket.writableLength
-    if (length === 0 || length !== this.#stalledLength) {
-      this.#stalledLength = length
-      this.#stalledSecond = this.#host.seconds()
-      return false
-    }
-    // The main thread limits the time of the replies that it sends, until it closes its end.
-    return this.#virtual === 0 && this.#host.seconds() - this.#stalledSecond >= seconds
-  }
-}
-
-const noBytes = Buffer.alloc(0)
-
-function joined(parts: readonly Buffer[]): Buffer | undefined {
-  return parts.length > 1 ? Buffer.concat(parts) : parts[0]
 }
