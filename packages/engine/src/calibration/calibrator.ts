@@ -9,13 +9,16 @@ import { type MeasuredSearch, measureCurves, readsPerQuery } from './measure-cur
 import { makeProbes } from './probe-queries.ts'
 import { QuerySample } from './query-sample.ts'
 import type { CalibrationQueue } from './queue.ts'
+import type { ShareCurve } from './shares.ts'
 import type { CalibrationStore, KeptMeasurement, Measurement } from './store.ts'
 import { type CalibrationTable, chooseFrom, measuredLimit } from './table.ts'
 import { changedRows, takeWitnesses } from './witnesses.ts'
 import { WorkPace } from './work-pace.ts'
 
-/** From this many received queries on, they are used instead of probes. */
-const receivedMin = 200
+/** From this many received queries on, they are used next to probes. */
+const receivedMin = 50
+/** From this many on, they are used alone. */
+const receivedEnough = 200
 /** After the next measurement with received queries, there is another one after this many times as many. */
 const receivedGrowth = 4
 /** Components that the exact searches of a measurement may compare: about ten seconds of CPU. To read a vector from disk takes as long as many. */
@@ -102,7 +105,8 @@ export class Calibrator implements EfChooser {
       const isTrue = this.#isTrue(measured)
       if (isTrue) this.#tableUntil = Math.min(this.#tableUntil, measured.trueUntil)
       const { fieldIndex, k: limit, rescore } = search
-      return [{ fieldIndex, limit, rescore, isTrue, curves: measured.curves }]
+      const { curves, rowCurves } = measured
+      return [{ fieldIndex, limit, rescore, isTrue, curves, ...(rowCurves && { rowCurves }) }]
     })
     this.#table = { form: 1, generation, kinds }
     return this.#table
@@ -121,7 +125,9 @@ export class Calibrator implements EfChooser {
       const calibration = calibrationOf(this.#field(search).calibrations, search)
       const changed = await changedRows(this.#host.replica(), fieldIndex, measurement)
       // The queries of before are gone, so it is not known how many there were.
-      const receivedNext = measurement.source === 'received' ? receivedGrowth * receivedMin : receivedMin
+      const { source, rowCurves } = measurement
+      const enough = rowCurves ? receivedEnough : receivedGrowth * receivedEnough
+      const receivedNext = source === 'received' ? enough : receivedMin
       calibration.measured = { ...measurement, trueUntil: this.#trueUntil(measurement, changed), receivedNext }
     }
     this.changed()
@@ -136,7 +142,7 @@ export class Calibrator implements EfChooser {
     const { measured } = calibration
     const isTrue = measured !== undefined && this.#isTrue(measured)
     if (!isTrue || sample.seen >= measured.receivedNext) this.#startWhenDue(calibration, sample)
-    const kind = measured && { curves: measured.curves, isTrue }
+    const kind = measured && { curves: measured.curves, rowCurves: measured.rowCurves, isTrue }
     const choice = chooseFrom(kind, { ...search, rows: this.#host.replica().rowsAt(fieldIndex) })
     this.#searches++
     if (choice.reachable === false) this.#unreachable++
@@ -247,32 +253,45 @@ export class Calibrator implements EfChooser {
     const witnesses = await takeWitnesses(replica, fieldIndex)
     const compared = rows * definition.params.dimension + readsPerQuery(search, replica) * comparedPerRead
     const count = wanted ?? Math.max(queriesMin, Math.min(queriesMax, Math.floor(comparedMax / Math.max(1, compared))))
-    const isReceived = sample.size >= Math.min(receivedMin, count)
     const { seen } = sample
+    const isReceived = sample.size >= Math.min(receivedMin, count)
     const pace = new WorkPace()
-    const rest = () => pace.rest()
-    const host = { replica: () => this.#replicaOf(generation), rest }
-    calibration.progress = { done: 0, queries: count }
-    const queries = isReceived
-      ? sample.take(count)
-      : await makeProbes({ fieldIndex, definition, ...host }, rows === 0 ? 0 : count)
-    const progress = { done: 0, queries: queries.length }
+    const host = { replica: () => this.#replicaOf(generation), rest: () => pace.rest() }
+    const progress = { done: 0, queries: count }
     calibration.progress = progress
-    const onQuery = () => {
-      progress.done++
-    }
-    const curves = await measureCurves(search, queries, { ...host, onQuery })
+    const measure = (queries: readonly Float32Array[]) =>
+      measureCurves(search, queries, {
+        ...host,
+        onQuery() {
+          progress.done++
+        },
+      })
+    const probe = () => makeProbes({ fieldIndex, definition, ...host }, rows === 0 ? 0 : count)
+    const queries = isReceived ? sample.take(count) : await probe()
+    const known =
+      isReceived && queries.length < Math.min(receivedEnough, count) ? this.#rowCurves(calibration) : undefined
+    const needsRows = isReceived && queries.length < Math.min(receivedEnough, count) && known === undefined
+    const probes = needsRows ? await probe() : []
+    progress.queries = queries.length + probes.length
+    const curves = await measure(queries)
+    const rowCurves = needsRows ? await measure(probes) : known
     calibration.measured = {
-      ...{ curves, generation, rows, witnesses },
+      ...{ curves, generation, rows, witnesses, ...(rowCurves && { rowCurves }) },
       queries: queries.length,
       source: isReceived ? 'received' : 'rows',
       measuredAt: Date.now(),
       tookMs: performance.now() - began,
       trueUntil: changes + Math.max(changedMin, rows * changedShareMax),
-      receivedNext: isReceived ? receivedGrowth * seen : receivedMin,
+      receivedNext: isReceived ? Math.max(receivedEnough, receivedGrowth * seen) : receivedMin,
     }
     this.changed()
     await this.#keep()
+  }
+
+  /** The curves of made queries, if the rows are still about the same. */
+  #rowCurves({ measured }: Calibration): readonly ShareCurve[] | undefined {
+    if (measured === undefined || !this.#isTrue(measured)) return undefined
+    return measured.source === 'rows' ? measured.curves : measured.rowCurves
   }
 
   async #keep(): Promise<void> {

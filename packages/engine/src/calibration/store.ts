@@ -24,6 +24,8 @@ export interface CalibrationPlace {
 /** The newest measurement of one kind of search. */
 export interface Measurement {
   readonly curves: readonly ShareCurve[]
+  /** Measured with queries made of rows, while few were received. */
+  readonly rowCurves?: readonly ShareCurve[]
   /** Of the replica that was measured. */
   readonly generation: number
   /** Rows of the field when it was measured. */

@@ -2,6 +2,7 @@
 // that has the table chooses the same ef.
 import { efMax } from '../limits.ts'
 import type { SearchRecall } from '../model/calibration.ts'
+import type { ChosenEf } from './recall-curve.ts'
 import { chooseForShare, type ShareCurve } from './shares.ts'
 
 /** Values of k that are measured. A search uses the next larger one: at the same ef, its recall is higher. */
@@ -20,6 +21,8 @@ export interface CalibratedKind {
   /** Whether the field is still close to what was measured. */
   readonly isTrue: boolean
   readonly curves: readonly ShareCurve[]
+  /** Measured with queries made of rows, where `curves` are of few received queries. The smaller ef of both is enough. */
+  readonly rowCurves?: readonly ShareCurve[] | undefined
 }
 
 /** The measurements of one collection: plain data that can be sent to other threads. */
@@ -50,14 +53,24 @@ export function measuredLimit(k: number): number {
 
 /** Chooses ef from the measurement of a kind of search; a careful default if there is none. */
 export function chooseFrom(
-  kind: Pick<CalibratedKind, 'curves' | 'isTrue'> | undefined,
+  kind: Pick<CalibratedKind, 'curves' | 'rowCurves' | 'isTrue'> | undefined,
   { k, target, matches, rows }: Pick<RecallNeed, 'k' | 'target' | 'matches' | 'rows'>,
 ): SearchRecall {
   if (kind === undefined) return { target, ef: uncalibratedEf(target, k), calibrated: false }
   const share = matches === undefined ? 1 : Math.min(1, matches / Math.max(1, rows))
-  const { ef, expected, reached } = chooseForShare(kind.curves, share, target)
+  const { ef, expected, reached } = cheaper(
+    chooseForShare(kind.curves, share, target),
+    kind.rowCurves && chooseForShare(kind.rowCurves, share, target),
+  )
   const chosen = Math.max(k, Math.min(efMax, kind.isTrue ? ef : Math.ceil(ef * staleFactor)))
   return { target, ef: chosen, expected, reachable: reached, calibrated: kind.isTrue }
+}
+
+/** Both are careful: few received queries have a large error, and made queries are harder than received ones. */
+function cheaper(received: ChosenEf, rows: ChosenEf | undefined): ChosenEf {
+  if (rows === undefined) return received
+  if (rows.reached !== received.reached) return rows.reached ? rows : received
+  return rows.ef < received.ef ? rows : received
 }
 
 /** Finds the measurement of a kind of search in a table. */

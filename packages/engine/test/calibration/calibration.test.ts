@@ -269,3 +269,20 @@ test('exact searches need no ef, and batches report each choice', async (t) => {
   t.match(one?.recall, { dense: { target: 0.9 } })
   t.equal(two?.recall, undefined)
 })
+
+test('some tens of received queries are used next to made ones, and never lead to a larger ef', async (t) => {
+  const { collection, make } = await openWorld(t, 'float32', rows)
+  await collection.calibrate()
+  const made = await choiceOf(collection, 0.95)
+  const [before] = collection.calibrations()
+  t.equal(before?.source, 'rows')
+  for (let i = 0; i < 60; i++) await collection.search({ fields: { dense: { query: make(), recall: 0.9 } } })
+  t.match(await collection.calibrate(), { source: 'received', queries: 60, state: 'current' })
+  const both = await choiceOf(collection, 0.95)
+  t.equal(both?.calibrated, true)
+  t.ok((both?.ef ?? 0) <= (made?.ef ?? 0), `ef ${both?.ef}, ${made?.ef} with rows`)
+  // More rows changed, so the made queries of before say nothing.
+  await upsert(collection, make, 0, rows / 2)
+  const again = await collection.calibrate()
+  t.match(again, { source: 'received', queries: 60, state: 'current' })
+})

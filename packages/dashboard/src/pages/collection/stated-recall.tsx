@@ -61,7 +61,7 @@ export function StatedRecall({
             disabled={busy || isRunning || collection.total_elements === 0}
             onClick={() => void measure()}
           >
-            {busy || isRunning ? 'Measuring…' : 'Measure'}
+            {busy || isRunning ? 'Measuring…' : 'Measure curve'}
           </button>
         </div>
         <DefaultRecall key={`${name} ${field.params.recall}`} collection={collection} field={field} again={again} />
