@@ -164,7 +164,10 @@ def test_a_search_states_a_recall(numbers: Collection) -> None:
     assert calibration["state"] == "current" and calibration["curves"][0]["share"] == 1
     found = numbers.search({"place": [5, 1]}, recall=0.9)
     assert found["recall"]["place"]["target"] == 0.9 and found["recall"]["place"]["calibrated"]
-    assert numbers.update_fields({"place": {"recall": 0.95}})["durable"]
+    changed = numbers.update_fields({"place": {"recall": 0.95}})
+    assert changed["durable"]
+    assert numbers.get_many(["n5"], min_lsn=changed["lsn"])[0]["id"] == "n5"
+    assert numbers.search({"place": [5, 1]}, min_lsn=changed["lsn"])["lsn"] == changed["lsn"]
     assert numbers.search({"place": [5, 1]})["recall"]["place"]["target"] == 0.95
     numbers.update_fields({"place": {"recall": None}})
     assert "recall" not in numbers.search({"place": [5, 1]})

@@ -26,7 +26,7 @@ import type {
 import type { RebuildStatus } from './rebuild-status.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
 import type { ObjectInput, StoredObject } from './stored-object.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, ReadOptions, Transport } from './transport.ts'
 
 /** @deprecated Give `rebuild` an object by field: `{ plot: { M: 32 } }`. */
 export interface RebuildChange {
@@ -173,8 +173,8 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * for (const { id, meta } of await films.getMany(['alien', 'solaris'])) console.log(id, meta)
    * ```
    */
-  getMany(ids: readonly string[], options?: CallOptions): Promise<readonly StoredObject<F, Meta>[]> {
-    return typed(this.#transport.call('getMany', { collection: this.name, ids }, options))
+  getMany(ids: readonly string[], options?: ReadOptions): Promise<readonly StoredObject<F, Meta>[]> {
+    return typed(this.#transport.call('getMany', { collection: this.name, ids, minLsn: options?.minLsn }, options))
   }
 
   /**
@@ -186,7 +186,7 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * console.log(film?.meta, film?.dense.plot?.vector)
    * ```
    */
-  async get(id: string, options?: CallOptions): Promise<StoredObject<F, Meta> | undefined> {
+  async get(id: string, options?: ReadOptions): Promise<StoredObject<F, Meta> | undefined> {
     return (await this.getMany([id], options))[0]
   }
 

@@ -111,5 +111,5 @@ export type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts
 export { Schedules } from './schedules.ts'
 export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
 export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'
-export type { CallOptions, Transport } from './transport.ts'
+export type { CallOptions, ReadOptions, Transport } from './transport.ts'
 export { VectorIndex } from './vector-index.ts'

@@ -87,7 +87,10 @@ export interface CollectionOperations {
   describeCollection: Operation<InCollection, CollectionDescription>
   deleteCollection: Operation<InCollection, undefined>
   upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectInput[] }, Acknowledgement>
-  getMany: Operation<InCollection & { readonly ids: readonly string[] }, readonly StoredObject[]>
+  getMany: Operation<
+    InCollection & { readonly ids: readonly string[]; readonly minLsn: number | undefined },
+    readonly StoredObject[]
+  >
   deleteObject: Operation<InCollection & { readonly id: string }, boolean>
   deleteObjectsWhere: Operation<InCollection & { readonly filter: Filter }, number>
   updateObjectFilters: Operation<InCollection & { readonly updates: readonly FilterUpdate[] }, number>

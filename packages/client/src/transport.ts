@@ -8,6 +8,12 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+/** Options of a read. */
+export interface ReadOptions extends CallOptions {
+  /** The result includes the write with this LSN: the read waits for it, at most 5 s, and fails with `lsn_not_reached`. */
+  readonly minLsn?: number | undefined
+}
+
 export interface Transport {
   /** Fails with AnnalError for every failure outside this program. */
   call<Name extends OperationName>(

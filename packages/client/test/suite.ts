@@ -397,7 +397,9 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.match(await collection.calibrations(), [{ field: 'place', curves: [{ share: 1 }] }])
     const stated = await collection.search({ fields: { place: { query: [1, 2], recall: 0.9 } } })
     t.match(stated.recall, { place: { target: 0.9, calibrated: true, reachable: true } })
-    await collection.updateFields({ place: { recall: 0.95 } })
+    const { lsn } = await collection.updateFields({ place: { recall: 0.95 } })
+    t.equal((await collection.getMany(['p1'], { minLsn: lsn })).length <= 1, true)
+    await collection.search({ fields: { place: { query: [1, 2] } }, minLsn: lsn })
     const byDefault = await collection.search({ fields: { place: { query: [1, 2] } } })
     t.match(byDefault.recall, { place: { target: 0.95 } })
     const [described] = (await collection.describe()).fields

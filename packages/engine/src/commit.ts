@@ -29,6 +29,8 @@ export class Committer {
   /** Records whose append settled, oldest first, until they and all earlier ones are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
   #lsnApplied = 0
+  /** Calls of `whenApplied` that wait. */
+  readonly #waiting = new Set<{ readonly lsn: number; readonly reached: () => void }>()
 
   constructor(options: {
     log: Log
@@ -51,6 +53,21 @@ export class Committer {
   /** Every record up to this LSN is applied. */
   get lsnApplied(): number {
     return this.#lsnApplied
+  }
+
+  /** Resolves to true when every record up to this LSN is applied, and to false after `timeoutMs`. */
+  whenApplied(lsn: number, timeoutMs: number): Promise<boolean> {
+    if (this.#lsnApplied >= lsn) return Promise.resolve(true)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const end = (isReached: boolean) => {
+      clearTimeout(timer)
+      this.#waiting.delete(entry)
+      resolve(isReached)
+    }
+    const entry = { lsn, reached: () => end(true) }
+    const timer = setTimeout(() => end(false), timeoutMs)
+    this.#waiting.add(entry)
+    return promise
   }
 
   /** Time of the newest record: the meaning of "now" in the fold. */
@@ -98,6 +115,7 @@ export class Committer {
 
   #advance(): void {
     while (this.#settled[0]?.applied) this.#lsnApplied = this.#settled.shift()?.lsn ?? this.#lsnApplied
+    for (const { lsn, reached } of this.#waiting) if (lsn <= this.#lsnApplied) reached()
   }
 }
 

@@ -17,6 +17,7 @@ export type EngineErrorCode =
   | 'limit_exceeded'
   | 'memory_exhausted'
   | 'overloaded'
+  | 'lsn_not_reached'
   | 'rebuild_running'
   | 'read_only'
   | 'closed'

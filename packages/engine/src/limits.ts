@@ -67,6 +67,8 @@ export const tokensOfDatabaseMax = 100
 export const settingsMax = 64
 export const settingValueBytesMax = 4_096
 export const recallSampleMax = 1_000
+/** A read that names an LSN waits this long for it. */
+export const minLsnWaitMs = 5_000
 /** Fewer queries say nothing about recall. */
 export const calibrationSampleMin = 20
 /** Events of the log in one reply; the ids that each of them lists. */

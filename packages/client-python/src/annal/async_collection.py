@@ -79,6 +79,7 @@ class AsyncCollection:
         fusion: Optional[Mapping[str, Any]] = None,
         exact: Optional[bool] = None,
         explain: Optional[bool] = None,
+        min_lsn: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
@@ -99,6 +100,7 @@ class AsyncCollection:
             fusion=fusion,
             exact=exact,
             explain=explain,
+            min_lsn=min_lsn,
         )
         reply = await self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
@@ -108,9 +110,11 @@ class AsyncCollection:
             reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
-    async def get_many(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
+    async def get_many(
+        self, ids: Sequence[str], *, min_lsn: Optional[int] = None, timeout: Optional[float] = None
+    ) -> List[StoredObject]:
         """Returns the objects in the order of the ids; unknown ids are left out."""
-        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
+        body = _given(ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)], min_lsn=min_lsn)
         reply = await self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]

@@ -81,6 +81,7 @@ class Collection:
         fusion: Optional[Mapping[str, Any]] = None,
         exact: Optional[bool] = None,
         explain: Optional[bool] = None,
+        min_lsn: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
@@ -102,6 +103,7 @@ class Collection:
             fusion=fusion,
             exact=exact,
             explain=explain,
+            min_lsn=min_lsn,
         )
         reply = self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
@@ -111,9 +113,11 @@ class Collection:
             reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
-    def get_many(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
+    def get_many(
+        self, ids: Sequence[str], *, min_lsn: Optional[int] = None, timeout: Optional[float] = None
+    ) -> List[StoredObject]:
         """Returns the objects in the order of the ids; unknown ids are left out."""
-        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
+        body = _given(ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)], min_lsn=min_lsn)
         reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]

@@ -21,8 +21,10 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     const { lsn, durable } = await database.collection(collection).upsert(objects)
     return { lsn, durable }
   },
-  async getMany({ database }, { collection, ids }) {
-    return storedAll(await database.collection(collection).getMany(ids))
+  async getMany({ database }, { collection, ids, minLsn }) {
+    const open = database.collection(collection)
+    if (minLsn !== undefined) await open.waitFor(minLsn)
+    return storedAll(await open.getMany(ids))
   },
   async deleteObject({ database }, { collection, id }) {
     return (await database.collection(collection).delete([id])).deleted.length > 0

@@ -67,6 +67,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
     prefilterCardinalityThreshold: threshold,
     filterBoostPercentage: boost,
     includeVectors,
+    minLsn,
     ...rest
   } = request
   const queries = Object.entries(fields ?? {}).map(([name, field]) => [name, field && fieldBody(field, name)] as const)
@@ -78,6 +79,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
         ? undefined
         : { prefilter_threshold: threshold, boost_percentage: boost },
     include_vectors: includeVectors,
+    min_lsn: minLsn,
   }
 }
 

@@ -62,7 +62,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   getMany: {
     retry: 'always',
-    request: ({ collection, ids }) => post(`${pathOf(collection)}/objects/query`, { ids }),
+    request: ({ collection, ids, minLsn }) => post(`${pathOf(collection)}/objects/query`, { ids, min_lsn: minLsn }),
     reply: (reply) => parseObjects(parseJson(reply.text)),
   },
   deleteObject: {

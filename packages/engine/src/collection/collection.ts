@@ -6,6 +6,7 @@ import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
 import type { Committer, EventDraft } from '../commit.ts'
+import { EngineError } from '../errors.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
@@ -14,13 +15,14 @@ import { parseFilterValues } from '../filter/values.ts'
 import { changedFields, rebuiltFields } from '../input/definition.ts'
 import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
-import { type Limits, searchesMax } from '../limits.ts'
+import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
 import type { ReceivedSearch } from '../model/api.ts'
 import type { CalibrateRequest, FieldCalibration } from '../model/calibration.ts'
 import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
@@ -228,12 +230,23 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
   }
 
+  async waitFor(lsn: number, timeoutMs = minLsnWaitMs): Promise<void> {
+    this.checkOpen()
+    const wanted = wholeNumber(lsn, 'min_lsn', 0, Number.MAX_SAFE_INTEGER)
+    // Usually a write of this collection, which was applied before it was acknowledged.
+    if ((this.recovering?.lsnApplied ?? 0) >= wanted || (await this.#committer.whenApplied(wanted, timeoutMs))) return
+    const message = `record ${wanted} is not applied; the newest one is ${this.#committer.lsnApplied}`
+    const details = { field: 'min_lsn', value: wanted, limit: this.#committer.lsnApplied }
+    throw new EngineError('lsn_not_reached', message, details)
+  }
+
   async search<Name extends string>(
     request: SearchRequest<Fields, Name>,
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
     await this.loaded()
     const input = parseSearch(request, this.definition, this.#limits)
+    if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
     if (needsWholeVersion(input)) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // The result has the fields that were parsed from the request.
@@ -244,6 +257,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.loaded()
     checkBatch(requests, 'searches', searchesMax)
     const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+    for (const { minLsn } of requests) if (minLsn !== undefined) await this.waitFor(minLsn)
     if (searches.some(needsWholeVersion)) {
       await this.published()
       // Not awaited for the second search, when the first one already has its version.

@@ -153,6 +153,17 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
     updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
   ): Promise<Acknowledgement & { readonly updated: number }>
   /**
+   * Resolves when reads of the collection include the write with this LSN, of any collection: at once if the write was acknowledged to this
+   * program. Rejects with `lsn_not_reached` after `timeoutMs`, 5,000 by default.
+   *
+   * @example
+   * ```ts
+   * const { lsn } = await films.upsert([{ id: 'alien', fields: { plot: [1, 0.2, 0.1] } }])
+   * await films.waitFor(lsn)
+   * ```
+   */
+  waitFor(lsn: number, timeoutMs?: number): Promise<void>
+  /**
    * Returns the nearest objects for each field of the request. With a `room`, here and below, a reply that it refuses is not made: its
    * `take` throws, and so does the call.
    *

@@ -77,6 +77,8 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
   readonly exact?: boolean | undefined
   /** Adds how the result was found and its cost. */
   readonly explain?: boolean | undefined
+  /** The result includes the write with this LSN: the search waits for it, at most 5 s, and fails with `lsn_not_reached`. */
+  readonly minLsn?: number | undefined
 }
 
 /** What the vectors of a hit are, by the type of the searched field. */

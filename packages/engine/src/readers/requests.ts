@@ -33,6 +33,8 @@ function searchShared(
   limits: Limits,
 ): SearchResult | undefined | Promise<SearchResult | undefined> {
   const input = parseSearch(request, collection.definition, limits)
+  // The owner waits for it, or refuses.
+  if (request.minLsn !== undefined && !(collection.lsn >= request.minLsn)) return undefined
   const [task] = input.tasks
   if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1) return undefined
   if (input.includeVectors || input.fusion || input.explain || input.rescore === true || task.recall) return undefined

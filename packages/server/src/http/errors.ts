@@ -84,6 +84,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   limit_exceeded: 400,
   memory_exhausted: 507,
   overloaded: 503,
+  lsn_not_reached: 503,
   rebuild_running: 409,
   read_only: 507,
   closed: 503,

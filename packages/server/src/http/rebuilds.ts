@@ -1,6 +1,13 @@
 // Rebuilds that were started over HTTP. The reply is sent immediately, while the rebuild is running. The engine has its progress; this
 // file keeps the requested changes and the reason of a failure.
-import type { Collection, Database, DenseFieldSchema, RebuildChanges, RebuildStatus } from '@annal/engine'
+import type {
+  Acknowledgement,
+  Collection,
+  Database,
+  DenseFieldSchema,
+  RebuildChanges,
+  RebuildStatus,
+} from '@annal/engine'
 import { errorBody, isCoded, ServerError } from './errors.ts'
 
 /** Parameters of a graph that a rebuild may change. */
@@ -55,7 +62,7 @@ export async function beginRebuild(
 }
 
 /** Frees memory and disk space. Resolves with the amount when it is complete. */
-export async function vacuum(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
+export async function vacuum(collection: Collection): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
   await collection.served()
   refuseWhileRebuilding(collection)
   const shrunk = collection.vacuum()

@@ -69,8 +69,8 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
   })
 
   const vacuuming = async (request: FastifyRequest<Named>) => {
-    const { reclaimedBytes } = await vacuum(open(request))
-    return { status: 'ok', reclaimed_bytes: reclaimedBytes }
+    const { reclaimedBytes, ...done } = await vacuum(open(request))
+    return { status: 'ok', reclaimed_bytes: reclaimedBytes, ...done }
   }
   const audit = 'collection.vacuum'
   app.post<Named>('/collection/:name/vacuum', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)

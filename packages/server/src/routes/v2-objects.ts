@@ -54,7 +54,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const room = answerRoom(reply, 'request fewer ids per call')
-    const objects = await open(request).getMany(request.body.ids.map(String), room)
+    const { ids, min_lsn: minLsn } = request.body
+    const collection = open(request)
+    if (minLsn != null) await collection.waitFor(minLsn)
+    const objects = await collection.getMany(ids.map(String), room)
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
 

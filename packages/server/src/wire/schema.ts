@@ -64,3 +64,11 @@ export const filterConditions = describedAs(Type.Unsafe<readonly unknown[]>({ ty
 
 /** Path parameter of an index or collection. */
 export const nameParam = Type.Object({ name: Type.String({ description: 'Name of the index.' }) })
+
+/** The write that a read must include. */
+export function minLsn() {
+  return optionalInteger(
+    { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    'LSN of a write that the reply must include. The server waits for it, at most 5 s, and replies 503 lsn_not_reached.',
+  )
+}

@@ -9,7 +9,7 @@ import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
-import { describedAs, type Infer } from './schema.ts'
+import { describedAs, type Infer, minLsn } from './schema.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
@@ -33,6 +33,7 @@ export function queryObjectsBody(batchMax: number) {
         maxItems: batchMax,
         description: 'Ids of the objects; unknown ids are left out of the reply.',
       }),
+      min_lsn: minLsn(),
     },
     { $id: 'QueryObjects' },
   )

@@ -3,7 +3,7 @@ import { efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } 
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { isObject } from './object-parts.ts'
-import { describedAs, filterConditions, type Infer } from './schema.ts'
+import { describedAs, filterConditions, type Infer, minLsn } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import { withEntries } from './unknown-keys.ts'
 import { readConditions } from './v1-search.ts'
@@ -31,6 +31,7 @@ export function searchCollectionBody(topKMax: number) {
   return Type.Object({
     fields: withEntries(describedAs(Type.Unsafe<object>({ type: ['object', 'array'] }), 'FieldQueries'), queryKeys),
     filter: Type.Optional(filterConditions),
+    min_lsn: minLsn(),
     ...tuningProperties,
     fusion: Type.Optional(
       Type.Object({
@@ -68,6 +69,7 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
     fields,
     ...readTuning(body, body.filter === undefined ? undefined : readConditions(body.filter)),
     ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
+    ...(body.min_lsn == null ? {} : { minLsn: body.min_lsn }),
   }
 }
 

@@ -368,7 +368,7 @@ const rebuildReplies = {
       ...jobTimes,
     },
   ),
-  Vacuumed: object({ status: constant('ok'), reclaimed_bytes: integer() }),
+  Vacuumed: object({ status: constant('ok'), reclaimed_bytes: integer(), ...acknowledgement }),
 } satisfies Schemas
 
 const backupReplies = {
