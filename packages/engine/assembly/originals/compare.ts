@@ -1,12 +1,13 @@
-// Compares a query with a row of a file of original vectors (docs/formats/originals.md), after verifying the checksum of the row. Both are in
-// memory that belongs to one thread. Sums are those of `similarityOf` in src/search/max-sim.ts, bit for bit: eight at a time in double
-// precision, components beyond a multiple of eight in a ninth.
+// Compares a query with a row of a file of original vectors (docs/formats/originals.md), and verifies the checksum of the row in the same pass:
+// its multiplications wait for each other, and leave room for the arithmetic of the comparison. Both are in memory that belongs to one thread.
+// Sums are those of `similarityOf` in src/search/max-sim.ts, bit for bit: eight at a time in double precision, components beyond a multiple
+// of eight in a ninth.
 import { COSINE, L2 } from '../layout'
-import { xxh64 } from './hash'
+import { PRIME1, PRIME2, finish, round, sumOfLanes, sumOfNone } from './hash'
 
-/** Four doubles at a time of `p`: components 0 and 1 of the four floats. */
+/** Two floats as doubles. */
 @inline
-function low(p: usize): v128 {
+function two(p: usize): v128 {
   return f64x2.promote_low_f32x4(v128.load64_zero(p))
 }
 
@@ -16,99 +17,9 @@ function sum(a: v128, b: v128, c: v128, d: v128, rest: f64): f64 {
   return f64x2.extract_lane(s, 0) + f64x2.extract_lane(s, 1) + rest
 }
 
-/** The sum of q x, or the square of the distance. */
-function productOf(query: usize, vector: usize, dimension: i32): f64 {
-  let a = f64x2.splat(0)
-  let b = a
-  let c = a
-  let d = a
-  const end = vector + (<usize>(dimension & ~7) << 2)
-  let q = query
-  let p = vector
-  for (; p < end; p += 32) {
-    a = f64x2.add(a, f64x2.mul(low(q), low(p)))
-    b = f64x2.add(b, f64x2.mul(low(q + 8), low(p + 8)))
-    c = f64x2.add(c, f64x2.mul(low(q + 16), low(p + 16)))
-    d = f64x2.add(d, f64x2.mul(low(q + 24), low(p + 24)))
-    q += 32
-  }
-  let rest: f64 = 0
-  const stop = vector + (<usize>dimension << 2)
-  for (; p < stop; p += 4) {
-    rest += <f64>load<f32>(q) * <f64>load<f32>(p)
-    q += 4
-  }
-  return sum(a, b, c, d, rest)
-}
-
-function squareOfDistance(query: usize, vector: usize, dimension: i32): f64 {
-  let a = f64x2.splat(0)
-  let b = a
-  let c = a
-  let d = a
-  const end = vector + (<usize>(dimension & ~7) << 2)
-  let q = query
-  let p = vector
-  for (; p < end; p += 32) {
-    const x = f64x2.sub(low(q), low(p))
-    const y = f64x2.sub(low(q + 8), low(p + 8))
-    const z = f64x2.sub(low(q + 16), low(p + 16))
-    const w = f64x2.sub(low(q + 24), low(p + 24))
-    a = f64x2.add(a, f64x2.mul(x, x))
-    b = f64x2.add(b, f64x2.mul(y, y))
-    c = f64x2.add(c, f64x2.mul(z, z))
-    d = f64x2.add(d, f64x2.mul(w, w))
-    q += 32
-  }
-  let rest: f64 = 0
-  const stop = vector + (<usize>dimension << 2)
-  for (; p < stop; p += 4) {
-    const x = <f64>load<f32>(q) - <f64>load<f32>(p)
-    rest += x * x
-    q += 4
-  }
-  return sum(a, b, c, d, rest)
-}
-
-/** The inner product of the query with the vector divided by its length, in one pass; 0 for a vector of zeros. */
-function cosineOf(query: usize, vector: usize, dimension: i32): f64 {
-  let a = f64x2.splat(0)
-  let b = a
-  let c = a
-  let d = a
-  let aa = a
-  let bb = a
-  let cc = a
-  let dd = a
-  const end = vector + (<usize>(dimension & ~7) << 2)
-  let q = query
-  let p = vector
-  for (; p < end; p += 32) {
-    const x = low(p)
-    const y = low(p + 8)
-    const z = low(p + 16)
-    const w = low(p + 24)
-    a = f64x2.add(a, f64x2.mul(low(q), x))
-    b = f64x2.add(b, f64x2.mul(low(q + 8), y))
-    c = f64x2.add(c, f64x2.mul(low(q + 16), z))
-    d = f64x2.add(d, f64x2.mul(low(q + 24), w))
-    aa = f64x2.add(aa, f64x2.mul(x, x))
-    bb = f64x2.add(bb, f64x2.mul(y, y))
-    cc = f64x2.add(cc, f64x2.mul(z, z))
-    dd = f64x2.add(dd, f64x2.mul(w, w))
-    q += 32
-  }
-  let rest: f64 = 0
-  let square: f64 = 0
-  const stop = vector + (<usize>dimension << 2)
-  for (; p < stop; p += 4) {
-    const x = <f64>load<f32>(p)
-    rest += <f64>load<f32>(q) * x
-    square += x * x
-    q += 4
-  }
-  const squares = sum(aa, bb, cc, dd, square)
-  return squares == 0 ? 0 : sum(a, b, c, d, rest) / sqrt(squares)
+@inline
+function addProduct(total: v128, x: v128, y: v128): v128 {
+  return f64x2.add(total, f64x2.mul(x, y))
 }
 
 /**
@@ -116,9 +27,70 @@ function cosineOf(query: usize, vector: usize, dimension: i32): f64 {
  * sum of the header of the file. NaN if the sum is wrong: similarities of stored vectors are finite.
  */
 export function compareOriginal(query: usize, row: usize, dimension: i32, metric: i32, head: u64): f64 {
+  const seed = load<u64>(row) + head
   const vector = row + 8
   const bytes = <usize>dimension << 2
-  if (xxh64(vector, bytes, load<u64>(row) + head) != load<u64>(vector + bytes)) return NaN
-  if (metric == COSINE) return cosineOf(query, vector, dimension)
-  return metric == L2 ? -squareOfDistance(query, vector, dimension) : productOf(query, vector, dimension)
+  let p = vector
+  let q = query
+  let a = seed + PRIME1 + PRIME2
+  let b = seed + PRIME2
+  let c = seed
+  let d = seed - PRIME1
+  // Products, or squares of differences, and for cosine the squares of the vector.
+  let s0 = f64x2.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let t0 = s0
+  let t1 = s0
+  let t2 = s0
+  let t3 = s0
+  const end = vector + (bytes & ~31)
+  for (; p < end; p += 32) {
+    a = round(a, load<u64>(p))
+    b = round(b, load<u64>(p, 8))
+    c = round(c, load<u64>(p, 16))
+    d = round(d, load<u64>(p, 24))
+    const x0 = two(p)
+    const x1 = two(p + 8)
+    const x2 = two(p + 16)
+    const x3 = two(p + 24)
+    if (metric == L2) {
+      const d0 = f64x2.sub(two(q), x0)
+      const d1 = f64x2.sub(two(q + 8), x1)
+      const d2 = f64x2.sub(two(q + 16), x2)
+      const d3 = f64x2.sub(two(q + 24), x3)
+      s0 = addProduct(s0, d0, d0)
+      s1 = addProduct(s1, d1, d1)
+      s2 = addProduct(s2, d2, d2)
+      s3 = addProduct(s3, d3, d3)
+    } else {
+      s0 = addProduct(s0, two(q), x0)
+      s1 = addProduct(s1, two(q + 8), x1)
+      s2 = addProduct(s2, two(q + 16), x2)
+      s3 = addProduct(s3, two(q + 24), x3)
+      if (metric == COSINE) {
+        t0 = addProduct(t0, x0, x0)
+        t1 = addProduct(t1, x1, x1)
+        t2 = addProduct(t2, x2, x2)
+        t3 = addProduct(t3, x3, x3)
+      }
+    }
+    q += 32
+  }
+  const stripes = bytes < 32 ? sumOfNone(seed) : sumOfLanes(a, b, c, d)
+  if (finish(stripes, bytes, end) != load<u64>(vector + bytes)) return NaN
+  let rest: f64 = 0
+  let square: f64 = 0
+  for (; p < vector + bytes; p += 4) {
+    const x = <f64>load<f32>(p)
+    const y = <f64>load<f32>(q)
+    rest += metric == L2 ? (y - x) * (y - x) : y * x
+    square += x * x
+    q += 4
+  }
+  const total = sum(s0, s1, s2, s3, rest)
+  if (metric != COSINE) return metric == L2 ? -total : total
+  const squares = sum(t0, t1, t2, t3, square)
+  return squares == 0 ? 0 : total / sqrt(squares)
 }

@@ -34,7 +34,7 @@ export function candidatesFor(k: number, ef: number, precision: Precision): numb
  */
 export function candidatesMaxFor(k: number, precision: Precision): number {
   const { most, mostEach } = candidates[precision] ?? otherCandidates
-  return Math.max(most, mostEach * k)
+  return Math.max(most, Math.ceil(mostEach * k))
 }
 
 /** The least ef with which a rescored search walks: fewer candidates would not contain the best k, whatever the walk finds. */
@@ -49,7 +49,7 @@ interface Candidates {
   readonly leastEach: number
 }
 
-const otherCandidates: Candidates = { most: 48, mostEach: 2, leastEach: 1.2 }
+const otherCandidates: Candidates = { most: 16, mostEach: 1.6, leastEach: 1.2 }
 const candidates: Partial<Record<Precision, Candidates>> = {
   binary: { most: 128, mostEach: 4, leastEach: 4 },
   int2: { most: 48, mostEach: 3, leastEach: 1.6 },
