@@ -60,14 +60,15 @@ async function readState(collection: Collection): Promise<unknown> {
   return [got.map(({ id, meta, filter }) => [id, meta, filter]), await Promise.all([1_801, 1_950, 1_998].map(hits))]
 }
 
-for (const precision of ['int8', 'float32'] as const) {
+const written = { int8: 20_000, float32: 20_000, int4: 4_000, int2: 4_000, binary: 4_000 } as const
+for (const [precision, end] of Object.entries(written) as [keyof typeof written, number][]) {
   test(`a rebuild of ${precision} keeps the objects, frees memory, and replays to the same digest`, async (t) => {
     await inDirectory(async (dataDir) => {
       const open = () => openEngine({ dataDir, threads: 2, keepLog: true })
       let engine = await open()
       const collection = await create(engine, precision)
-      for (let n = 0; n < 20_000; n += 1_000) await collection.upsert(objects(n, n + 1_000))
-      for (let n = 2_000; n < 20_000; n += 1_000) await collection.delete(objects(n, n + 1_000).map(({ id }) => id))
+      for (let n = 0; n < end; n += 1_000) await collection.upsert(objects(n, n + 1_000))
+      for (let n = 2_000; n < end; n += 1_000) await collection.delete(objects(n, n + 1_000).map(({ id }) => id))
       const before = await readState(collection)
       const { reclaimedBytes } = await collection.vacuum()
       t.ok(reclaimedBytes > 0, `${reclaimedBytes} bytes given back`)
