@@ -2,7 +2,7 @@
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
 import { COSINE, END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, metric, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity } from './distance/exact'
+import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity, touchCold } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery, prepareQueryBound } from './encode'
 import * as pool from './hnsw/pool'
@@ -163,6 +163,7 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
     memory.copy(ranked, poolBytes, <usize>count << 3)
     for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.entryAt(i)))
   }
+  touchCold(ids, min(count, ROWS_TOUCHED))
   pool.clear(k)
   let error: f32 = 0
   for (let from: i32 = 0; from < count; from += ROWS_PER_BATCH) {
@@ -171,6 +172,8 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
       if (pool.keyOfEntry(load<u64>(ranked + (<usize>from << 3))) > last + 2 * error) return
     }
     const n = min(ROWS_PER_BATCH, count - from)
+    const ahead = from + ROWS_TOUCHED
+    if (ahead < count) touchCold(ids + (<usize>ahead << 2), min(ROWS_PER_BATCH, count - ahead))
     exactKeysOf(ids + (<usize>from << 2), n, keys)
     for (let i: i32 = 0; i < n; ++i) {
       const key = load<f32>(keys + (<usize>i << 2))
@@ -230,8 +233,10 @@ function appendRow(entry: u64, id: u32): void {
   rowCount++
 }
 
-/** Rows that are re-ranked between two checks for an early stop: `floatKeys4` computes four distances at a time. */
+/** Rows that are re-ranked between two checks for an early stop: `exactKeysOf` computes four keys at a time. */
 const ROWS_PER_BATCH: i32 = 4
+/** Rows whose cold parts are prefetched ahead. */
+const ROWS_TOUCHED: i32 = 12
 
 /** Converts an exact key to the scale of walk keys, which are squared distances for cosine: |x - y|^2 = 2 - 2 cos = 2 + 2 key. */
 @inline

@@ -16,10 +16,10 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 12
+export const abi: i32 = 13
 
 export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
-export { boundsOfIds, estimatesFrom, projectRow, screen, writeHead } from './heads/head'
+export { boundsOfIds, estimatesFrom, projectRow, screen, takeHeads, useEstimates, writeHead } from './heads/head'
 export {
   copyColumn,
   keysFromOrdinal,

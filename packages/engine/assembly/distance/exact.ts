@@ -25,7 +25,7 @@ import {
 } from '../layout'
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
 import { sumf, sumi, sums4f } from '../lanes'
-import { RELAXED, addDot, dot1, queryStep } from './code'
+import { RELAXED, addDot, dot1, dot4, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
 
@@ -110,6 +110,67 @@ function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   return f32x4.neg(sums4f(s0, s1, s2, s3))
 }
 
+/** Prevents the compiler from removing loads that only prefetch. */
+let sink: u32 = 0
+
+/** Prefetches the cold parts of the `count` ordinals at `from`, as far as the hardware prefetcher misses them. */
+export function touchCold(from: usize, count: i32): void {
+  if (coldStride == 0) return
+  const second = min<usize>(64, coldStride - 4)
+  let touched: u32 = 0
+  for (let i: i32 = 0; i < count; ++i) {
+    const cold = coldOf(load<u32>(from + (<usize>i << 2)))
+    touched ^= load<u32>(cold) ^ load<u32>(cold + second) ^ load<u32>(cold + coldStride - 4)
+  }
+  sink = touched
+}
+
+/** Writes the exact keys of four rows of int8 or int16 to `out`, the same values as those of `exactKey`. */
+function storeRefinedKeys4(from: usize, out: usize): void {
+  const a = load<u32>(from)
+  const b = load<u32>(from, 4)
+  const c = load<u32>(from, 8)
+  const d = load<u32>(from, 12)
+  const ra = rowOf(a)
+  const rb = rowOf(b)
+  const rc = rowOf(c)
+  const rd = rowOf(d)
+  const ca = coldOf(a)
+  const cb = coldOf(b)
+  const cc = coldOf(c)
+  const cd = coldOf(d)
+  const steps = f32x4.splat(<f32>(1.0 / 127.0))
+  const coarse = valuesOf(dot4(queryCode, ra, rb, rc, rd, codeBytes), sum)
+  const low = f32x4.mul(valuesOf(dot4(queryResidual, ra, rb, rc, rd, codeBytes), sumResidual), steps)
+  let fine: v128
+  if (precision == INT8) {
+    const ab = i32x4.replace_lane(i32x4.splat(dotTwoBits(ca)), 1, dotTwoBits(cb))
+    const all = i32x4.replace_lane(i32x4.replace_lane(ab, 2, dotTwoBits(cc)), 3, dotTwoBits(cd))
+    fine = f32x4.mul(f32x4.sub(f32x4.convert_i32x4_s(all), f32x4.splat(<f32>1.5 * <f32>sum)), f32x4.splat(0.25))
+  } else {
+    const all = dot4(queryCode, ca, cb, cc, cd, codeBytes)
+    fine = f32x4.mul(f32x4.sub(f32x4.convert_i32x4_s(all), f32x4.splat(<f32>63.5 * <f32>sum)), steps)
+  }
+  const products = f32x4.add(f32x4.add(coarse, low), fine)
+  store<f32>(out, refinedKey(a, ra, ca, f32x4.extract_lane(products, 0)))
+  store<f32>(out, refinedKey(b, rb, cb, f32x4.extract_lane(products, 1)), 4)
+  store<f32>(out, refinedKey(c, rc, cc, f32x4.extract_lane(products, 2)), 8)
+  store<f32>(out, refinedKey(d, rd, cd, f32x4.extract_lane(products, 3)), 12)
+}
+
+/** Products with the values of codes from products with what is stored, which is 64 more. */
+@inline
+function valuesOf(dots: v128, querySum: i32): v128 {
+  return f32x4.convert_i32x4_s(i32x4.sub(dots, i32x4.splat(querySum << 6)))
+}
+
+@inline
+function refinedKey(id: u32, row: usize, cold: usize, dot: f32): f32 {
+  const product = step * load<f32>(cold + coldStride - 4) * dot
+  if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * product)
+  return keyFromProduct(id, row, product)
+}
+
 /** Writes the exact keys of the `count` ordinals at `from` to `out`, f32 each. */
 export function exactKeysOf(from: usize, count: i32, out: usize): void {
   let i: i32 = 0
@@ -126,6 +187,8 @@ export function exactKeysOf(from: usize, count: i32, out: usize): void {
       v128.store(out + (<usize>i << 2), four)
     }
   }
+  if (precision == INT8 || precision == INT16)
+    for (; i + 3 < count; i += 4) storeRefinedKeys4(from + (<usize>i << 2), out + (<usize>i << 2))
   for (; i < count; ++i) store<f32>(out + (<usize>i << 2), exactKey(load<u32>(from + (<usize>i << 2))))
 }
 

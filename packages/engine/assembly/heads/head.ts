@@ -118,6 +118,9 @@ let base: f32 = 0
 let gain: f32 = 0
 let restGain: f32 = 0
 let rest: f32 = 0
+/** The values of `rest` for bounds and for estimates. */
+let boundRest: f32 = 0
+let estimateRest: f32 = 0
 /** Twice what the values of a head add to the product because they are stored without a sign. */
 let offset: i32 = 0
 
@@ -156,7 +159,14 @@ function prepare(form: usize, sum: i32, step: f32, square: f32, deviations: f32,
   base = metric == IP ? 0 : square
   gain = unit
   restGain = headSquare > 0 ? (unit * slope * left) / sqrt(headSquare) : 0
-  rest = weight * cosine * left
+  boundRest = weight * cosine * left
+  estimateRest = isEstimate ? 0 : weight * load<f32>(cosines) * left
+  rest = boundRest
+}
+
+/** Makes `boundsOfIds` return estimates of keys, with the mean of what the rests add, instead of bounds. */
+export function useEstimates(on: bool): void {
+  rest = on ? estimateRest : boundRest
 }
 
 /** Stores the weighted components in query form. Returns the sum of the values. */
@@ -177,7 +187,7 @@ function storeValues(from: usize, to: usize, scale: v128): i32 {
 /** Deviations of the bound for a walk that keeps `ef` rows. One that keeps few cannot afford to lose a row that leads to others. */
 @inline
 function deviationsFor(ef: i32): f32 {
-  return ef <= 12 ? 3 : ef <= 24 ? 2.5 : ef <= 48 ? 2 : 1
+  return ef <= 48 ? 2.5 : 2
 }
 
 /** Prepares the bound for the query of a walk that keeps `ef` rows. For l2 and cosine, its code is at `code` with these constants. */
@@ -270,9 +280,19 @@ function bounds4(a: usize, b: usize, c: usize, d: usize): v128 {
 /** Prevents the compiler from removing loads that only prefetch. */
 let sink: u32 = 0
 
+/** Number of heads compared since `takeHeads` was last called. */
+let compared: u32 = 0
+/** Returns the number of heads compared since the last call. */
+export function takeHeads(): u32 {
+  const n = compared
+  compared = 0
+  return n
+}
+
 /** Touches the heads of the first `count` ordinals of `ids`, and writes their addresses to `keys`, up to a multiple of four. */
 @inline
 function listHeads(count: i32): void {
+  compared += count
   let touched: u32 = 0
   let head: usize = 0
   let to = keys
@@ -291,21 +311,35 @@ function boundsAt(listed: usize): v128 {
   return bounds4(load<u32>(listed), load<u32>(listed, 4), load<u32>(listed, 8), load<u32>(listed, 12))
 }
 
-/** Removes the ordinals whose bound is above `limit` from the first `count` of `ids`. Returns the number of the others. */
+/**
+ * Removes the ordinals whose bound is above `limit` from the first `count` of `ids`. Returns the number of the others, whose bounds are then
+ * in `keys`.
+ */
 export function screen(count: i32, limit: f32): i32 {
   listHeads(count)
   const limits = f32x4.splat(limit)
-  let kept: i32 = 0
+  let kept: usize = 0
   for (let i: i32 = 0; i < count; i += 4) {
-    const beyond = i32x4.bitmask(f32x4.gt(boundsAt(keys + (<usize>i << 2)), limits))
-    const from = ids + (<usize>i << 2)
-    const listed = min(4, count - i)
-    for (let j: i32 = 0; j < listed; ++j) {
-      store<u32>(ids + (<usize>kept << 2), load<u32>(from + (<usize>j << 2)))
-      kept += 1 & ~(beyond >> j)
-    }
+    const from = <usize>i << 2
+    const bounds = boundsAt(keys + from)
+    const near = ~i32x4.bitmask(f32x4.gt(bounds, limits)) & ((1 << min(4, count - i)) - 1)
+    if (near == 0) continue
+    // What is written is never ahead of what is read. Each is written, and the next takes its place unless it is near.
+    const four = v128.load(ids + from)
+    store<i32>(ids + kept, i32x4.extract_lane(four, 0))
+    store<f32>(keys + kept, f32x4.extract_lane(bounds, 0))
+    kept += <usize>(near & 1) << 2
+    store<i32>(ids + kept, i32x4.extract_lane(four, 1))
+    store<f32>(keys + kept, f32x4.extract_lane(bounds, 1))
+    kept += <usize>(near & 2) << 1
+    store<i32>(ids + kept, i32x4.extract_lane(four, 2))
+    store<f32>(keys + kept, f32x4.extract_lane(bounds, 2))
+    kept += <usize>(near & 4)
+    store<i32>(ids + kept, i32x4.extract_lane(four, 3))
+    store<f32>(keys + kept, f32x4.extract_lane(bounds, 3))
+    kept += <usize>(near & 8) >> 1
   }
-  return kept
+  return <i32>(kept >> 2)
 }
 
 /** Writes the bounds of the first `count` ordinals of `ids` to `keys`, up to a multiple of four. */

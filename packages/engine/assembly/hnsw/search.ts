@@ -19,6 +19,7 @@ import { screen } from '../heads/head'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, clear, entryOf, idOf, insert, keyOfEntry, setEntry, reseed, size, worst } from './pool'
 import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, resetChecks, takeChecks } from './copies'
+import { approachByHeads, expandByHeads } from './screened'
 import { ignoreSubBatch } from './sub-batch'
 
 /** Width of the beam at level 1 during a build. */
@@ -144,6 +145,10 @@ export function allowedWords(): u32 {
 export function countHop(): void {
   hops++
 }
+/** Counts `count` expanded nodes. */
+export function countHops(count: u32): void {
+  hops += count
+}
 
 /** Whether the walk of this thread compares heads before codes. Builds do not, so graphs are the same with and without heads. */
 let screens: bool = false
@@ -154,7 +159,7 @@ export function setScreening(on: bool): void {
 
 /** Removes listed rows whose heads show that they cannot enter the pool. Returns the number of the others. */
 export function screenListed(count: i32): i32 {
-  return screens && count > 0 && worst != u64.MAX_VALUE ? screen(count, keyOfEntry(worst)) : count
+  return screens && worst != u64.MAX_VALUE ? screen(count, keyOfEntry(worst)) : count
 }
 
 let nearest: f32 = 0
@@ -168,9 +173,8 @@ function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   let moved = true
   while (moved) {
     moved = false
-    let count = listUnvisited(linksOf(best, level), degreeAt(level), mark, 0)
+    const count = listUnvisited(linksOf(best, level), degreeAt(level), mark, 0)
     hops++
-    if (screens && count > 0) count = screen(count, nearest)
     keysOfIds(count)
     for (let i: i32 = 0; i < count; ++i) {
       const k = load<f32>(keys + (<usize>i << 2))
@@ -201,7 +205,7 @@ function touchNext(current: i32, level: i32): void {
 
 /** Expands the first entry after `current` that is not expanded yet. Returns the address of its list, or 0 if there is none. */
 @inline
-function expandAfter(current: i32, level: i32): usize {
+export function expandAfter(current: i32, level: i32): usize {
   let next = current + 1
   while (next < size && entryAt(next) & EXPANDED) next++
   if (next == size) return 0
@@ -212,7 +216,7 @@ function expandAfter(current: i32, level: i32): usize {
 
 /** Appends the unvisited neighbors of the list at `from` to the `listed` ordinals of `ids`. Returns the new number of ordinals. */
 @inline
-function listUnvisited(from: usize, degree: i32, mark: u32, listed: i32): i32 {
+export function listUnvisited(from: usize, degree: i32, mark: u32, listed: i32): i32 {
   let list = from
   const end = list + (<usize>degree << 2)
   let count = listed
@@ -266,8 +270,12 @@ export function walkLevel(ef: i32, level: i32, viewed: bool, pairs: bool, mark: 
 
 /** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
 function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
-  if (screens || (rotated && pairs)) {
-    expandWide(level, viewed, pairs ? WIDTH : 1, mark)
+  if (screens) {
+    expandByHeads(level, viewed, mark)
+    return
+  }
+  if (rotated && pairs) {
+    expandWide(level, viewed, mark)
     return
   }
   const degree = degreeAt(level)
@@ -297,22 +305,19 @@ function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
   }
 }
 
-/**
- * Entries that a walk expands at a time if heads are compared first, or codes are short: more rows are on their way at once, and few of them
- * are compared, or a comparison takes little time.
- */
+/** Entries that a walk expands at a time if codes are short: more rows are on their way at once, and a comparison takes little time. */
 const WIDTH: i32 = 4
 let list0: usize = 0
 let list1: usize = 0
 let list2: usize = 0
 let list3: usize = 0
 
-/** Like `expandAll`, but expands the best `width` entries at a time once the pool is full, and compares heads first if walks screen. */
-function expandWide(level: i32, viewed: bool, width: i32, mark: u32): void {
+/** Like `expandAll`, but expands the best four entries at a time once the pool is full. */
+function expandWide(level: i32, viewed: bool, mark: u32): void {
   const degree = degreeAt(level)
   let current: i32 = 0
   while (current < size) {
-    const wide = worst == u64.MAX_VALUE ? min(2, width) : width
+    const wide = worst == u64.MAX_VALUE ? 2 : WIDTH
     let expanded: i32 = 0
     let next = current
     for (; next < size && expanded < wide; ++next) {
@@ -334,7 +339,6 @@ function expandWide(level: i32, viewed: bool, width: i32, mark: u32): void {
     if (expanded > 2) count = listUnvisited(list2, degree, mark, count)
     if (expanded > 3) count = listUnvisited(list3, degree, mark, count)
     if (count > 0 && level == 0) touchNext(next - 1, level)
-    count = screenListed(count)
     if (count == 0) {
       current++
       continue
@@ -364,6 +368,7 @@ export function walkFrom(seeds: usize, count: i32, ef: i32, mark: u32): void {
  * `level` is 0. With `frozen`, the sub-batch that is being linked is skipped. Returns false if the graph is empty.
  */
 export function approach(level: i32, frozen: bool): bool {
+  if (screens && level == 0) return approachByHeads()
   const entry = atomic.load<u32>(ENTRY)
   clear(1)
   if (entry == NONE) return false

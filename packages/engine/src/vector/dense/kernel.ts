@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 12
+export const kernelAbi = 13
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
@@ -20,6 +20,8 @@ export interface Kernel {
   boundsOfIds(count: number): void
   estimatesFrom(ordinal: number, count: number): void
   screen(count: number, limit: number): number
+  useEstimates(on: number): void
+  takeHeads(): number
   keysFromOrdinal(ordinal: number, count: number): void
   copyColumn(ordinal: number, table: number, columns: number, column: number): void
   writeCovariance(table: number, columns: number, line: number, form: number, matrix: number): void

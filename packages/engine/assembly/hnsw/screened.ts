@@ -1,0 +1,190 @@
+// Walks of fields whose rows have heads (heads/head.ts). Above level 0 only heads are compared, because a walk needs no more than a good place
+// to begin. At level 0 a row whose bound is within the pool waits, and in each turn the waiting rows with the least bounds are compared by
+// their codes. The pool shrinks meanwhile, so most rows that wait are dropped without being compared.
+import { ENTRY, M0, NONE, degreeAt, linksOf } from '../layout'
+import { levelOf } from './level'
+import { answers, ids, keys, nextWalk, poolMax, reportProgress, selected, visited } from '../scratch'
+import { boundsOfIds, screen, useEstimates } from '../heads/head'
+import { keysOfIds } from '../distance/walk'
+import { EXPANDED, HIDDEN, clear, entryAt, entryOf, idOf, insert, keyOfEntry, reseed, setEntry, size, worst } from './pool'
+import { countHops, expandAfter, insertListed, listUnvisited } from './search'
+
+/** Entries that are expanded at a time: rows of many lists are on their way at once. The lists of a turn have at most ROWS_MAX rows. */
+const WIDTH_MAX: i32 = 8
+const ROWS_MAX: i32 = 256
+/** Waiting rows that are compared in a turn, and one more for each COMPARED_MORE that wait. */
+const COMPARED: i32 = 8
+const COMPARED_MORE: i32 = 16
+/** Width of the beam at level 1. */
+const BEAM: i32 = 4
+
+/** Prevents the compiler from removing loads that only prefetch. */
+let sink: u32 = 0
+
+/** Leaves the seeds of a walk of level 0 in the pool. Returns false if the graph is empty. */
+export function approachByHeads(): bool {
+  const entry = atomic.load<u32>(ENTRY)
+  clear(1)
+  if (entry == NONE) return false
+  useEstimates(true)
+  store<u32>(ids, entry)
+  boundsOfIds(1)
+  let best = entryOf(load<f32>(keys), entry)
+  let level = levelOf(entry)
+  const mark = nextWalk()
+  for (; level > 1; --level) best = descendByHeads(best, level, mark)
+  insert(best)
+  if (level == 1) walkBeam(nextWalk())
+  useEstimates(false)
+  compareEntries()
+  return true
+}
+
+/** Greedy search of one level by estimates. Rows with the mark were compared before. */
+function descendByHeads(from: u64, level: i32, mark: u32): u64 {
+  let best = from
+  let before: u64 = u64.MAX_VALUE
+  while (best < before) {
+    before = best
+    const count = listUnvisited(linksOf(idOf(best), level), degreeAt(level), mark, 0)
+    countHops(1)
+    boundsOfIds(count)
+    for (let i: usize = 0; i < <usize>count << 2; i += 4) best = min(best, entryOf(load<f32>(keys + i), load<u32>(ids + i)))
+  }
+  return best
+}
+
+/** Best-first walk of level 1 by estimates, from the single entry of the pool. The two best entries are expanded at a time. */
+function walkBeam(mark: u32): void {
+  store<u8>(visited + <usize>idOf(entryAt(0)), <u8>mark)
+  reseed(BEAM)
+  const degree = degreeAt(1)
+  let current: i32 = 0
+  while (current < size) {
+    const entry = entryAt(current)
+    if (entry & EXPANDED) {
+      current++
+      continue
+    }
+    setEntry(current, entry | EXPANDED)
+    countHops(1)
+    const list = linksOf(idOf(entry), 1)
+    const second = expandAfter(current, 1)
+    if (second != 0) sink = load<u32>(list) ^ load<u32>(second)
+    let count = listUnvisited(list, degree, mark, 0)
+    if (second != 0) count = listUnvisited(second, degree, mark, count)
+    boundsOfIds(count)
+    const first = insertListed(count, false)
+    current = first <= current ? first : current + 1
+  }
+}
+
+/** Replaces the estimates of the pool's entries by their keys. */
+function compareEntries(): void {
+  const count = size
+  for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), idOf(entryAt(i)))
+  keysOfIds(count)
+  clear(count)
+  for (let i: usize = 0; i < <usize>count << 2; i += 4) insert(entryOf(load<f32>(keys + i), load<u32>(ids + i)))
+}
+
+/** The rows that wait: a binary heap of entries whose keys are bounds, in the scratch space of the results. */
+let waiting: i32 = 0
+@inline
+function waitingAt(i: i32): usize {
+  return answers + (<usize>i << 3)
+}
+
+/** Adds the first `count` of `ids`, whose bounds are in `keys`, to those that wait. */
+function addWaiting(count: i32): void {
+  for (let i: usize = 0; i < <usize>count << 2; i += 4) {
+    const entry = entryOf(load<f32>(keys + i), load<u32>(ids + i))
+    let place = waiting
+    waiting++
+    while (place > 0) {
+      const parent = (place - 1) >> 1
+      const other = load<u64>(waitingAt(parent))
+      if (other <= entry) break
+      store<u64>(waitingAt(place), other)
+      place = parent
+    }
+    store<u64>(waitingAt(place), entry)
+  }
+}
+
+/** Removes the row with the least bound from those that wait. */
+function removeLeast(): void {
+  waiting--
+  const last = load<u64>(waitingAt(waiting))
+  let place: i32 = 0
+  while (true) {
+    let child = 2 * place + 1
+    if (child >= waiting) break
+    const left = load<u64>(waitingAt(child))
+    const right = child + 1 < waiting ? load<u64>(waitingAt(child), 8) : u64.MAX_VALUE
+    child += <i32>(right < left)
+    const least = min(left, right)
+    if (last <= least) break
+    store<u64>(waitingAt(place), least)
+    place = child
+  }
+  store<u64>(waitingAt(place), last)
+}
+
+/** Lists the waiting rows that are compared next, and touches their lists. No row waits longer if even the least bound is too large. */
+function listLeast(level: i32): i32 {
+  const most = COMPARED + waiting / COMPARED_MORE
+  let count: i32 = 0
+  while (waiting > 0 && count < most) {
+    const least = load<u64>(answers)
+    if (worst != u64.MAX_VALUE && keyOfEntry(least) > keyOfEntry(worst)) {
+      waiting = 0
+      break
+    }
+    removeLeast()
+    const id = idOf(least)
+    store<u32>(ids + (<usize>count << 2), id)
+    const list = linksOf(id, level)
+    sink = load<u32>(list) ^ load<u32>(list + (<usize>(degreeAt(level) - 1) << 2))
+    count++
+  }
+  return count
+}
+
+/** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
+export function expandByHeads(level: i32, viewed: bool, mark: u32): void {
+  const degree = degreeAt(level)
+  const width = max(1, min(WIDTH_MAX, ROWS_MAX / M0))
+  let current: i32 = 0
+  waiting = 0
+  while (true) {
+    reportProgress()
+    const compared = listLeast(level)
+    keysOfIds(compared)
+    current = min(current, insertListed(compared, viewed))
+    let expanded: i32 = 0
+    for (; current < size && expanded < width; ++current) {
+      const entry = entryAt(current)
+      if (entry & EXPANDED) continue
+      setEntry(current, entry | EXPANDED)
+      const list = linksOf(idOf(entry), level)
+      sink = load<u32>(list) ^ load<u32>(list + (<usize>(degree - 1) << 2))
+      store<u32>(selected + (<usize>expanded << 2), <u32>list)
+      expanded++
+    }
+    if (expanded == 0) {
+      if (waiting == 0) return
+      continue
+    }
+    countHops(expanded)
+    let count: i32 = 0
+    for (let i: usize = 0; i < <usize>expanded << 2; i += 4) count = listUnvisited(load<u32>(selected + i), degree, mark, count)
+    const kept = screen(count, worst == u64.MAX_VALUE ? f32.MAX_VALUE : keyOfEntry(worst))
+    if (waiting + kept <= poolMax >> 1) {
+      addWaiting(kept)
+    } else {
+      keysOfIds(kept)
+      current = min(current, insertListed(kept, viewed))
+    }
+  }
+}
