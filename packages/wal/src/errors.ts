@@ -14,6 +14,9 @@ export type WalErrorCode =
   | 'directory_locked'
   | 'identity_damaged'
   | 'repair_refused'
+  | 'log_fenced'
+  | 'not_leader'
+  | 'outcome_unknown'
 
 /** Exit codes for errors that must end the process. Errors that need not end a process have none. */
 const exitCodes: Partial<Record<WalErrorCode, number>> = {

@@ -43,3 +43,8 @@ export const resumeAfterMs = 5000
 export const spaceCheckMs = 1000
 /** A sync slower than this is reported. */
 export const slowSyncMs = 1000
+/** Pauses between two attempts to reach the store of a replicated log. */
+export const retryPauseMinMs = 20
+export const retryPauseMaxMs = 1000
+/** A replicated log that is closed while its store does not answer waits this long for the outcome of its last append. */
+export const closeWaitMs = 10_000

@@ -62,8 +62,11 @@ export interface LogState {
   readonly syncMs: number
   readonly queuedBytes: number
   readonly queuedRecords: number
-  /** `failed` is final: a sync failed. `read-only` ends automatically when the disk has space again. */
-  readonly condition: 'ok' | 'read-only' | 'failed' | 'closed'
+  /**
+   * `failed` is final: a sync failed. `read-only` ends automatically when the disk has space again. A replicated log is
+   * `following` while another node leads, and `unavailable` while its store does not answer.
+   */
+  readonly condition: 'ok' | 'read-only' | 'failed' | 'closed' | 'following' | 'unavailable'
   readonly reason?: string
 }
 

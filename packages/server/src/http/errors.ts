@@ -111,6 +111,9 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   lsn_not_held: 500,
   identity_damaged: 500,
   repair_refused: 500,
+  log_fenced: 503,
+  not_leader: 421,
+  outcome_unknown: 503,
 }
 
 /** Every code, for the description of the API. */

@@ -1,0 +1,60 @@
+// Appends one frame and finds out what became of it. One frame is on its way at a time: with several, a frame of a fenced
+// writer could be accepted after the one before it was refused.
+import { WalError } from '../errors.ts'
+import { decodeFrame, type EncodedFrame } from './frame.ts'
+import type { FrameStore } from './frame-store.ts'
+import type { Patience } from './patience.ts'
+
+/** Who publishes, where. */
+export interface Publishing {
+  readonly store: FrameStore
+  readonly logId: bigint
+  readonly epoch: number
+  readonly patience: Patience
+}
+
+/**
+ * Stores the frame as the next one after message `after`, and returns its sequence number. Messages of older epochs that
+ * landed there first are passed over. Waits as long as the outcome is unknown. Throws `log_fenced` when a newer epoch
+ * has begun; the frame is not in the log then and never will be. Throws `outcome_unknown` when the answer was trimmed.
+ */
+export async function publishFrame(publishing: Publishing, frame: EncodedFrame, after: number): Promise<number> {
+  const { store, patience } = publishing
+  let expected = after
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await store.append(frame.bytes, expected)
+    if (outcome.kind === 'stored' && outcome.seq === expected + 1) return outcome.seq
+    const found = await patience.until(() => store.at(expected + 1))
+    if (found === undefined) {
+      const { first } = await patience.until(() => store.range())
+      // The newest records stay in the store, so somebody has written after this place.
+      if (first > expected + 1) throw trimmedAway(publishing.epoch, expected + 1)
+      // Nothing is there yet. The same frame with the same expectation can be stored at most once.
+      await patience.pause(attempt)
+      continue
+    }
+    const there = decodeFrame(publishing.logId, found)
+    if (there.sum === frame.sum) return expected + 1
+    const isNoise = there.epoch < publishing.epoch || (there.kind === 'fence' && there.epoch === publishing.epoch)
+    if (!isNoise) throw fenced(publishing.epoch, there.epoch)
+    expected++
+    attempt = -1
+  }
+}
+
+/** The error for a writer whose epoch has ended. */
+export function fenced(epoch: number, newer: number): WalError {
+  return new WalError(
+    'log_fenced',
+    `another writer has taken the log with epoch ${newer}; this one has epoch ${epoch} and writes no more. The record is not in the log.`,
+    { value: epoch, limit: newer },
+  )
+}
+
+function trimmedAway(epoch: number, seq: number): WalError {
+  return new WalError(
+    'outcome_unknown',
+    `another writer has taken the log from epoch ${epoch}, and message ${seq} was removed before this node read it; whether the record is in the log shows in the records that follow`,
+    { value: epoch, seq },
+  )
+}

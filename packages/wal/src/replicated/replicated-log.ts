@@ -1,0 +1,391 @@
+// A log whose records are in a FrameStore that several nodes share. One of them leads and appends; the others follow.
+// Safety comes from the messages alone: a leader begins with a fence, and everything that a fenced writer still has on
+// its way is noise to every reader (frame-chain.ts). A lease that says who should lead is for liveness only and is not
+// known here.
+import { AppendQueue, checkRecord, type QueueEntry } from '../append-queue.ts'
+import type { BatchRecord } from '../batch.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { assert, WalError } from '../errors.ts'
+import { closeWaitMs, queueBytesMax, queueRecordsMax } from '../limits.ts'
+import type { Appended, Log, LogRecord, LogState, Lsn, NewRecord } from '../log.ts'
+import { acknowledge, recordsOf, refuse } from '../settle.ts'
+import { ChainIndex } from './chain-index.ts'
+import { decodeFrame, encodeBatch, encodeFrame } from './frame.ts'
+import { type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
+import { type FrameStore, type StoreRange, StoreUnavailable } from './frame-store.ts'
+import { MessageReader, trimmed } from './message-reader.ts'
+import { Patience } from './patience.ts'
+import { fenced, publishFrame } from './publish-frame.ts'
+
+/** How a replicated log is opened. */
+export interface ReplicatedLogOptions {
+  readonly store: FrameStore
+  /** The first 64 bits of the identity of the log. A frame of another log is refused. */
+  readonly logId: bigint
+  /** The id of this node, 16 bytes, in the fences that it writes. */
+  readonly writer: Uint8Array
+  /** The place that a checkpoint was made at. Without it the log is followed from its first message. */
+  readonly from?: ChainPlace
+  readonly clock?: Clock
+  /** The log led and does not lead any more. */
+  readonly onFenced?: (error: WalError) => void
+}
+
+/** What a follower learns: records, or the beginning of an epoch, with the place after them. */
+export interface Tailed {
+  readonly records: readonly LogRecord[]
+  readonly place: ChainPlace
+  /** True when a new leader has begun. */
+  readonly isFence: boolean
+}
+
+/** Opens the log at its end. Throws `log_damaged` when the store does not continue the place it is opened from. */
+export async function openReplicatedLog(options: ReplicatedLogOptions): Promise<ReplicatedLog> {
+  const log = new ReplicatedLog(options)
+  await log.begin()
+  return log
+}
+
+/** The log of one node. openReplicatedLog creates it. */
+export class ReplicatedLog implements Log {
+  readonly #options: ReplicatedLogOptions
+  readonly #store: FrameStore
+  readonly #clock: Clock
+  readonly #patience: Patience
+  readonly #queue = new AppendQueue({ queueBytesMax, queueRecordsMax })
+  readonly #index = new ChainIndex()
+  readonly #messages: MessageReader
+  readonly #readers = new Set<{ place: ChainPlace }>()
+  /** The writer of the newest fence. */
+  #fencedBy: Uint8Array | undefined
+  #end: ChainPlace
+  #lsnFirst = 1
+  /** The epoch that this log leads; undefined while it follows. */
+  #leads: number | undefined
+  #isTaking = false
+  #isAvailable = true
+  #failure: WalError | undefined
+  #working: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #closeWanted = false
+  #appends = 0
+  #frames = 0
+  #frameMs = 0
+
+  constructor(options: ReplicatedLogOptions) {
+    this.#options = options
+    this.#store = options.store
+    this.#clock = options.clock ?? systemClock()
+    this.#end = options.from ?? chainBeginning
+    this.#patience = new Patience(this.#clock, (isAvailable) => {
+      this.#isAvailable = isAvailable
+    })
+    const { store, logId } = options
+    this.#messages = new MessageReader({ store, logId, patience: this.#patience, index: this.#index })
+  }
+
+  /** The epoch that this log leads; undefined while it follows. */
+  get leads(): number | undefined {
+    return this.#leads
+  }
+
+  /** The place after the newest record that is known here. A checkpoint keeps it. */
+  get place(): ChainPlace {
+    return this.#end
+  }
+
+  /** Reads from the place of opening to the end of the store. */
+  async begin(): Promise<void> {
+    const range = await this.#messages.range()
+    await this.#findBeginning(range)
+    await this.#follow(range.last)
+  }
+
+  /**
+   * Takes the log for this node: appends a fence of the epoch and reads everything up to it. Afterwards no frame of an
+   * older epoch counts. The epoch must be newer than every epoch of the log; `log_fenced` otherwise. Returns the newest
+   * LSN.
+   */
+  async lead(epoch: number): Promise<Lsn> {
+    assert(Number.isSafeInteger(epoch) && epoch > 0, 'an epoch is a positive integer')
+    const refusal = this.#endRefusal()
+    if (refusal !== undefined) throw refusal
+    assert(this.#leads === undefined && !this.#isTaking, 'a log that leads is not taken again')
+    this.#isTaking = true
+    try {
+      return await this.#take(epoch)
+    } finally {
+      this.#isTaking = false
+    }
+  }
+
+  async #take(epoch: number): Promise<Lsn> {
+    // A frame that was on its way when this log stopped leading is decided first.
+    await this.#working
+    await this.#follow((await this.#messages.range()).last)
+    if (epoch <= this.#end.epoch) throw fenced(epoch, this.#end.epoch)
+    await this.#fence(epoch)
+    this.#failure = undefined
+    this.#leads = epoch
+    return this.#end.lsn as Lsn
+  }
+
+  /** Stops leading. The frame that is on its way is decided first; what is queued behind it is refused. */
+  async stepDown(): Promise<void> {
+    this.#leads = undefined
+    await this.#working
+  }
+
+  append(record: NewRecord): Promise<Appended> {
+    const checked = checkRecord(record)
+    if (checked instanceof WalError) return Promise.reject(checked)
+    const refusal = this.#refusal() ?? this.#queue.refusal(checked.length)
+    if (refusal !== undefined) return Promise.reject(refusal)
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ kind: 'record', record: checked, usesReserve: false, resolve, reject }),
+    )
+  }
+
+  sync(): Promise<Lsn> {
+    const refusal = this.#endRefusal()
+    if (refusal !== undefined) return Promise.reject(refusal)
+    // What a follower knows is durable on a majority already.
+    if (this.#leads === undefined) return Promise.resolve(this.#end.lsn as Lsn)
+    return new Promise((resolve, reject) => this.#enqueue({ kind: 'barrier', resolve, reject }))
+  }
+
+  read(from: Lsn): AsyncIterable<LogRecord> {
+    // The end is that of the call, not that of the first step.
+    return this.#read(from, this.#end)
+  }
+
+  /**
+   * Yields what follows a place, and waits for more until the signal ends it. A follower applies it; the state of this
+   * log advances with it. Throws `lsn_not_held` when messages after the place were trimmed.
+   */
+  async *tail(place: ChainPlace, signal: AbortSignal): AsyncIterable<Tailed> {
+    const chain = this.#messages.chainFrom(place)
+    while (!signal.aborted) {
+      try {
+        for await (const message of this.#store.watch(chain.seq + 1, signal)) {
+          const accepted = await this.#messages.accept(chain, message)
+          this.#advance(chain.place)
+          if (accepted.kind === 'records') yield { records: accepted.records, place: chain.place, isFence: false }
+          if (accepted.kind === 'fence') yield { records: [], place: chain.place, isFence: true }
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        if (!(error instanceof StoreUnavailable)) throw error
+        await this.#messages.range()
+      }
+    }
+  }
+
+  async truncateBefore(lsn: Lsn): Promise<void> {
+    const refusal = this.#endRefusal()
+    if (refusal !== undefined) throw refusal
+    // The index has only places before frames that count and begin a group, so the store begins with such a frame.
+    let kept = this.#index.before(Math.min(lsn, this.#end.lsn))
+    for (const { place } of this.#readers) if (kept !== undefined && place.seq < kept.seq) kept = place
+    if (kept === undefined || kept.seq === 0) return
+    const seq = kept.seq + 1
+    await this.#patience.until(() => this.#store.trim(seq))
+    this.#index.forgetBefore(seq)
+    this.#lsnFirst = Math.max(this.#lsnFirst, kept.lsn + 1)
+  }
+
+  state(): LogState {
+    return {
+      lsnFirst: this.#lsnFirst as Lsn,
+      lsnLast: this.#end.lsn as Lsn,
+      lsnDurable: this.#end.lsn as Lsn,
+      bytes: 0,
+      segments: 0,
+      appends: this.#appends,
+      syncs: this.#frames,
+      syncMs: this.#frameMs,
+      queuedBytes: this.#queue.bytes,
+      queuedRecords: this.#queue.records,
+      ...this.#condition(),
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#closeWanted = true
+    const cancel = this.#clock.after(closeWaitMs, () => this.#patience.end())
+    await this.#working
+    cancel()
+    this.#patience.end()
+    this.#leads = undefined
+    await this.#store.close()
+  }
+
+  #condition(): Pick<LogState, 'condition' | 'reason'> {
+    if (this.#closeWanted) return { condition: 'closed' }
+    if (this.#failure !== undefined) return { condition: 'failed', reason: this.#failure.message }
+    if (!this.#isAvailable)
+      return { condition: 'unavailable', reason: 'the store of the replicated log does not answer' }
+    return { condition: this.#leads === undefined ? 'following' : 'ok' }
+  }
+
+  #endRefusal(): WalError | undefined {
+    return this.#closeWanted ? new WalError('log_closed', 'the log is closed') : this.#failure
+  }
+
+  #refusal(): WalError | undefined {
+    return this.#endRefusal() ?? (this.#leads === undefined ? notLeader() : undefined)
+  }
+
+  #enqueue(entry: QueueEntry): void {
+    this.#queue.push(entry)
+    this.#working ??= this.#work()
+  }
+
+  async #work(): Promise<void> {
+    // Calls made in the same turn of the event loop share a batch.
+    await undefined
+    while (!this.#queue.isEmpty) {
+      const batch = this.#queue.take()
+      try {
+        await this.#commit(batch)
+      } catch (error) {
+        refuse(batch, this.#stopLeading(error))
+      }
+      this.#queue.removeSettled(batch)
+    }
+    this.#working = undefined
+  }
+
+  async #commit(batch: readonly QueueEntry[]): Promise<void> {
+    const epoch = this.#leads
+    if (epoch === undefined) throw this.#failure ?? notLeader()
+    const records = recordsOf(batch)
+    const before = this.#end
+    const after = records.length > 0 ? await this.#publish(records, epoch, before) : before
+    // A log that stepped down meanwhile may have followed further than this frame.
+    if (after.seq > this.#end.seq) this.#end = after
+    this.#appends += acknowledge(batch, before.lsn, after.lsn)
+  }
+
+  /** Stores the records as one group of frames after a place, and returns the place after them. */
+  async #publish(records: readonly BatchRecord[], epoch: number, before: ChainPlace): Promise<ChainPlace> {
+    const { logId } = this.#options
+    const start = { logId, epoch, lsnFirst: before.lsn + 1, prevSum: before.sum }
+    const frames = encodeBatch(records, start, this.#store.messageBytesMax)
+    const publishing = { store: this.#store, logId, epoch, patience: this.#patience }
+    const beganMs = this.#clock.nowMs()
+    let { seq, sum } = before
+    let groupStart: ChainPlace | undefined
+    for (const frame of frames) {
+      seq = await publishFrame(publishing, frame, seq)
+      // Noise may lie before the frame, so the sum of the message before it is not known.
+      groupStart ??= { ...before, seq: seq - 1, seqSum: 0n }
+      sum = frame.sum
+      this.#frames++
+    }
+    this.#frameMs += this.#clock.nowMs() - beganMs
+    if (groupStart !== undefined) this.#index.note(groupStart)
+    return { seq, seqSum: sum, lsn: before.lsn + records.length, sum, epoch }
+  }
+
+  #stopLeading(error: unknown): WalError {
+    const wasLeading = this.#leads !== undefined
+    this.#leads = undefined
+    if (error instanceof WalError && ['log_fenced', 'not_leader', 'outcome_unknown'].includes(error.code)) {
+      if (wasLeading) this.#options.onFenced?.(error)
+      return error
+    }
+    this.#failure ??=
+      error instanceof WalError
+        ? error
+        : new WalError('log_failed', `the replicated log cannot be written: ${String(error)}`, {}, { cause: error })
+    return this.#failure
+  }
+
+  async #fence(epoch: number): Promise<void> {
+    const { logId, writer } = this.#options
+    const fence = { kind: 'fence', more: false, epoch, lsnFirst: 0, prevSum: 0n, pieces: [writer] } as const
+    const { bytes } = encodeFrame(logId, fence)
+    for (let attempt = 0; this.#end.epoch < epoch; attempt++) {
+      if (attempt > 0) await this.#patience.pause(attempt)
+      // Without an expected message: a fence that competes with a writer that appends could lose forever. A second copy
+      // of the fence is noise.
+      const outcome = await this.#store.append(bytes, undefined)
+      const { last } = await this.#messages.range()
+      await this.#follow(outcome.kind === 'stored' ? Math.max(last, outcome.seq) : last)
+    }
+    const isOurs = this.#end.epoch === epoch && Buffer.compare(this.#fencedBy ?? Buffer.alloc(0), writer) === 0
+    if (!isOurs) throw fenced(epoch, this.#end.epoch)
+  }
+
+  /** Finds the first message that this log reads, and verifies that the store continues the place of opening. */
+  async #findBeginning({ first, last }: StoreRange): Promise<void> {
+    const { from, logId } = this.#options
+    if (last > 0 && first > last) throw rolledBack('the store was emptied', last)
+    const oldest = first > 1 ? placeBefore(logId, await this.#messages.messageAt(first)) : chainBeginning
+    this.#lsnFirst = oldest.lsn + 1
+    if (from === undefined) {
+      this.#end = oldest
+      return
+    }
+    if (last < from.seq) throw rolledBack(`it ends with message ${last}, this node has read message ${from.seq}`, last)
+    if (first > from.seq + 1) {
+      const chain = this.#messages.chainFrom(from)
+      if (!chain.skipTo(oldest)) throw trimmed(first, from.seq + 1)
+      this.#end = chain.place
+    }
+    if (first > from.seq || from.seqSum === 0n) return
+    const { sum } = decodeFrame(logId, await this.#messages.messageAt(from.seq))
+    if (sum !== from.seqSum) throw rolledBack(`message ${from.seq} is not the one that this node has read`, last)
+  }
+
+  /** Reads up to the message and moves the end. */
+  async #follow(last: number): Promise<void> {
+    const chain = this.#messages.chainFrom(this.#end)
+    for await (const accepted of this.#messages.accepted(chain, last)) {
+      if (accepted.kind === 'fence') this.#fencedBy = accepted.writer
+    }
+    this.#advance(chain.place)
+  }
+
+  #advance(place: ChainPlace): void {
+    if (this.#leads === undefined && place.seq > this.#end.seq) this.#end = place
+  }
+
+  async *#read(from: number, to: ChainPlace): AsyncIterable<LogRecord> {
+    if (from > to.lsn) return
+    if (from < this.#lsnFirst) throw notHeld(from, this.#lsnFirst)
+    const reader = { place: this.#index.before(from) ?? (await this.#messages.oldest()) }
+    this.#readers.add(reader)
+    try {
+      const chain = this.#messages.chainFrom(reader.place)
+      for await (const accepted of this.#messages.accepted(chain, to.seq)) {
+        reader.place = chain.groupStart
+        if (accepted.kind !== 'records') continue
+        for (const record of accepted.records) if (record.lsn >= from && record.lsn <= to.lsn) yield record
+      }
+    } finally {
+      this.#readers.delete(reader)
+    }
+  }
+}
+
+function notLeader(): WalError {
+  return new WalError('not_leader', 'this node does not lead the log, so it appends nothing')
+}
+
+function notHeld(lsn: number, lsnFirst: number): WalError {
+  return new WalError('lsn_not_held', `the replicated log begins with LSN ${lsnFirst}; LSN ${lsn} was removed`, {
+    lsn,
+    limit: lsnFirst,
+  })
+}
+
+function rolledBack(evidence: string, seq: number): WalError {
+  return new WalError('log_damaged', `the replicated log is older than this node: ${evidence}`, { seq, evidence })
+}
