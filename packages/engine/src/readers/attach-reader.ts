@@ -79,7 +79,7 @@ class LocalReader implements Reader, ReaderThread {
         reject(error)
       },
     })
-    if (this.#slots.isClosed) this.#port.close()
+    if (this.#slots.isClosed || !this.#port.isOpen) this.#port.close()
     else this.#port.post({ kind: 'hello' })
   }
 
@@ -198,6 +198,8 @@ class LocalReader implements Reader, ReaderThread {
     // Another replica serves the collection already.
     if (collection?.view !== view) return
     collection.serve(undefined)
+    // An owner that ended without closing wakes nobody.
+    view.words.wake()
     this.#byId.delete(collectionId)
     const names = this.#byName.get(database)
     if (names?.get(definition.name) === collection) names.delete(definition.name)

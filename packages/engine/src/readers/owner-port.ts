@@ -31,6 +31,12 @@ export class OwnerPort {
     port.on('close', () => this.close())
   }
 
+  /** False if the thread of the owner ended before this object existed: then no event follows. Call it before the first call. */
+  get isOpen(): boolean {
+    // The listener of messages keeps the event loop alive, unless the port is closed.
+    return !this.#isClosed && this.#port.hasRef()
+  }
+
   post(message: ReaderMessage): void {
     this.#port.postMessage(message)
   }

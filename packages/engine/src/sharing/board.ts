@@ -79,6 +79,11 @@ export class BoardWords {
     return !wait.async || (await wait.value) !== 'timed-out'
   }
 
+  /** Lets those that wait for another version look again. */
+  wake(): void {
+    Atomics.notify(this.words, words.version)
+  }
+
   // The owner's part.
 
   publish({ version, lsn, count, rows }: VersionFacts): void {

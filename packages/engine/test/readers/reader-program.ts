@@ -1,6 +1,6 @@
 // A thread that attaches a reader and does what the test sends: each message is a call, each reply its result or its error.
 import { parentPort, workerData } from 'node:worker_threads'
-import { attachReader, EngineError, type HitBytes } from '@annal/engine/reader'
+import { attachReader, EngineError, type HitBytes, type Reader } from '@annal/engine/reader'
 import { plainObjects, type ReaderCall, type ReaderReply } from './reader-thread.ts'
 
 const port = parentPort
@@ -64,6 +64,28 @@ async function answer(call: ReaderCall): Promise<unknown> {
     case 'close':
       reader.close()
       return
+    case 'until-refused':
+      return searchUntilRefused(reader, call)
+  }
+}
+
+async function searchUntilRefused(
+  reader: Reader,
+  { collection, search, request }: ReaderCall & { readonly kind: 'until-refused' },
+): Promise<{ readonly code: string; readonly wrong: number }> {
+  let expected: string | undefined
+  let wrong = 0
+  for (;;) {
+    const found = await reader.collection('default', collection)?.searchHere(search, copy)
+    expected ??= JSON.stringify(found)
+    if (found !== undefined && JSON.stringify(found) !== expected) wrong++
+    try {
+      // By a stored object, which only the owner resolves.
+      await reader.search(collection, { fields: { dense: { query: { id: '7' } } } })
+      await reader.search(collection, request)
+    } catch (error) {
+      return { code: plain(error).code, wrong }
+    }
   }
 }
 

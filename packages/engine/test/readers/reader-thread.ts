@@ -26,6 +26,13 @@ export type ReaderCall =
   | { readonly kind: 'exists'; readonly collection: string }
   | { readonly kind: 'wait'; readonly collection: string; readonly lsn: number; readonly timeoutMs: number }
   | { readonly kind: 'close' }
+  /** Searches in the thread and by the owner, until a search is refused. Resolves to the code, and to the number of wrong hits. */
+  | {
+      readonly kind: 'until-refused'
+      readonly collection: string
+      readonly search: ReaderSearch
+      readonly request: SearchRequest
+    }
 
 export interface ReaderReply {
   readonly id: number
