@@ -50,11 +50,11 @@ export class LocalControl implements ControlPlane {
     readonly name: string
     readonly type?: DatabaseType
     readonly token?: TokenFacts
-  }): Promise<DatabaseDescription> {
+  }): Promise<DatabaseDescription & Acknowledgement> {
     const name = parseName(options.name, 'name')
     const type = oneOf(databaseTypes, options.type ?? 'enterprise', 'type')
     const token = options.token && parseToken(options.token)
-    await this.#commit(name, () => {
+    const acknowledged = await this.#commit(name, () => {
       const { catalog } = this.#host
       if (catalog.database(name)) refuseTaken('database_exists', `a database ${printed(name)}`, name)
       refuseMore('databases', catalog.databases.length, databasesMax)
@@ -62,7 +62,7 @@ export class LocalControl implements ControlPlane {
       const databaseId = catalog.nextDatabaseId
       return { kind: 'database-created', databaseId, name, type, ...(token && { token }) }
     })
-    return this.#described(name)
+    return { ...this.#described(name), ...acknowledged }
   }
 
   dropDatabase(name: string): Promise<Acknowledgement> {
@@ -94,21 +94,21 @@ export class LocalControl implements ControlPlane {
     })
   }
 
-  async setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription> {
-    await this.#commit(name, () => {
+  async setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription & Acknowledgement> {
+    const acknowledged = await this.#commit(name, () => {
       const { id: databaseId, type } = this.#entry(name)
       return { kind: 'database-changed', databaseId, type, active }
     })
-    return this.#described(name)
+    return { ...this.#described(name), ...acknowledged }
   }
 
-  async setDatabaseType(name: string, wanted: DatabaseType): Promise<DatabaseDescription> {
+  async setDatabaseType(name: string, wanted: DatabaseType): Promise<DatabaseDescription & Acknowledgement> {
     const type = oneOf(databaseTypes, wanted, 'type')
-    await this.#commit(name, () => {
+    const acknowledged = await this.#commit(name, () => {
       const { id: databaseId, active } = this.#entry(name)
       return { kind: 'database-changed', databaseId, type, active }
     })
-    return this.#described(name)
+    return { ...this.#described(name), ...acknowledged }
   }
 
   tokens(database: string): readonly TokenDescription[] {
@@ -116,9 +116,9 @@ export class LocalControl implements ControlPlane {
     return catalog.tokensOf(this.#entry(database, catalog).id).map(describeToken)
   }
 
-  async putToken(database: string, raw: TokenFacts): Promise<TokenDescription> {
+  async putToken(database: string, raw: TokenFacts): Promise<TokenDescription & Acknowledgement> {
     const token = parseToken(raw)
-    await this.#commit(database, () => {
+    const acknowledged = await this.#commit(database, () => {
       const { catalog } = this.#host
       const { id: databaseId } = this.#entry(database)
       if (catalog.token(databaseId, token.name))
@@ -128,7 +128,7 @@ export class LocalControl implements ControlPlane {
       return { kind: 'token-put', databaseId, token }
     })
     const made = this.#host.catalog.tokenByHash(token.hash)
-    return made ? describeToken(made) : refuseToken(token.name)
+    return made ? { ...describeToken(made), ...acknowledged } : refuseToken(token.name)
   }
 
   dropToken(database: string, name: string): Promise<Acknowledgement> {

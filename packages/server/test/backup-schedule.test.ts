@@ -114,7 +114,7 @@ test('a collection is backed up by its own schedule until this is deleted', asyn
   const [nextSchedule] = (await listed()).schedules as { last_at: string; next_at: string }[]
   t.equal(Date.parse(nextSchedule?.next_at ?? '') - Date.parse(nextSchedule?.last_at ?? ''), 2 * 3_600_000)
 
-  t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: true })
+  t.match((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: true })
   t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: false })
   t.match((await send('DELETE', '/api/v2/collection/none/schedule')).json(), { code: 'collection_not_found' })
   await database.collection('a').upsert([{ id: 'y', fields: { v: [1, 1] } }])

@@ -53,3 +53,27 @@ test('writes of a collection reply with ascending LSNs, and reads include the wr
     t.ok(refused.headers.get('retry-after'))
   }
 })
+
+test('changes of databases, tokens, and schedules have LSNs as well', async (t) => {
+  const rootToken = 'the-root-token-0123456789'
+  const { send } = await runningApp(t, { rootToken })
+  let newest = 0
+  for (const [method, url, json] of [
+    ['POST', '/api/v2/admin/dbs', { db_name: 'music' }],
+    ['POST', '/api/v2/admin/dbs/music/deactivate', undefined],
+    ['POST', '/api/v2/admin/dbs/music/activate', undefined],
+    ['PUT', '/api/v2/admin/dbs/music/type', { db_type: 'pro' }],
+    ['POST', '/api/v2/admin/dbs/music/tokens', { name: 'site', token_type: 'r' }],
+    ['DELETE', '/api/v2/admin/dbs/music/tokens/site', undefined],
+    ['DELETE', '/api/v2/admin/dbs/music', undefined],
+    ['POST', '/api/v2/collection', { name: 'docs', fields }],
+    ['PUT', '/api/v2/collection/docs/schedule', { every_hours: 24 }],
+    ['DELETE', '/api/v2/collection/docs/schedule', undefined],
+  ] as const) {
+    const authorization = url.includes('/admin/') ? rootToken : `root/default:${rootToken}`
+    const reply = await send(method, url, { accept, headers: { authorization }, ...(json && { json }) })
+    const { lsn } = reply.json() as { lsn: number }
+    t.ok(lsn > newest, `${method} ${url}: ${reply.text}`)
+    newest = lsn
+  }
+})

@@ -284,7 +284,7 @@ export interface ControlPlane {
     readonly name: string
     readonly type?: DatabaseType
     readonly token?: TokenFacts
-  }): Promise<DatabaseDescription>
+  }): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Deletes a database with all its collections and tokens at once. `default` cannot be deleted. Throws
    * database_not_found, invalid_argument.
@@ -305,7 +305,7 @@ export interface ControlPlane {
    * await engine.control.setDatabaseActive('music', false)
    * ```
    */
-  setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription>
+  setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Changes the type of a database, which says its size limits. Throws database_not_found, invalid_argument.
    *
@@ -314,7 +314,7 @@ export interface ControlPlane {
    * await engine.control.setDatabaseType('music', 'enterprise')
    * ```
    */
-  setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription>
+  setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Lists the tokens without their hashes. Throws database_not_found.
    *
@@ -336,7 +336,7 @@ export interface ControlPlane {
    * await engine.control.putToken('music', { name: 'website', kind: 'r', hash })
    * ```
    */
-  putToken(database: string, token: TokenFacts): Promise<TokenDescription>
+  putToken(database: string, token: TokenFacts): Promise<TokenDescription & Acknowledgement>
   /**
    * Throws database_not_found, token_not_found.
    *

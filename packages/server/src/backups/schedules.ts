@@ -1,6 +1,6 @@
 // Backup schedules that users set for their collections. They are settings of the data directory, so they are events in the log
 // like all other state: they survive a restart and are part of a backup of the directory.
-import type { ControlPlane, Database, DatabaseDescription } from '@annal/engine'
+import type { Acknowledgement, ControlPlane, Database, DatabaseDescription } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 
 /** The backup schedule of one collection. */
@@ -46,16 +46,15 @@ export class Schedules {
   }
 
   /** Sets or replaces the schedule of a collection. Throws limit_exceeded. */
-  put(database: DatabaseDescription, schedule: Omit<Schedule, 'database'>): Promise<void> {
+  put(database: DatabaseDescription, schedule: Omit<Schedule, 'database'>): Promise<Acknowledgement> {
     const stored: Stored = { database: database.name, databaseCreatedAt: database.createdAt, ...schedule }
     return this.#change(stored, (page) => [...page, stored])
   }
 
-  /** Returns whether the collection had a schedule. */
-  async remove(database: DatabaseDescription, collection: string): Promise<boolean> {
+  /** Undefined if the collection had no schedule. */
+  async remove(database: DatabaseDescription, collection: string): Promise<Acknowledgement | undefined> {
     const had = this.of(database).some((schedule) => schedule.collection === collection)
-    if (had) await this.#change({ database: database.name, collection }, (page) => page)
-    return had
+    return had ? this.#change({ database: database.name, collection }, (page) => page) : undefined
   }
 
   #change(key: Pick<Schedule, 'database' | 'collection'>, next: (page: readonly Stored[]) => readonly Stored[]) {
@@ -66,11 +65,11 @@ export class Schedules {
       for (const page of places) {
         const text = JSON.stringify(next(there[page] ?? []))
         if (Buffer.byteLength(text) > pageBytesMax) continue
-        await this.#control().putSetting(keyOf(page), text)
+        const acknowledged = await this.#control().putSetting(keyOf(page), text)
         // The new schedule did not fit on its previous page, so it is removed from there.
-        if (holder >= 0 && holder !== page)
-          await this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
-        return
+        return holder >= 0 && holder !== page
+          ? this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
+          : acknowledged
       }
       throw new ServerError('limit_exceeded', 'there are too many backup schedules; delete some', { field: 'name' })
     })

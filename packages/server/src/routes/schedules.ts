@@ -18,16 +18,16 @@ export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: Ro
   app.put<Named & { Body: ScheduleBody }>('/collection/:name/schedule', put, async ({ database, params, body }) => {
     const { name } = database.collection(params.name)
     const schedule = readSchedule(name, body)
-    await schedules.put(database.describe(), schedule)
-    return scheduleInfo(database, { database: database.name, ...schedule })
+    const { lsn, durable } = await schedules.put(database.describe(), schedule)
+    return { ...scheduleInfo(database, { database: database.name, ...schedule }), lsn, durable }
   })
 
   const remove = { schema: { params: nameParam }, config: { doc: docs.remove, audit: 'schedule.delete' } }
   app.delete<Named>('/collection/:name/schedule', remove, async ({ database, params }) => {
     const deleted = await schedules.remove(database.describe(), params.name)
     // A schedule may exist after its collection was deleted. If neither exists, this throws collection_not_found.
-    if (!deleted) database.collection(params.name)
-    return { deleted }
+    if (deleted === undefined) database.collection(params.name)
+    return { deleted: deleted !== undefined, ...deleted }
   })
 }
 
@@ -46,7 +46,7 @@ const docs = {
     summary: 'Sets the backup schedule of a collection.',
     reply: {
       description: 'The schedule; next_at is null until its first backup, which starts within two minutes.',
-      json: 'Schedule',
+      json: 'ScheduleSet',
     },
   },
   remove: {

@@ -7,6 +7,7 @@ import {
   type CreateDatabaseBody,
   createDatabaseBody,
   type DatabaseTypeBody,
+  databaseChange,
   databaseChildParams,
   databaseInfo,
   databaseParam,
@@ -29,7 +30,7 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
     const { secret, facts } = mintToken(body.db_name, firstTokenName, 'rw')
     const type = readDatabaseType(body.db_type)
     const made = await control().createDatabase({ name: body.db_name, type, token: facts })
-    return reply.code(201).send({ ...databaseInfo(made), db_token: secret, message: 'Database created' })
+    return reply.code(201).send({ ...databaseChange(made), db_token: secret, message: 'Database created' })
   })
 
   app.get('/admin/dbs', { config: { doc: docs.list } }, async () => ({ dbs: control().databases().map(databaseInfo) }))
@@ -55,14 +56,14 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
     const config = { doc: active ? docs.activate : docs.deactivate, audit: `database.${verb}` }
     app.post<Of>(`/admin/dbs/:database/${verb}`, { schema: { params }, config }, async ({ params }) => ({
       message: `Database ${verb}d`,
-      ...databaseInfo(await control().setDatabaseActive(params.database, active)),
+      ...databaseChange(await control().setDatabaseActive(params.database, active)),
     }))
   }
 
   const retype = { schema: { params, body: databaseTypeBody }, config: { doc: docs.type, audit: 'database.type' } }
   app.put<Of & { Body: DatabaseTypeBody }>('/admin/dbs/:database/type', retype, async ({ params, body }) => ({
     message: 'Database type set',
-    ...databaseInfo(await control().setDatabaseType(params.database, readDatabaseType(body.db_type))),
+    ...databaseChange(await control().setDatabaseType(params.database, readDatabaseType(body.db_type))),
   }))
 
   const names = (database: string) =>

@@ -54,7 +54,7 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
       const database = databaseOf(request)
       const { secret, facts } = mintToken(database, name, readTokenKind(type))
       const made = await control().putToken(database, facts)
-      return reply.code(201).send({ ...tokenInfo(made), db_token: secret })
+      return reply.code(201).send({ ...tokenInfo(made), db_token: secret, lsn: made.lsn, durable: made.durable })
     })
 
     app.get(path, { schema: { ...parent }, config: { doc: docs.list } }, async (request) => ({

@@ -1,6 +1,7 @@
 // Databases and tokens in /api/v2.
 import { randomBytes } from 'node:crypto'
 import {
+  type Acknowledgement,
   type DatabaseDescription,
   type DatabaseType,
   databaseTypes,
@@ -79,6 +80,12 @@ export function readTokenKind(value: string | undefined): TokenKind {
 /** The description of a database. */
 export function databaseInfo({ name, type, active, createdAt }: DatabaseDescription) {
   return { db_name: name, db_type: capitalize(type), is_active: active, created_at: Math.floor(createdAt / 1_000) }
+}
+
+/** The description of a database after a change, with the record of the change. */
+export function databaseChange(changed: DatabaseDescription & Acknowledgement) {
+  const { lsn, durable } = changed
+  return { ...databaseInfo(changed), lsn, durable }
 }
 
 /** The description of a token, without its secret. */

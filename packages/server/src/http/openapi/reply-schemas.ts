@@ -18,6 +18,14 @@ import {
 const seconds = 'Seconds since 1970.'
 const time = { type: 'string', format: 'date-time' }
 const numbers = list(number())
+const schedule = {
+  collection: text(),
+  every_hours: number(),
+  keep: integer(),
+  check: flag(),
+  last_at: orNull(time),
+  next_at: orNull(time),
+}
 const acknowledgement = {
   lsn: integer('Number of the event that the write became.'),
   durable: flag('Whether the write survives a power cut.'),
@@ -150,8 +158,8 @@ const systemReplies = {
 const controlReplies = {
   Database: object(database),
   Databases: object({ dbs: list(ref('Database')) }),
-  DatabaseCreated: object({ ...database, db_token: text('In this reply only.'), ...message }),
-  DatabaseChanged: object({ ...database, ...message }),
+  DatabaseCreated: object({ ...database, db_token: text('In this reply only.'), ...message, ...acknowledgement }),
+  DatabaseChanged: object({ ...database, ...message, ...acknowledgement }),
   DatabaseDeleted: object({ db_name: text(), ...message, ...acknowledgement }),
   CollectionNames: object({ collections: list(text()) }),
   CollectionsOfDatabases: object({
@@ -159,7 +167,7 @@ const controlReplies = {
   }),
   Token: object(token),
   Tokens: object({ tokens: list(ref('Token')) }),
-  TokenCreated: object({ ...token, db_token: text('In this reply only.') }),
+  TokenCreated: object({ ...token, db_token: text('In this reply only.'), ...acknowledgement }),
 } satisfies Schemas
 
 const collectionReplies = {
@@ -428,19 +436,13 @@ const backupReplies = {
     content_lsn: integer('The newest event of the source that the clone has.'),
     ...acknowledgement,
   }),
-  Schedule: object({
-    collection: text(),
-    every_hours: number(),
-    keep: integer(),
-    check: flag(),
-    last_at: orNull(time),
-    next_at: orNull(time),
-  }),
+  Schedule: object(schedule),
+  ScheduleSet: object({ ...schedule, ...acknowledgement }),
   Schedules: object({
     schedules: list(ref('Schedule')),
     server: orNull(object({ every_hours: number(), keep: integer(), check: flag() })),
   }),
-  ScheduleDeleted: object({ deleted: flag() }),
+  ScheduleDeleted: object({ deleted: flag() }, acknowledgement),
 } satisfies Schemas
 
 const historyReplies = {
