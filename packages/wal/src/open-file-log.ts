@@ -165,7 +165,7 @@ function refuseRecords(dir: string, scan: LogScan): void {
 function heldSegments(scan: LogScan) {
   const { id } = startAfter(scan)
   const held = scan.segments.filter((segment) => segment.file.id !== id || segment.frames > 0)
-  return held.map((segment) => ({ file: segment.file, bytes: segment.end }))
+  return held.map(({ file, end, marks }) => ({ file, bytes: end, marks }))
 }
 
 function settingsOf(options: FileLogOptions): FileLogSettings {

@@ -3,6 +3,7 @@ import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { LogRecord, Lsn } from './log.ts'
+import type { PositionMarks } from './position-marks.ts'
 import { refusal } from './scan-log.ts'
 import { checkHeader, type SegmentFile } from './scan-segment.ts'
 import { segmentHeaderBytes } from './segment-header.ts'
@@ -11,29 +12,6 @@ import { yieldToOthers } from './yield.ts'
 
 /** About a millisecond of small frames. */
 const framesATurn = 128
-/** One mark per this many bytes. */
-const markBytes = 512 * 1024
-
-/** Offsets of some records of a segment, so that reading need not begin with the first. */
-export class PositionMarks {
-  readonly #marks: { readonly lsn: number; readonly offset: number }[]
-
-  constructor(lsnFirst: number) {
-    this.#marks = [{ lsn: lsnFirst, offset: segmentHeaderBytes }]
-  }
-
-  /** Adds a mark when it is far enough from the last one. */
-  note(lsn: number, offset: number): void {
-    const last = this.#marks.at(-1)
-    if (last === undefined || offset >= last.offset + markBytes) this.#marks.push({ lsn, offset })
-  }
-
-  /** Returns the last mark at or before the record. */
-  before(lsn: number): { readonly lsn: number; readonly offset: number } {
-    return this.#marks.findLast((mark) => mark.lsn <= lsn) ?? (this.#marks[0] as { lsn: number; offset: number })
-  }
-}
-
 /** The records to read. */
 export interface ReadRange {
   readonly from: number

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { errnoOf, WalError } from './errors.ts'
 import { FrameReader } from './frame-reader.ts'
+import { PositionMarks } from './position-marks.ts'
 import {
   checkHeader,
   type LogFiles,
@@ -128,6 +129,7 @@ function skipSegment(vfs: Vfs, file: SegmentFile, follower: SegmentFile, before:
       frames: -1,
       userFrames: -1,
       cleanlyClosed: false,
+      marks: new PositionMarks(file.lsnFirst),
     }
     return 'why' in header ? { ...common, header: undefined, bad: header } : { ...common, header, bad: undefined }
   })

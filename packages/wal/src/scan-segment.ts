@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import { FrameReader, type ReadFrame } from './frame-reader.ts'
+import { PositionMarks } from './position-marks.ts'
 import {
   decodeSegmentHeader,
   formatVersion,
@@ -56,6 +57,8 @@ export interface ScannedSegment {
   readonly userFrames: number
   readonly cleanlyClosed: boolean
   readonly bad: BadSpot | undefined
+  /** Where the good frames that were read begin. */
+  readonly marks: PositionMarks
 }
 
 /** What a segment must match; undefined for what is unknown. */
@@ -144,6 +147,7 @@ export function scanSegment(
 ): Promise<ScannedSegment> {
   return withSegment(vfs, segment, async (file, head, bytes) => {
     const header = checkHeader(segment, head, expected)
+    const marks = new PositionMarks(segment.lsnFirst)
     const nothing = {
       file: segment,
       bytes,
@@ -153,6 +157,7 @@ export function scanSegment(
       frames: 0,
       userFrames: 0,
       cleanlyClosed: false,
+      marks,
     }
     if ('why' in header) return { ...nothing, header: undefined, bad: header }
     const reader = new FrameReader(file, {
@@ -176,6 +181,7 @@ export function scanSegment(
         bad = { offset: end, why: 'the frame does not follow the one before it (chain)' }
       if (frame === undefined || bad !== undefined) break
       lsn++
+      marks.note(lsn, frame.offset)
       frames++
       if (frame.header.type >= recordType.userMin) userFrames++
       chain = frame.sum
@@ -185,6 +191,6 @@ export function scanSegment(
       visitor.onBytes?.(frame.bytes)
     }
     const cleanlyClosed = lastType === recordType.cleanClose && bad === undefined
-    return { file: segment, header, bytes, end, lsnLast: lsn, chain, frames, userFrames, cleanlyClosed, bad }
+    return { file: segment, header, bytes, end, lsnLast: lsn, chain, frames, userFrames, cleanlyClosed, bad, marks }
   })
 }

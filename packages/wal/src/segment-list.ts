@@ -2,7 +2,8 @@
 
 import { archiveSegment } from './archive-segment.ts'
 import type { LogRecord } from './log.ts'
-import { notHeld, PositionMarks, type ReadRange, readRecords } from './read-log.ts'
+import { PositionMarks } from './position-marks.ts'
+import { notHeld, type ReadRange, readRecords } from './read-log.ts'
 import type { SegmentFile } from './scan-segment.ts'
 import type { Vfs } from './vfs.ts'
 
@@ -10,6 +11,8 @@ import type { Vfs } from './vfs.ts'
 export interface HeldSegment {
   readonly file: SegmentFile
   readonly bytes: number
+  /** Where records begin, as far as they are known. */
+  readonly marks: PositionMarks
 }
 
 /** The segments of an open log. */
@@ -18,8 +21,6 @@ export class SegmentList {
   readonly #dir: string
   readonly #archiveDir: string | undefined
   readonly #readers = new Set<{ lsn: number }>()
-  /** Keyed by segment number. */
-  readonly #marks = new Map<number, PositionMarks>()
   #held: HeldSegment[]
   #removalFailed: unknown
 
@@ -49,23 +50,16 @@ export class SegmentList {
   /** Adds a new tail; it replaces an empty segment of the same id. */
   add(file: SegmentFile): void {
     this.#held = this.#held.filter((held) => held.file.id !== file.id)
-    this.#marks.delete(file.id)
-    this.#held.push({ file, bytes: 0 })
+    this.#held.push({ file, bytes: 0, marks: new PositionMarks(file.lsnFirst) })
   }
 
   /** Notes that a record begins at this offset of the tail. */
-  noteRecord({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>, lsn: number, offset: number): void {
-    this.#marksOf({ id, lsnFirst }).note(lsn, offset)
-  }
-
-  #marksOf({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>): PositionMarks {
-    const marks = this.#marks.get(id) ?? new PositionMarks(lsnFirst)
-    this.#marks.set(id, marks)
-    return marks
+  noteRecord({ id }: Pick<SegmentFile, 'id'>, lsn: number, offset: number): void {
+    this.#held.find(({ file }) => file.id === id)?.marks.note(lsn, offset)
   }
 
   markSealed(id: number, bytes: number): void {
-    this.#held = this.#held.map((held) => (held.file.id === id ? { file: held.file, bytes } : held))
+    this.#held = this.#held.map((held) => (held.file.id === id ? { ...held, bytes } : held))
   }
 
   async *read(range: ReadRange): AsyncGenerator<LogRecord> {
@@ -74,8 +68,7 @@ export class SegmentList {
     const place = { lsn: range.from }
     this.#readers.add(place)
     try {
-      const segments = this.#held.map(({ file }) => ({ file, marks: this.#marksOf(file) }))
-      for await (const record of readRecords(this.#vfs, segments, range)) {
+      for await (const record of readRecords(this.#vfs, [...this.#held], range)) {
         place.lsn = record.lsn
         yield record
       }
@@ -94,7 +87,6 @@ export class SegmentList {
       if (this.#removalFailed !== undefined) throw this.#removalFailed
       if (this.#archiveDir !== undefined) await archiveSegment(this.#vfs, oldest.file, this.#archiveDir)
       this.#held.shift()
-      this.#marks.delete(oldest.file.id)
       await this.#remove(oldest.file.path)
     }
   }
