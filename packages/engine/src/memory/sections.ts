@@ -9,6 +9,7 @@
 //   +--------+--------+----------------+--------------------------+--------------------------+
 //
 // Little endian. Specified in docs/formats/sections.md.
+import { freeBuffer } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import type { BlockRuns } from './changed-blocks.ts'
 
@@ -167,13 +168,17 @@ export class SectionBody {
    */
   async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
     if (length > this.#remaining) throw this.damaged(`${length} bytes wanted, ${this.#remaining} left`)
-    const pieces: Uint8Array[] = []
+    const pieces: Uint8Array<ArrayBuffer>[] = []
     for (let left = length; left > 0; left -= pieceBytes) {
       const piece = new Uint8Array(Math.min(left, pieceBytes))
       await this.fill(piece)
       pieces.push(piece)
     }
-    return joined(pieces)
+    const [only] = pieces
+    if (only && pieces.length === 1) return only
+    const taken = joined(pieces)
+    for (const { buffer } of pieces) freeBuffer(buffer)
+    return taken
   }
 
   async takeNumbers(count: number): Promise<number[]> {

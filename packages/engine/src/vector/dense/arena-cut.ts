@@ -4,11 +4,11 @@
 // a row that followed another gets lists when it succeeds it, in a job for other ordinals. Everything else of a row is written once,
 // and again only when the row is removed or its ordinal is reused, so it stays in place, and a writer that changes it copies it first.
 
-import { freeBuffer } from '@annal/wal'
 import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
 import type { Arena } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
+import { CopySpace } from './copy-space.ts'
 import { header, none } from './header.ts'
 import { levelOf } from './level.ts'
 
@@ -23,6 +23,7 @@ export class LinksAhead {
   /** Bytes of a block from its links to the end of the places of lists above level 0. */
   readonly #blockBytes: number
   readonly #written: ReturnType<Arena['touched']['watch']>
+  readonly #space = new CopySpace()
   #released = false
 
   /** No job may be running in the arena. */
@@ -51,7 +52,7 @@ export class LinksAhead {
 
   /** Frees the copies. */
   free(): void {
-    for (const { buffer } of [...this.#blocks, ...this.#chunks]) freeBuffer(buffer)
+    this.#space.free()
   }
 
   /** Updates the copy to this moment. No job may be running. */
@@ -81,15 +82,24 @@ export class LinksAhead {
     const { blockRows, inBlock, unitShift } = arena.shape
     if (this.#blocks.length * blockRows < arena.word(header.end)) {
       const from = arena.blockAddress(this.#blocks.length) + inBlock.links
-      this.#blocks.push(arena.u8.slice(from, from + this.#blockBytes))
+      this.#blocks.push(this.#space.copy(arena.u8.subarray(from, from + this.#blockBytes), this.#left))
       return this.#blockBytes
     }
     if (this.#chunks.length * 2 ** unitShift < arena.word(header.units)) {
       const from = arena.unitChunkAddress(this.#chunks.length)
-      this.#chunks.push(arena.u8.slice(from, from + this.#unitChunkBytes))
+      this.#chunks.push(this.#space.copy(arena.u8.subarray(from, from + this.#unitChunkBytes), this.#left))
       return this.#unitChunkBytes
     }
     return 0
+  }
+
+  /** Bytes that are not copied yet. */
+  get #left(): number {
+    const { arena } = this
+    const { blockRows, unitShift } = arena.shape
+    const blocks = Math.ceil(arena.word(header.end) / blockRows) - this.#blocks.length
+    const chunks = Math.ceil(arena.word(header.units) / 2 ** unitShift) - this.#chunks.length
+    return Math.max(0, blocks) * this.#blockBytes + Math.max(0, chunks) * this.#unitChunkBytes
   }
 
   #copyLists(ordinal: number): void {
