@@ -3,10 +3,12 @@
 // the log to replay depends on when the last checkpoint was taken. Linux only. Build first (`npm run build`).
 //
 //   npm run bench:restart -- [--objects 1000000] [--kills 6] [--apart 17000] [--dir DIR, kept and used again] [--against CHECKOUT]
-//   [--cost 0] [--json FILE]
+//   [--cost 0] [--parts] [--json FILE]
 //
 // `--against` is another built checkout of this repository: it gets the same load in its own directory, and the kills take turns. `--cost N`
-// measures N more objects without kills, in turns of 50,000: rows per second and CPU time while checkpoints are taken.
+// measures N more objects without kills, in turns of 50,000: rows per second and CPU time while checkpoints are taken. `--parts` waits after
+// each start until the process has trimmed its heap, and lists its memory: what the system counts by kind of mapping, and what the engine
+// counts by part.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,6 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { encode } from '@msgpack/msgpack'
+import { type Mappings, mappingsOf } from '../load/mappings.ts'
 import { dimension, groups, vectorOf } from '../start/objects.ts'
 
 const { values } = parseArgs({
@@ -24,6 +27,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '6' },
     apart: { type: 'string', default: '17000' },
     cost: { type: 'string', default: '0' },
+    parts: { type: 'boolean', default: false },
     dir: { type: 'string' },
     against: { type: 'string' },
     json: { type: 'string' },
@@ -38,6 +42,8 @@ const [objects, kills, apart, cost] = [values.objects, values.kills, values.apar
 const batch = 1_000
 const pollMs = 10
 const costTurn = 50_000
+/** A server trims its heap when it was idle for a second. */
+const settleMs = 4_000
 
 interface Contender {
   readonly name: string
@@ -61,6 +67,16 @@ interface Restart {
   readonly cpuMs: number
   readonly beforeKill: Memory
   readonly afterStart: Memory
+  readonly parts?: Parts
+}
+
+/** Mebibytes, of a process that has been idle. */
+interface Parts {
+  readonly rss: number
+  readonly mappings: Mappings
+  /** What the engine counts, in all and by part. */
+  readonly planned: number
+  readonly plan: Readonly<Record<string, number>>
 }
 
 /** Mebibytes. */
@@ -150,6 +166,7 @@ async function restartOnce(one: Contender, until: number): Promise<Restart> {
     cpuMs: Math.round(cpuMsOf(again.pid)),
     beforeKill,
     afterStart: memoryOf(again),
+    ...(values.parts && { parts: await partsOf(again) }),
   }
   if (restart.objects < until) throw new Error(`${one.name} lost ${until - restart.objects} acknowledged objects`)
   await again.kill('SIGKILL')
@@ -226,6 +243,22 @@ function memoryOf({ pid }: Running): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mebibytes = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024)
   return { rss: mebibytes('VmRSS'), peak: mebibytes('VmHWM') }
+}
+
+async function partsOf(running: Running): Promise<Parts> {
+  await sleep(settleMs)
+  const mebibytes = <K extends string>(sizes: Record<K, number>) =>
+    Object.fromEntries(
+      Object.entries<number>(sizes).map(([part, bytes]) => [part, Math.round((bytes / 2 ** 20) * 10) / 10]),
+    ) as Record<K, number>
+  const { memory } = (await (await fetch(`${running.url}/api/v1/stats`)).json()) as { memory: Record<string, number> }
+  const planned = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
+  return {
+    rss: memoryOf(running).rss,
+    mappings: mebibytes({ ...(await mappingsOf(running.pid)) }),
+    planned: Math.round(planned / 2 ** 20),
+    plan: mebibytes(memory),
+  }
 }
 
 /** User and system time of all threads. The clock of /proc counts in hundredths of a second. */
