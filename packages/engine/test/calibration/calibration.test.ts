@@ -11,6 +11,7 @@ const dimension = 32
 const rows = process.env.ANNAL_LONG ? 40_000 : 2_000
 const queryCount = process.env.ANNAL_LONG ? 1_000 : 150
 const measuredCount = process.env.ANNAL_LONG ? 1_000 : 200
+const receivedCount = 200
 
 /** Vectors around centers that overlap, so that small values of ef miss some of the nearest. */
 function createSource(random: () => number) {
@@ -99,10 +100,11 @@ for (const precision of ['float32', 'int8'] as const)
     // With queries made of rows, then with received ones.
     for (const source of precision === 'float32' ? (['rows', 'received'] as const) : (['rows'] as const)) {
       if (source === 'received')
-        for (let i = 0; i < 200; i++) await collection.search({ fields: { dense: { query: make(), recall: 0.9 } } })
+        for (let i = 0; i < receivedCount; i++)
+          await collection.search({ fields: { dense: { query: make(), recall: 0.9 } } })
       const calibration = await collection.calibrate({ sample: measuredCount })
       t.match(calibration, { field: 'dense', limit: 10, rescore: false, state: 'current', source, rows })
-      t.equal(calibration.queries, measuredCount)
+      t.equal(calibration.queries, source === 'rows' ? measuredCount : Math.min(measuredCount, receivedCount))
       for (const share of shares)
         for (const target of [0.9, 0.95, 0.99]) {
           const more = share === 100 ? {} : { filter: [{ place: { $lt: share } }] }
