@@ -38,7 +38,7 @@ import { dashboardRoutes } from './routes/dashboard.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { v2ScheduleRoutes } from './routes/schedules.ts'
-import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
+import { infoRoute, openHealth, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
@@ -51,6 +51,7 @@ import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import { connectThreads } from './serving/connect-threads.ts'
 import { createGranting } from './serving/granting.ts'
 import { watchServing } from './serving/serving-figures.ts'
+import { healthEveryMs } from './serving/shared-health.ts'
 import { SharedState } from './serving/shared-state.ts'
 import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
 import { decodablePath } from './wire/path-id.ts'
@@ -170,7 +171,23 @@ export function createApp(given: AppOptions): FastifyInstance {
     sendError(new ServerError('method_not_allowed', message, { limit: allowed }), request, reply)
   })
   addRoutes(app, context)
+  if (hasThreads) publishHealth(app, context)
   return app
+}
+
+/** Lets serving threads answer health while this thread is alive. An internal error may be one that health reports, so it is not waited for. */
+function publishHealth(app: FastifyInstance, context: RouteContext): void {
+  const { health } = context.shared
+  const publish = (): void => health.publish(openHealth(context))
+  const publishing = setInterval(publish, healthEveryMs).unref()
+  context.slot.onOpen(publish)
+  app.addHook('onResponse', async (_request, reply) => {
+    if (reply.statusCode >= 500) publish()
+  })
+  app.addHook('preClose', async () => {
+    clearInterval(publishing)
+    health.publish(undefined)
+  })
 }
 
 /** A client that ends its side after its requests gets their replies. By default, Node.js drops those that are not written yet. */

@@ -7,7 +7,9 @@ import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { hotBodyBytesMax } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
+import type { SharedHealth } from '../serving/shared-health.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
+import { answerHealth, healthRoutes } from './health.ts'
 import { JsonCursor } from './json-cursor.ts'
 import { openBody } from './open-body.ts'
 import { readRoutes } from './read-objects.ts'
@@ -64,21 +66,26 @@ const searchRoutes: readonly SearchRoute[] = [
     json: collectionJson,
   },
 ]
+/** Routes of POST. */
 const paths: readonly RoutePath[] = [...searchRoutes, ...readRoutes]
 
 /** What hot routes need of their thread. */
 export interface HotContext {
   readonly find: FindCollection
   readonly observer?: Pick<ThreadObserver, 'searched'>
+  /** Without it, health is left to the main thread. */
+  readonly health?: Pick<SharedHealth, 'read'>
 }
 
 /** The hot routes of a thread. */
-export function createHotRoutes({ find, observer }: HotContext): HotRoutes {
+export function createHotRoutes({ find, observer, health }: HotContext): HotRoutes {
   return {
     match(method, url) {
-      return method === 'POST' ? matchPath(paths, url) : undefined
+      if (method === 'POST') return matchPath(paths, url)
+      return method === 'GET' ? healthRoutes.get(url) : undefined
     },
     answer({ route, database, databaseType }, headers, body) {
+      if (route.name === 'health') return health && answerHealth(route, health)
       const found = find(database, route.collection, databaseType)
       if (found === undefined) return undefined
       const { reader, topKMax, filterBoostMax } = found

@@ -2,11 +2,13 @@
 import os from 'node:os'
 import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
+import { tokenModeOf } from '../access/auth.ts'
 import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import type { ServingFigures } from '../serving/serving-figures.ts'
+import { type HealthFacts, healthJson } from '../wire/health-reply.ts'
 import { capitalize } from '../wire/v2-admin.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 
@@ -14,11 +16,14 @@ const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'rea
 /** Names of the user of a plain server in the published servers and dashboards. */
 const plainUsers = ['endee', 'default']
 
+/** What health depends on. */
+export type HealthContext = Pick<RouteContext, 'slot' | 'config' | 'audit' | 'licensing' | 'serving'>
+
 type ForUser = { Params: { user: string } }
 
 /** Adds GET /health and GET /stats. */
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
-  const { slot, guard, metrics, audit } = context
+  const { slot, guard, metrics } = context
   const health: RouteDoc = {
     access: 'open',
     summary: 'Returns the health of the server: 503 while it starts. Without a token, no details.',
@@ -26,15 +31,11 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   }
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
     const threads = context.serving()
-    const state = withNotices(withFault(withFault(slot.health(), audit.fault), threads.fault), context)
+    const state = healthOf(context, threads)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
     const knowsAll = await guard.mayKnowAll(request.headers.authorization, request.ip)
-    const details = knowsAll ? healthDetails(state, threads) : ''
-    // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
-    const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
-    return reply
-      .type('application/json')
-      .send(`{"status":${JSON.stringify(state.status)},"timestamp":${timestamp}${details}}`)
+    const facts = { status: state.status, details: knowsAll ? healthDetails(state, threads) : '' }
+    return reply.type('application/json').send(healthJson(facts, version, new Date()))
   })
 
   const stats: RouteDoc = {
@@ -132,8 +133,21 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   }))
 }
 
+/** What health replies to a caller without a token. Undefined unless the status of the reply is 200. */
+export function openHealth(context: HealthContext): HealthFacts | undefined {
+  const threads = context.serving()
+  const state = healthOf(context, threads)
+  if (!servingStates.includes(state.status)) return undefined
+  const details = tokenModeOf(context.config) === 'none' ? healthDetails(state, threads) : ''
+  return { status: state.status, details }
+}
+
+function healthOf(context: HealthContext, threads: ServingFigures): EngineHealth {
+  return withNotices(withFault(withFault(context.slot.health(), context.audit.fault), threads.fault), context)
+}
+
 /** Adds a weak root token and a missing license, which are not faults of the engine. */
-function withNotices(health: EngineHealth, { config, slot, licensing }: RouteContext): EngineHealth {
+function withNotices(health: EngineHealth, { config, slot, licensing }: HealthContext): EngineHealth {
   // Only an engine that serves is queried for its license.
   const serves = slot.isOpen() && servingStates.includes(health.status)
   const notices = [rootTokenWeakness(config.rootToken), serves ? licensing?.fault() : undefined]

@@ -18,6 +18,7 @@ import { type ObserverShare, SharedObserver, type ThreadReport } from '../observ
 import type { Gate, ThreadObserver } from './contract.ts'
 import { withdrawChanged } from './granting.ts'
 import { type GrantsMessage, GrantsOwner, GrantsView } from './grants.ts'
+import { SharedHealth } from './shared-health.ts'
 import { createThreadGate, type GateRules } from './thread-gate.ts'
 
 /** What a serving thread gets when it starts: structured data, with one port to transfer. */
@@ -30,6 +31,7 @@ export interface ThreadShare {
   readonly firstGrants: GrantsMessage
   readonly buckets: { readonly memory: SharedArrayBuffer; readonly perSecond: number } | undefined
   readonly observer: ObserverShare
+  readonly health: SharedArrayBuffer
   /** Transfer it. */
   readonly port: MessagePort
 }
@@ -76,6 +78,7 @@ export class SharedState {
   /** Requests that this thread and the serving threads answered. */
   readonly counts: RequestCounts
   readonly #ownCounters = new SharedCounters({ length: requestCountsLength })
+  readonly health: SharedHealth
   readonly #config: Config
   readonly #amounts: SharedAmounts
   /** By the number of the thread. They outlive the thread: the next one with its number adds to them. */
@@ -89,6 +92,7 @@ export class SharedState {
   /** For at most `threads` serving threads. Tests pass a clock. */
   constructor(config: Config, threads: number, now: () => number = monotonicMs) {
     this.now = now
+    this.health = new SharedHealth(now)
     this.#config = config
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
     this.budgets = budgetsOf(this.#amounts)
@@ -114,6 +118,7 @@ export class SharedState {
       firstGrants: this.grants.attach(thread, port1),
       buckets: buckets && rateLimit !== undefined ? { memory: buckets.memory, perSecond: rateLimit } : undefined,
       observer: this.#observerShare(thread),
+      health: this.health.memory,
       port: port2,
     }
   }
@@ -192,6 +197,7 @@ export interface ThreadState {
   readonly gate: Gate
   readonly observer: ThreadObserver
   readonly budgets: Budgets
+  readonly health: SharedHealth
   /** Sends what the observer has not sent yet. Call it before the thread ends. */
   finish(): void
 }
@@ -209,7 +215,8 @@ export async function openThreadState(share: ThreadShare, now: () => number = mo
     ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
   })
   const observer = new SharedObserver(share.observer, port)
-  return { gate, observer, budgets, finish: () => observer.report() }
+  const health = new SharedHealth(now, share.health)
+  return { gate, observer, budgets, health, finish: () => observer.report() }
 }
 
 function budgetsOf(shared: SharedAmounts): Budgets {

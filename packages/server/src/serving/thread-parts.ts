@@ -24,7 +24,7 @@ export interface PartsValue extends ReaderLimits {
 /** On the serving thread. */
 export async function openThreadParts(value: PartsValue): Promise<ThreadParts> {
   const [state, reader] = await Promise.all([openThreadState(value.share), attachReader(value.reader)])
-  const { gate, observer } = state
-  const routes = createHotRoutes({ find: collectionsOf(reader, value), observer })
+  const { gate, observer, health } = state
+  const routes = createHotRoutes({ find: collectionsOf(reader, value), observer, health })
   return { gate, observer, routes, finish: () => state.finish() }
 }

@@ -1,0 +1,15 @@
+// The reply of health in both versions. The main thread and the serving threads write it with this function.
+
+/** What is written of the state of the server. */
+export interface HealthFacts {
+  readonly status: string
+  /** The members of the reply after the timestamp, each behind a comma. Empty for callers who may not see them. */
+  readonly details: string
+}
+
+/** In /api/v1, the timestamp is in nanoseconds since 1970, in /api/v2 a text. */
+export function healthJson({ status, details }: HealthFacts, version: 'v1' | 'v2', now: Date): string {
+  // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
+  const timestamp = version === 'v1' ? `${BigInt(now.getTime()) * 1_000_000n}` : JSON.stringify(now.toISOString())
+  return `{"status":${JSON.stringify(status)},"timestamp":${timestamp}${details}}`
+}
