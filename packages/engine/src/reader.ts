@@ -2,7 +2,15 @@
 // What a search over HTTP needs of the engine besides the reader.
 export { efDefault, topKDefault } from './defaults.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
-export { efMax, filterBoostMax, prefilterThresholdMax, prefilterThresholdMin } from './limits.ts'
+export {
+  efMax,
+  filterBoostMax,
+  prefilterThresholdMax,
+  prefilterThresholdMin,
+  queryMembersMax,
+  searchesMax,
+} from './limits.ts'
+export { isCoarse } from './model/choices.ts'
 export { MetaBudget } from './model/packed-meta.ts'
 export type { HitBytes, Reader, ReaderCollection, ReaderHandle, ReaderPlace, ReaderSearch } from './model/reader.ts'
 export { attachReader } from './readers/attach-reader.ts'

@@ -102,6 +102,23 @@ export interface ReaderCollection {
    */
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined>
   /**
+   * The same results as `searchBatch` of the collection, run in this thread, all on one version: also of several fields, by stored objects,
+   * reordered by original vectors, and with vectors. Undefined: only the owner can run these searches, or refuse one; for example because
+   * the results take more than `bytesMax` bytes, or the searches more than the work of about one millisecond. A promise if the matches of
+   * a filter have to be fetched from the owner, and the first time.
+   *
+   * @example
+   * ```ts
+   * const photos = reader.collection('default', 'photos')
+   * const requests = [{ fields: { image: { query: { id: 'p1' } } }, includeVectors: true }]
+   * const results = await photos?.searchBatchHere(requests, { bytesMax: 65_536 })
+   * ```
+   */
+  searchBatchHere(
+    requests: readonly SearchRequest[],
+    options: { readonly bytesMax: number },
+  ): readonly SearchResult[] | undefined | Promise<readonly SearchResult[] | undefined>
+  /**
    * The same objects as `getMany` of the collection, read in this thread: in the order of the ids, without unknown ids. Undefined: only
    * the owner can read them, or refuse; also if they take more than `bytesMax` bytes. A promise only if vectors are read from disk.
    *
@@ -134,8 +151,8 @@ export interface Reader {
    */
   collection(database: string, name: string): ReaderCollection | undefined
   /**
-   * The same result as `search` of the collection. Searches of one dense field by a vector run in this thread, all others on the
-   * owner's. Throws the errors of the search, and `closed` when the engine is closed or its thread has exited.
+   * The same result as `search` of the collection. Searches that take little time run in this thread, except for those of sparse fields; all
+   * others on the owner's. Throws the errors of the search, and `closed` when the engine is closed or its thread has exited.
    *
    * @example
    * ```ts

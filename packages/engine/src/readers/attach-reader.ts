@@ -50,7 +50,7 @@ const objectsBytesMax = 2 ** 20
 class LocalReader implements Reader, ReaderThread {
   readonly welcomed: Promise<void>
   readonly #handle: ReaderHandle
-  readonly files = new OriginalFiles()
+  readonly files: OriginalFiles
   readonly #slots: ReaderSlots
   readonly #port: OwnerPort
   readonly #views = new Map<number, ReplicaView>()
@@ -64,6 +64,7 @@ class LocalReader implements Reader, ReaderThread {
 
   constructor(handle: ReaderHandle) {
     this.#handle = handle
+    this.files = new OriginalFiles(handle.readers)
     this.#slots = new ReaderSlots(handle.readers, handle.slots)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.welcomed = promise
@@ -83,8 +84,13 @@ class LocalReader implements Reader, ReaderThread {
     else this.#port.post({ kind: 'hello' })
   }
 
-  get topKMax(): number {
-    return this.#limits?.topKMax ?? 0
+  get limits(): Limits {
+    // Attached once they have arrived.
+    return this.#limits as Limits
+  }
+
+  get module(): WebAssembly.Module {
+    return this.#handle.module
   }
 
   get isReading(): boolean {
@@ -135,7 +141,7 @@ class LocalReader implements Reader, ReaderThread {
     const { database = 'default' } = place
     const { searchOrCall } = await import('./requests.ts')
     const call = (ownerCall: OwnerCall) => this.#port.call(ownerCall)
-    const target = { database, collection, limits: this.#limits as Limits }
+    const target = { database, collection, limits: this.limits }
     return searchOrCall(this.collection(database, collection), request, target, call)
   }
 

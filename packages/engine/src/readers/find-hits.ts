@@ -1,5 +1,4 @@
 // Finds the hits of a search of one dense field in shared memory, by the plan of the owner's own searches.
-
 import {
   cosineLengthMax,
   efMax,
@@ -36,7 +35,27 @@ export interface SearchedState {
   readonly version: number
   /** The matches of the filter as of the version; undefined without a filter. */
   readonly matches: SharedMatches | undefined
-  readonly topKMax: number
+}
+
+/** A checked search of one field of the state. */
+export interface GraphSearch {
+  /** Position of the field in the definition. */
+  readonly fieldIndex: number
+  readonly params: Pick<DenseFieldSchema['params'], 'dimension' | 'spaceType'>
+  /** As rows are compared with it. */
+  readonly query: Float32Array
+  readonly k: number
+  /** At least k. */
+  readonly ef: number
+  readonly exact: boolean
+  readonly boostPercentage: number
+  readonly prefilterThreshold: number | undefined
+  readonly scoreThreshold: number
+}
+
+/** What the thread may still do before its other work: 1 is the most for one turn. */
+export interface Work {
+  left: number
 }
 
 /** Where the hits come from. */
@@ -47,38 +66,65 @@ interface Run extends SearchedState {
   readonly k: number
 }
 
+/** Takes the work of one search. */
+const one: Work = { left: 1 }
+
 /** Puts the hits into the buffer. False: only the owner can run the search, or refuse it. */
-export function findHits(state: SearchedState, search: ReaderSearch, hits: HitBuffer): boolean {
-  const { view, version, matches } = state
-  const { definition, fields } = view.facts
+export function findHits(
+  state: SearchedState & { readonly topKMax: number },
+  search: ReaderSearch,
+  hits: HitBuffer,
+): boolean {
+  const { definition, fields } = state.view.facts
   const index = definition.fields.findIndex(({ name }) => name === search.field)
   const [field, shared] = [definition.fields[index], fields[index]]
   if (field?.kind !== 'dense' || shared === undefined || !isInRange(search, state.topKMax)) return false
-  const { precision, spaceType, dimension } = field.params
+  const { precision } = field.params
   const { exact = false, boostPercentage = 0, prefilterThreshold, scoreThreshold = Number.NEGATIVE_INFINITY } = search
   // These compare original vectors, which are on disk.
   if (shared.hasOriginals && (exact || isCoarse(precision))) return false
   const query = comparedQuery(search.query, field)
   if (query === undefined) return false
-  const k = search.limit
-  const ef = Math.max(search.ef, k)
-  const rows = view.words.rows(version, index)
+  one.left = 1
+  return findRows(
+    state,
+    {
+      ...{ fieldIndex: index, params: field.params, query, exact, boostPercentage, prefilterThreshold, scoreThreshold },
+      ...{ k: search.limit, ef: Math.max(search.ef, search.limit) },
+    },
+    one,
+    hits,
+  )
+}
+
+/** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
+export function findRows(state: SearchedState, search: GraphSearch, work: Work, hits: HitBuffer): boolean {
+  const { view, version, matches } = state
+  const { fieldIndex, params, query, k, ef, exact, boostPercentage, prefilterThreshold, scoreThreshold } = search
+  const { dimension, spaceType } = params
+  const rows = view.words.rows(version, fieldIndex)
   const plan = planDense({ rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact })
   hits.begin({ lsn: view.words.lsn(version), isCosine: spaceType === 'cosine' })
   if (plan.kind === 'nothing') return true
-  const run: Run = { ...state, segments: view.segments(index), segmentRows: shared.segmentRows, query, k }
+  const segmentRows = view.facts.fields[fieldIndex]?.segmentRows ?? 0
+  const run: Run = { view, version, matches, segments: view.segments(fieldIndex), segmentRows, query, k }
   const compared = matches?.count ?? rows
   if (plan.kind !== 'scan') {
     const isWalk = plan.kind === 'walk'
     const graph = { ef: plan.ef ?? ef, ...(!isWalk && { compared }) }
-    if (isWalk ? graph.ef * dimension > walkedMax : compared * dimension > comparedMax) return false
+    if (!take(work, isWalk ? (graph.ef * dimension) / walkedMax : (compared * dimension) / comparedMax)) return false
     // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
     const enough = isWalk ? Math.min(k, compared, rows) : 0
     if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
   }
-  if (compared * dimension > scannedMax) return false
+  if (!take(work, (compared * dimension) / scannedMax)) return false
   putHits(run, scan(run), scoreThreshold, hits)
   return true
+}
+
+function take(work: Work, share: number): boolean {
+  work.left -= share
+  return work.left >= 0
 }
 
 /** Puts the hits of walks or comparisons into the buffer. False, without a hit in it: there are fewer than `enough`. */

@@ -48,6 +48,10 @@ export class HitBuffer implements HitBytes {
     return true
   }
 
+  ordinal(hit: number): number {
+    return this.#at(hit).ordinal
+  }
+
   similarity(hit: number): number {
     return this.#at(hit).similarity
   }

@@ -4,14 +4,16 @@ import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import { vectorForm } from '../model/vector-form.ts'
 import type { SharedOriginals } from '../replica/originals-rows.ts'
+import type { ObjectText } from '../search/object-text.ts'
 import { ReadObject } from '../search/read-object.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
 import { emptyPlace } from './hit-buffer.ts'
 import type { OriginalFiles, Slots } from './original-files.ts'
-import type { ReplicaView } from './replica-view.ts'
+import type { ObjectPlace, ReplicaView } from './replica-view.ts'
 
 /** Counted for each object in addition to its bytes; see answer-room.ts. */
-const overheadBytes = 256
+export const overheadBytes = 256
+
 /** Which objects are read, and how large they may be together. */
 export interface ObjectsWanted {
   /** Checked by the caller: none is empty, too long, or ill-formed. */
@@ -67,17 +69,28 @@ export function draftObjects(
     if (bytes > bytesMax) return 'owner'
     const sparse = sparseOf(view, view.sparseOf(place))
     if (sparse === undefined) return 'again'
-    const { record, metaOffset, metaBytes, filterBytes } = place
-    const filterAt = metaOffset + metaBytes
     drafts.push({
       id,
-      metaBytes: record.slice(metaOffset, filterAt),
-      filterText: filterBytes === 0 ? '' : decoder.decode(record.slice(filterAt, filterAt + filterBytes)),
+      ...copyRecordText(place),
       vectors: draftVectors(view, ordinal, version),
       sparse,
     })
   }
   return drafts
+}
+
+/** The meta and the filter of an object that was located. */
+export function copyRecordText({ record, metaOffset, metaBytes, filterBytes }: ObjectPlace): Omit<ObjectText, 'id'> {
+  const filterAt = metaOffset + metaBytes
+  return {
+    metaBytes: record.slice(metaOffset, filterAt),
+    filterText: filterBytes === 0 ? '' : decoder.decode(record.slice(filterAt, filterAt + filterBytes)),
+  }
+}
+
+/** The id of an object that was located. */
+export function copyId({ id, idOffset, idBytes }: ObjectPlace): string {
+  return Buffer.from(id.slice(idOffset, idOffset + idBytes).buffer).toString()
 }
 
 /** Bytes of the vectors of an object; see answer-room.ts. */
@@ -106,7 +119,8 @@ function draftVectors(view: ReplicaView, ordinal: number, version: number): Draf
   })
 }
 
-function slotsOf(view: ReplicaView, field: number, ordinal: number): Slots | undefined {
+/** Where the original vectors of an object are on disk. Undefined: nowhere. */
+export function slotsOf(view: ReplicaView, field: number, ordinal: number): Slots | undefined {
   const slot = view.originalsEntry(field, 'slots', ordinal) - 1
   if (slot < 0) return undefined
   const isSeveral = view.facts.fields[field]?.originals?.isSeveral === true

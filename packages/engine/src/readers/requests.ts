@@ -1,13 +1,17 @@
-// Searches of a reader in the form of the library: those of one dense field run in the reader's thread, the others on the owner's. Loaded
-// when it is first needed, because a thread that only uses `searchHere` does not need it.
+// Searches of a reader in the form of the library: in the reader's thread if it can run them, otherwise on the owner's. Loaded when it is
+// first needed, because a thread that only uses `searchHere` does not need it.
 import type { Limits } from '../limits.ts'
+import { isCoarse } from '../model/choices.ts'
 import type { StoredObject } from '../model/object.ts'
 import type { SearchHit, SearchRequest, SearchResult } from '../model/query.ts'
 import type { HitBytes, ReaderCollection } from '../model/reader.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { ReadObject } from '../search/read-object.ts'
-import { parseSearch } from '../search/request.ts'
+import { type DenseTask, parseSearch, type SearchPlanInput } from '../search/request.ts'
 import type { OwnerCall, SentHit, SentObject, SentResult } from '../sharing/messages.ts'
+
+/** Larger results are created by the owner, which yields to other work between them. */
+const resultBytesMax = 2 ** 20
 
 interface Target {
   readonly database: string
@@ -36,8 +40,10 @@ function searchShared(
   // The owner waits for it, or refuses.
   if (request.minLsn !== undefined && !(collection.lsn >= request.minLsn)) return undefined
   const [task] = input.tasks
-  if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1) return undefined
-  if (input.includeVectors || input.fusion || input.explain || input.rescore === true || task.recall) return undefined
+  if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1 || !isPlain(input, task)) {
+    const found = collection.searchBatchHere([request], { bytesMax: resultBytesMax })
+    return found instanceof Promise ? found.then((results) => results?.[0]) : found?.[0]
+  }
   const { name } = task.definition
   const { filter } = request
   const { prefilterThreshold } = input
@@ -56,6 +62,15 @@ function searchShared(
     },
     (hits) => ({ results: { [name]: copyHits(hits) }, complete: hits.complete, lsn: hits.lsn }),
   )
+}
+
+/** Whether nothing but the rows in memory is needed. */
+function isPlain(
+  { includeVectors, fusion, explain, rescore }: SearchPlanInput,
+  { definition, recall }: DenseTask,
+): boolean {
+  if (includeVectors || fusion || explain || rescore !== undefined || recall !== undefined) return false
+  return !isCoarse(definition.params.precision)
 }
 
 function copyHits(hits: HitBytes): SearchHit[] {

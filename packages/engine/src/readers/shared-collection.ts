@@ -1,12 +1,15 @@
-// A collection in a reader's thread: searches one dense field synchronously in shared memory, by the plan of the owner, and reads objects. It
-// pins the newest version in the reader's slot meanwhile, so the owner reuses nothing that it reads.
+// A collection in a reader's thread: searches synchronously in shared memory, by the plan of the owner, and reads objects. It pins the newest
+// version in the reader's slot meanwhile, so the owner reuses nothing that it reads.
 import { EngineError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
 import type { Filter } from '../model/filter.ts'
 import { parseIds } from '../model/ids.ts'
 import type { StoredObject } from '../model/object.ts'
+import type { SearchRequest, SearchResult } from '../model/query.ts'
 import type { HitBytes, ReaderCollection, ReaderSearch } from '../model/reader.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
+import type { ParsedBatch } from './batches.ts'
 import { findHits } from './find-hits.ts'
 import { HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles } from './original-files.ts'
@@ -16,7 +19,7 @@ import { SharedFilters } from './shared-filters.ts'
 
 /** What a collection needs of its reader. */
 export interface ReaderThread {
-  readonly topKMax: number
+  readonly limits: Limits
   /** Applies the news that has arrived. */
   receive(): void
   /** The reader reads a version of a board from now on. False: it is reading already. */
@@ -26,6 +29,8 @@ export interface ReaderThread {
   /** Everything that was read so far was read before what is loaded next. */
   settle(): void
   readonly files: OriginalFiles
+  /** The kernel of dense fields. */
+  readonly module: WebAssembly.Module
   /** Evaluated by the owner. Undefined: only the owner can run the search. */
   matches(board: number, filter: Filter): Promise<SharedMatches | undefined>
 }
@@ -47,6 +52,8 @@ export class SharedCollection implements ReaderCollection {
   #view: ReplicaView | undefined
   #definition: CollectionSchema
   #filters: SharedFilters
+  /** Undefined until it is first needed, because many threads run only searches of one field. */
+  #batches: typeof import('./batches.ts') | undefined
 
   constructor(thread: ReaderThread, view: ReplicaView) {
     this.collectionId = view.facts.collectionId
@@ -116,6 +123,75 @@ export class SharedCollection implements ReaderCollection {
     return this.#searchMatches(search, filter, write)
   }
 
+  searchBatchHere(
+    requests: readonly SearchRequest[],
+    options: { readonly bytesMax: number },
+  ): readonly SearchResult[] | undefined | Promise<readonly SearchResult[] | undefined> {
+    if (this.#batches === undefined) return this.#loadBatches().then(() => this.searchBatchHere(requests, options))
+    if (this.#thread.isReading) return undefined
+    const batch = this.#batches.parseBatch(requests, this.definition, this.#thread.limits)
+    if (batch === undefined) return undefined
+    const cached = this.#batches.cachedMatches(batch, this.#filters)
+    if (cached !== undefined) {
+      const found = this.#runBatch(batch, cached, options)
+      if (found === owner) return undefined
+      if (found !== otherVersion) return found
+    }
+    return this.#fetchAndRun(batch, options)
+  }
+
+  async #loadBatches(): Promise<void> {
+    this.#batches = await import('./batches.ts')
+  }
+
+  /** Fetches the matches, and once more if a version was published meanwhile. */
+  async #fetchAndRun(
+    batch: ParsedBatch,
+    options: { readonly bytesMax: number },
+  ): Promise<readonly SearchResult[] | undefined> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const matches = await Promise.all(batch.filters.map((filter) => this.#filters.fetch(filter)))
+      if (this.#thread.isReading) return undefined
+      const known = matches.filter((one) => one !== undefined)
+      if (known.length < matches.length) return undefined
+      const found = this.#runBatch(batch, known, options)
+      if (found === owner) return undefined
+      if (found !== otherVersion) return found
+    }
+    return undefined
+  }
+
+  #runBatch(
+    batch: ParsedBatch,
+    matches: readonly SharedMatches[],
+    { bytesMax }: { readonly bytesMax: number },
+  ): readonly SearchResult[] | typeof owner | typeof otherVersion {
+    const { files, module } = this.#thread
+    const [first] = matches
+    if (matches.some(({ version }) => version !== first?.version)) return otherVersion
+    return this.#attempts(first, (view, version) => {
+      // A rebuild replaced the definition after the searches were parsed.
+      if (view.facts.definition !== batch.definition) return owner
+      const areIdsUnchanged = batch.needsIds ? this.#watchIds(view, version) : () => true
+      if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
+      const state = { view, version, files, module, areIdsUnchanged }
+      const found = this.#batches?.runBatch(state, batch, matches, bytesMax) ?? 'owner'
+      return found === 'again' ? again : found === 'owner' ? owner : found
+    })
+  }
+
+  /** A function that returns whether the ids are still those of the version. */
+  #watchIds({ words }: ReplicaView, version: number): (() => boolean) | typeof again | typeof owner {
+    // If the version is still the same afterwards, the epoch belongs to it.
+    const { idEpoch } = words
+    if (idEpoch % 2 !== 0) return owner
+    if (words.version !== version) return again
+    return () => {
+      this.#thread.settle()
+      return words.idEpoch === idEpoch
+    }
+  }
+
   getHere(
     ids: readonly string[],
     { bytesMax }: { readonly bytesMax: number },
@@ -123,15 +199,8 @@ export class SharedCollection implements ReaderCollection {
     const wanted = wantedIds(ids)
     if (wanted === undefined || this.#thread.isReading) return undefined
     const drafts = this.#attempts(undefined, (view, version) => {
-      const { words } = view
-      // If the version is still the same afterwards, the epoch belongs to it.
-      const { idEpoch } = words
-      if (idEpoch % 2 !== 0) return owner
-      if (words.version !== version) return again
-      const areIdsUnchanged = () => {
-        this.#thread.settle()
-        return words.idEpoch === idEpoch
-      }
+      const areIdsUnchanged = this.#watchIds(view, version)
+      if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
       const found = draftObjects(view, version, { ids: wanted, bytesMax }, areIdsUnchanged)
       return found === 'again' ? again : found === 'owner' ? owner : found
     })
@@ -161,7 +230,7 @@ export class SharedCollection implements ReaderCollection {
     write: (hits: HitBytes) => T,
   ): T | typeof owner | typeof otherVersion {
     return this.#attempts(matches, (view, version) => {
-      const state = { view, version, matches, topKMax: this.#thread.topKMax }
+      const state = { view, version, matches, topKMax: this.#thread.limits.topKMax }
       if (!findHits(state, search, this.#hits)) return owner
       return this.#hits.locate(view) ? write(this.#hits) : again
     })

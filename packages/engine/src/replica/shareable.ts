@@ -17,8 +17,8 @@ interface SharedParts {
 /** The memory of a replica as of now. */
 export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable {
   const { definition, dense, originals } = parts
-  const fields = definition.fields.map(({ kind }, index) => {
-    const field = kind === 'dense' ? dense[index] : undefined
+  const fields = definition.fields.map((_, index) => {
+    const field = dense[index]
     const files = originals[index]
     return {
       segmentRows: field?.segmentRows ?? 0,

@@ -1,6 +1,7 @@
 // Decides which candidates of a search are compared exactly, and keeps the best of them. Candidates are in the order of their estimated
 // similarities, and estimates have errors of a common size. It reads nothing: the caller compares the candidate `next` and puts its similarity.
-import type { Best, RankOptions } from './rank-originals.ts'
+import type { RankOptions } from './rank-originals.ts'
+import type { Best } from './ranking.ts'
 
 /** The number of exact comparisons from which on their errors bound those of the others. */
 const errorsMin = 10

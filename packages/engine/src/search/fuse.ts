@@ -13,6 +13,23 @@ export interface RankedList {
 /** How ranks or similarities of several lists are combined. */
 export type FusionMethod = { readonly kind: 'rrf'; readonly rankConstant: number } | { readonly kind: 'relative-score' }
 
+/** How the lists of a search are fused. */
+export interface FusionPlan {
+  readonly method: FusionMethod
+  /** Weight of each field, in the order of the request. */
+  readonly weights: ReadonlyMap<string, number>
+  readonly limit: number
+}
+
+/** Fuses the lists of a search, by field. */
+export function fuseResults(
+  results: { readonly [field: string]: readonly SearchHit[] },
+  { method, weights, limit }: FusionPlan,
+): FusedHit[] {
+  const lists = Object.entries(results).map(([field, hits]) => ({ field, weight: weights.get(field) ?? 1, hits }))
+  return fuse(lists, method, limit)
+}
+
 /** The best `limit` objects of all lists, best first, with their standing in each list. */
 export function fuse(lists: readonly RankedList[], method: FusionMethod, limit: number): FusedHit[] {
   const fused = new Map<string, { readonly hit: SearchHit; score: number; readonly standings: Standing[] }>()

@@ -7,7 +7,8 @@ import type { GivenRow } from '../replica/originals.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { CandidateRanking } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
-import type { Best, RankOptions } from './rank-originals.ts'
+import type { RankOptions } from './rank-originals.ts'
+import type { Best } from './ranking.ts'
 
 /** Candidates that are read in one turn of the event loop. */
 const directMax = 512

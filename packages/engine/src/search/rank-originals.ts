@@ -4,10 +4,8 @@ import { TimeSlice, yieldToOthers } from '@annal/wal'
 import { assert } from '../errors.ts'
 import type { DenseSchemaParams } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
-import type { DenseHits } from '../vector/field.ts'
 import { maxSim } from './max-sim.ts'
-
-export type Best = Pick<DenseHits, 'ordinals' | 'similarities'>
+import { type Best, Ranking } from './ranking.ts'
 
 /** Reads vectors of objects from disk. */
 export interface VectorSource {
@@ -104,42 +102,5 @@ async function* readRows(
     // Prevents an unhandled rejection if this iteration throws.
     nextRows.catch(() => undefined)
     yield rows
-  }
-}
-
-interface Scored {
-  readonly ordinal: number
-  readonly similarity: number
-}
-
-/** Keeps the k most similar rows; ties are ordered by ordinal. */
-class Ranking {
-  readonly #k: number
-  #kept: Scored[] = []
-  #least: number
-
-  constructor(k: number, scoreThreshold = Number.NEGATIVE_INFINITY) {
-    this.#k = k
-    this.#least = scoreThreshold
-  }
-
-  offer(ordinal: number, similarity: number): void {
-    if (!(similarity >= this.#least)) return
-    this.#kept.push({ ordinal, similarity })
-    if (this.#kept.length >= this.#k + Math.max(256, this.#k)) this.#cut()
-  }
-
-  best(): Best {
-    this.#cut()
-    return {
-      ordinals: Uint32Array.from(this.#kept, ({ ordinal }) => ordinal),
-      similarities: Float32Array.from(this.#kept, ({ similarity }) => similarity),
-    }
-  }
-
-  #cut(): void {
-    this.#kept.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
-    this.#kept.length = Math.min(this.#kept.length, this.#k)
-    if (this.#kept.length === this.#k) this.#least = Math.max(this.#least, (this.#kept.at(-1) as Scored).similarity)
   }
 }

@@ -25,7 +25,7 @@ import type {
   MultiFieldSchema,
   SparseFieldSchema,
 } from '../model/schema.ts'
-import type { FusionMethod } from './fuse.ts'
+import type { FusionPlan } from './fuse.ts'
 
 /** Rank constant of reciprocal rank fusion, as in the published clients. */
 const rankConstantDefault = 60
@@ -97,14 +97,6 @@ export const plainSearch: SearchPlanInput = {
   fusion: undefined,
   exact: false,
   explain: false,
-}
-
-/** How the hits of several fields are fused. */
-export interface FusionPlan {
-  readonly method: FusionMethod
-  /** Weight of each field, in the order of the request. */
-  readonly weights: ReadonlyMap<string, number>
-  readonly limit: number
 }
 
 /** Whether the search needs ids or filter matches, and therefore a version that is published completely. */

@@ -1,21 +1,13 @@
 // Runs one field of a search. Candidates of a multi-vector field are ordered by all their members, and those of a dense field by
 // the original vectors if the search requests it or the precision is binary, int2, or int4. Both are read from disk.
-import { pooled, unitRows } from '../input/pooling.ts'
-import { efMax } from '../limits.ts'
-import type { Pooling } from '../model/choices.ts'
-import { graphField } from '../model/schema.ts'
+import { unitRows } from '../input/pooling.ts'
 import type { Originals } from '../replica/originals.ts'
 import { memberBytes } from './answer-room.ts'
+import { pooledTask } from './pooled-task.ts'
 import { membersOf, rankOriginals } from './rank-originals.ts'
-import type { DenseTask, MultiTask, Task } from './request.ts'
+import type { MultiTask, Task } from './request.ts'
 import { compareOriginals, isRescored, runRescored } from './rescore.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
-
-/**
- * Candidates by pooled vectors for each result. They contain at least 0.95 of the best k by all members, on three sets with k of 10 and 100
- * (benchmarks/results/multi.md). The maximum represents the members less well than the mean.
- */
-const candidatesPerResult: Readonly<Record<Pooling, number>> = { mean: 3, max: 6 }
 
 /** Searches one field of any kind, exactly or with rescoring if the request or the precision demands it. */
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
@@ -46,24 +38,6 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   return {
     ...ranked,
     members: await Promise.all(Array.from(ranked.found.ordinals, (ordinal) => originals.read(ordinal))),
-  }
-}
-
-/**
- * The search for candidates by pooled vectors: all that the walk keeps, and one more, because the object whose vectors are the query may be
- * among them.
- */
-function pooledTask({ fieldIndex, ef, k, definition }: MultiTask, members: Float32Array): DenseTask {
-  const query = pooled(members, definition.params).vector
-  const candidates = Math.max(k, ef, Math.min(efMax, candidatesPerResult[definition.params.pooling] * k))
-  return {
-    kind: 'dense',
-    fieldIndex,
-    k: candidates + 1,
-    ef: Math.min(efMax, candidates),
-    scoreThreshold: undefined,
-    definition: graphField(definition),
-    source: { kind: 'vector', query },
   }
 }
 

@@ -6,7 +6,7 @@ import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
 import type { EfChooser } from './ef-chooser.ts'
-import { fuse } from './fuse.ts'
+import { fuseResults } from './fuse.ts'
 import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import { isRescored } from './rescore.ts'
@@ -128,12 +128,4 @@ function chooseEfs(
 
 function explainFilter(matches: Matches | undefined, ms: number) {
   return matches && { matches: matches.count, ms }
-}
-
-function fuseResults(
-  results: { readonly [field: string]: readonly SearchHit[] },
-  { method, weights, limit }: NonNullable<SearchPlanInput['fusion']>,
-) {
-  const lists = Object.entries(results).map(([field, hits]) => ({ field, weight: weights.get(field) ?? 1, hits }))
-  return fuse(lists, method, limit)
 }

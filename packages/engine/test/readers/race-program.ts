@@ -4,7 +4,16 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
 import { createRandom } from '../vector/world.ts'
-import { dimension, limit, type ReaderReport, type Record, sharedWords, textLengthOf, vectorOf } from './race-world.ts'
+import {
+  dimension,
+  type GetRecord,
+  limit,
+  type ReaderReport,
+  type Record,
+  sharedWords,
+  textLengthOf,
+  vectorOf,
+} from './race-world.ts'
 
 const [, , dataDir = '', seedText, writesText, secondsText] = process.argv
 const [seed, writes, seconds] = [Number(seedText), Number(writesText), Number(secondsText ?? 0)]
@@ -31,10 +40,23 @@ const alive = new Map<number, State>()
 let counts: { readonly lsn: number; readonly thirds: readonly number[] }[] = [{ lsn: 0, thirds: [0, 0, 0] }]
 const faults: string[] = []
 let serials = 0
-const total = { searches: 0, left: 0, checked: 0, whereIs: 0, found: 0, newest: 0, newestFound: 0, copiesFound: 0 }
+const total = {
+  searches: 0,
+  left: 0,
+  batches: 0,
+  reads: 0,
+  checkedReads: 0,
+  checked: 0,
+  whereIs: 0,
+  found: 0,
+  newest: 0,
+  newestFound: 0,
+  copiesFound: 0,
+}
 /** Number of writes of each kind. */
 const done: { [kind: string]: number } = {}
 let pending: Record[] = []
+let pendingGets: GetRecord[] = []
 
 const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', readers })
 const database = engine.database()
@@ -53,12 +75,15 @@ const threads = Array.from({ length: readers }, (_, i) => {
   worker.on('message', (report: ReaderReport) => {
     total.searches += report.searches
     total.left += report.left
+    total.batches += report.batches
+    total.reads += report.reads
     total.newest += report.grown.searches
     total.newestFound += report.grown.found
     total.copiesFound += report.grown.copies
     floors[i] = report.floor
     faults.push(...report.faults)
     pending.push(...report.records)
+    pendingGets.push(...report.gets)
   })
   worker.on('error', (error) => faults.push(String(error.stack)))
   return { started: once(worker, 'message'), ended: once(worker, 'exit') }
@@ -82,12 +107,13 @@ const ended = performance.now() + seconds * 1000
 for (let write = 0; write < writes || performance.now() < ended; write++) {
   await act()
   check()
-  if (write % 256 === 255) forget(Math.min(...floors, ...pending.map(({ lsn }) => lsn)))
+  if (write % 256 === 255)
+    forget(Math.min(...floors, ...pending.map(({ lsn }) => lsn), ...pendingGets.map(({ from }) => from)))
   if (faults.length > 0) break
 }
 Atomics.store(shared, sharedWords.stop, 1)
 await Promise.all(threads.map(({ ended: exited }) => exited))
-check()
+check(true)
 if (faults.length === 0 && total.found < total.whereIs * 0.95)
   faults.push(`found ${total.found} of ${total.whereIs} objects by their vectors`)
 if (faults.length === 0 && total.newestFound < total.newest * 0.95)
@@ -232,12 +258,31 @@ function stateAt(object: number, lsn: number): State | undefined {
   return states.get(object)?.findLast((state) => state.lsn <= lsn)
 }
 
-/** Compares the sampled answers as of LSNs that are known. */
-function check(): void {
+/** Compares the sampled answers as of LSNs that are known. `isLast`: no write follows. */
+function check(isLast = false): void {
   const newest = newestCount().lsn
   const known = pending.filter(({ lsn }) => lsn <= newest)
   pending = pending.filter(({ lsn }) => lsn > newest)
   for (const record of known) checkRecord(record)
+  const isKnown = ({ to }: GetRecord) => to < newest || isLast
+  const gets = pendingGets.filter(isKnown)
+  pendingGets = pendingGets.filter((record) => !isKnown(record))
+  for (const record of gets) checkGet(record)
+}
+
+/** A write may have been visible before its acknowledgement was. */
+function checkGet({ from, to, object, found }: GetRecord): void {
+  total.checkedReads++
+  const next = counts.find(({ lsn }) => lsn > to)?.lsn ?? to
+  const later = (states.get(object) ?? []).filter(({ lsn }) => lsn > from && lsn <= next)
+  const possible = [stateAt(object, from), ...later].map((state) => (state?.stamp === 0 ? undefined : state))
+  const isPossible = possible.some(
+    (state) => state?.stamp === found?.stamp && state?.serial === found?.serial && state?.third === found?.third,
+  )
+  if (!isPossible)
+    faults.push(
+      `object ${object} was read as ${JSON.stringify(found)} between ${from} and ${next}: ${JSON.stringify(possible)}`,
+    )
 }
 
 function checkRecord({ lsn, third, object, stamp, hits }: Record): void {

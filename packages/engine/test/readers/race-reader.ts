@@ -1,9 +1,18 @@
 // A reader of race.test.ts: searches without pause, checks what it can check alone, and reports a sample.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { SearchRequest } from '@annal/engine'
 import { attachReader, type HitBytes, type ReaderSearch } from '@annal/engine/reader'
 import { createRandom } from '../vector/world.ts'
-import { limit, type ReaderReport, type Record, sharedWords, textLengthOf, vectorOf } from './race-world.ts'
+import {
+  type GetRecord,
+  limit,
+  type ReaderReport,
+  type Record,
+  sharedWords,
+  textLengthOf,
+  vectorOf,
+} from './race-world.ts'
 
 const shared: Int32Array = workerData.shared
 const random = createRandom(workerData.seed)
@@ -11,9 +20,12 @@ const reader = await attachReader(workerData.reader)
 const whole = (below: number) => Math.floor(random() * below)
 
 let records: Record[] = []
+let gets: GetRecord[] = []
 let faults: string[] = []
 let searches = 0
 let left = 0
+let batches = 0
+let reads = 0
 let grown = { searches: 0, found: 0, copies: 0 }
 
 interface Copied {
@@ -123,19 +135,106 @@ function numbersIn(found: Copied | undefined): Set<number> {
   return new Set(facts.map(({ number }) => number))
 }
 
+/** Several searches at once: all of one version, with whole objects, by vectors and by a stored object. */
+async function searchBatch(): Promise<void> {
+  const things = reader.collection('default', 'things')
+  const objects = Array.from({ length: 1 + whole(3) }, () => whole(1 + whole(workerData.objectsMax)))
+  const queries = objects.map((object) => ({
+    object,
+    stamp: 1 + whole(3),
+    third: whole(3) === 0 ? whole(3) : undefined,
+  }))
+  const acknowledged = Atomics.load(shared, sharedWords.acknowledged)
+  const requests: SearchRequest[] = queries.map(({ object, stamp, third }) => ({
+    fields: { v: { query: vectorOf(object, stamp), limit, ef: 16 + whole(60) } },
+    includeVectors: true,
+    ...(third !== undefined && { filter: [{ third: { $eq: third } }] }),
+  }))
+  const stored = whole(3) === 0 ? `thing-${objects[0]}` : undefined
+  if (stored !== undefined) requests.push({ fields: { v: { query: { id: stored }, limit } } })
+  const results = await things?.searchBatchHere(requests, { bytesMax: 2 ** 20 })
+  searches++
+  if (results === undefined) {
+    left++
+    return
+  }
+  batches++
+  const [first] = results
+  if (first !== undefined && first.lsn < acknowledged)
+    faults.push(`a batch of LSN ${first.lsn} after ${acknowledged} was acknowledged`)
+  for (const [i, { lsn, results: lists }] of results.entries()) {
+    if (lsn !== first?.lsn) faults.push(`a batch of the LSNs ${first?.lsn} and ${lsn}`)
+    const query = queries[i]
+    const hits = (lists.v ?? []).map(({ id, metaBytes, filterText, similarity, vector }) => {
+      const facts = JSON.parse(Buffer.from(metaBytes).toString())
+      if (id !== `thing-${facts.object}`) faults.push(`${id} has the meta of ${facts.object}`)
+      if (id === stored && query === undefined) faults.push(`${id} is a hit of the search with its own vector`)
+      const own = vectorOf(facts.object, facts.stamp)
+      if (query && !own.every((x, j) => x === vector?.[j])) faults.push(`${id} has the vector of another object`)
+      return {
+        object: facts.object,
+        stamp: facts.stamp,
+        serial: facts.serial,
+        third: JSON.parse(filterText).third,
+        similarity,
+      }
+    })
+    if (query && batches % 8 === 0) records.push({ acknowledged, lsn, ...query, hits })
+  }
+}
+
+/** Reads by id: each object is whole, and one of a state during the read. */
+async function getThings(): Promise<void> {
+  const things = reader.collection('default', 'things')
+  const objects = [...new Set(Array.from({ length: 1 + whole(4) }, () => whole(1 + whole(workerData.objectsMax))))]
+  const from = Atomics.load(shared, sharedWords.acknowledged)
+  const found = await things?.getHere(
+    objects.map((object) => `thing-${object}`),
+    { bytesMax: 2 ** 20 },
+  )
+  const to = Atomics.load(shared, sharedWords.acknowledged)
+  if (found === undefined) return
+  reads++
+  const byObject = new Map(
+    found.map(({ id, metaBytes, filterText, dense }) => {
+      const { object, stamp, serial } = JSON.parse(Buffer.from(metaBytes).toString())
+      if (id !== `thing-${object}`) faults.push(`${id} was read with the meta of ${object}`)
+      const own = vectorOf(object, stamp)
+      if (!own.every((x, j) => x === dense.v?.vector[j]))
+        faults.push(`${id} was read with the vector of another object`)
+      return [object, { stamp, serial, third: JSON.parse(filterText).third }] as const
+    }),
+  )
+  for (const object of byObject.keys()) if (!objects.includes(object)) faults.push(`${object} was not wanted`)
+  for (const object of objects) gets.push({ from, to, object, found: byObject.get(object) })
+}
+
 function squaredDistance(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, x, i) => sum + (x - (b[i] as number)) ** 2, 0)
 }
 
 function searchOne(draw: number): Promise<void> {
   if (draw === 0) return searchTemporary()
+  if (draw === 2) return searchBatch()
+  if (draw === 3) return getThings()
   return draw === 1 ? searchCopy() : searchThings()
 }
 
 function report(): void {
   const floor = Atomics.load(shared, sharedWords.acknowledged)
-  parentPort?.postMessage({ floor, records, faults, searches, left, grown } satisfies ReaderReport)
-  ;[records, faults, searches, left, grown] = [[], [], 0, 0, { searches: 0, found: 0, copies: 0 }]
+  parentPort?.postMessage({
+    floor,
+    records,
+    gets,
+    faults,
+    searches,
+    left,
+    batches,
+    reads,
+    grown,
+  } satisfies ReaderReport)
+  ;[records, gets, faults, searches, left] = [[], [], [], 0, 0]
+  ;[batches, reads, grown] = [0, 0, { searches: 0, found: 0, copies: 0 }]
 }
 
 report()

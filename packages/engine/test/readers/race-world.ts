@@ -32,6 +32,16 @@ export function textLengthOf(object: number): number {
   return mix(object) % 900
 }
 
+/** A read of `things` by id, and what it returned. */
+export interface GetRecord {
+  /** LSNs that were acknowledged before the read and after it: it shows a state between `from` and the write after `to`. */
+  readonly from: number
+  readonly to: number
+  readonly object: number
+  /** Undefined: there was no object. */
+  readonly found: { readonly stamp: number; readonly serial: number; readonly third: number } | undefined
+}
+
 /** A search of `things` and its hits. */
 export interface Record {
   readonly acknowledged: number
@@ -53,10 +63,14 @@ export interface ReaderReport {
   /** Every later record has at least this LSN. */
   readonly floor: number
   readonly records: readonly Record[]
+  readonly gets: readonly GetRecord[]
   readonly faults: readonly string[]
   readonly searches: number
   /** Searches that the reader left to the owner. */
   readonly left: number
+  /** Batches that the reader ran, and reads by id. */
+  readonly batches: number
+  readonly reads: number
   /** Searches for the newest object of `temporary` while it grew, those that found it, and searches that found hits in `copy`. */
   readonly grown: { readonly searches: number; readonly found: number; readonly copies: number }
 }

@@ -14,6 +14,8 @@ interface Report {
   readonly searches: number
   readonly left: number
   readonly checked: number
+  readonly batches: number
+  readonly checkedReads: number
   readonly faults: readonly string[]
 }
 
@@ -28,5 +30,7 @@ test(`readers see one version each under every kind of write (ANNAL_SEED=${seed}
   t.comment(stdout)
   t.same(report.faults, [])
   t.ok(report.checked > 100, `${report.checked} answers compared`)
+  t.ok(report.batches > 20, `${report.batches} batches`)
+  t.ok(report.checkedReads > 100, `${report.checkedReads} objects read by id compared`)
   t.ok(report.left < report.searches / 2, `${report.left} of ${report.searches} searches left to the owner`)
 })

@@ -1,7 +1,7 @@
 // A thread that attaches a reader and does what the test sends: each message is a call, each reply its result or its error.
 import { parentPort, workerData } from 'node:worker_threads'
 import { attachReader, EngineError, type HitBytes, type Reader } from '@annal/engine/reader'
-import { plainObjects, type ReaderCall, type ReaderReply } from './reader-thread.ts'
+import { plainObjects, plainResults, type ReaderCall, type ReaderReply } from './reader-thread.ts'
 
 const port = parentPort
 if (port === null) throw new Error('this program runs in a worker')
@@ -56,6 +56,10 @@ async function answer(call: ReaderCall): Promise<unknown> {
     case 'getHere': {
       const { ids, bytesMax = 2 ** 20 } = call
       return plainObjects(await reader.collection('default', call.collection)?.getHere(ids, { bytesMax }))
+    }
+    case 'batchHere': {
+      const { requests, bytesMax = 2 ** 20 } = call
+      return plainResults(await reader.collection('default', call.collection)?.searchBatchHere(requests, { bytesMax }))
     }
     case 'exists':
       return reader.collection('default', call.collection) !== undefined

@@ -1,6 +1,14 @@
 // A reader in a thread of its own, for tests.
 import { Worker } from 'node:worker_threads'
-import type { DenseRow, Engine, ReaderHandle, SearchRequest, StoredObject } from '@annal/engine'
+import type {
+  DenseRow,
+  Engine,
+  ReaderHandle,
+  SearchHit,
+  SearchRequest,
+  SearchResult,
+  StoredObject,
+} from '@annal/engine'
 import type { ReaderSearch } from '@annal/engine/reader'
 import type { Test } from 'tap'
 
@@ -21,6 +29,13 @@ export type ReaderCall =
       readonly kind: 'getHere'
       readonly collection: string
       readonly ids: readonly string[]
+      readonly bytesMax?: number
+    }
+  /** Without the owner. */
+  | {
+      readonly kind: 'batchHere'
+      readonly collection: string
+      readonly requests: readonly SearchRequest[]
       readonly bytesMax?: number
     }
   | { readonly kind: 'exists'; readonly collection: string }
@@ -64,6 +79,21 @@ export function plainObjects(objects: readonly StoredObject[] | undefined) {
     dense: Object.entries(dense).map(([name, row]) => [name, row && plainRow(row)]),
     sparse: Object.entries(sparse).map(([name, terms]) => [name, terms && { ...terms }]),
     multi: Object.entries(multi).map(([name, rows]) => [name, rows?.map(plainRow)]),
+  }))
+}
+
+/** Everything of results that can be compared. */
+export function plainResults(results: readonly SearchResult[] | undefined) {
+  const plainRow = ({ vector, row, norm }: DenseRow) => ({ vector, row, norm })
+  const plainHit = (hit: SearchHit) => {
+    const { id, similarity, distance, norm, filterText, row, vector } = hit
+    const meta = Buffer.from(hit.metaBytes).toString('base64')
+    return { id, similarity, distance, norm, meta, filterText, row, vector, members: hit.members?.map(plainRow) }
+  }
+  return results?.map(({ results: lists, fused, complete, lsn }) => ({
+    ...{ complete, lsn },
+    lists: Object.entries(lists).map(([name, hits]) => [name, hits.map(plainHit)]),
+    fused: fused?.map(({ hit, score, standings }) => ({ hit: plainHit(hit), score, standings })),
   }))
 }
 

@@ -1,0 +1,319 @@
+// Runs checked searches in a reader's thread, all of one pinned version, as search.ts runs them for the owner: searches of several fields, of
+// fields with several vectors, by the vector of a stored object, reordered by original vectors, and with the vectors of the hits. What
+// exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
+import { unitRows } from '../input/pooling.ts'
+import type { DenseRow } from '../model/object.ts'
+import type { SearchHit, SearchResult } from '../model/query.ts'
+import { comparedVector, vectorForm } from '../model/vector-form.ts'
+import type { SharedOriginals } from '../replica/originals-rows.ts'
+import { CandidateRanking } from '../search/candidate-ranking.ts'
+import { FoundHit } from '../search/found-hit.ts'
+import { fuseResults } from '../search/fuse.ts'
+import { maxSim } from '../search/max-sim.ts'
+import { pooledTask } from '../search/pooled-task.ts'
+import { type Best, Ranking } from '../search/ranking.ts'
+import type { DenseTask, MultiTask, SearchPlanInput, Task } from '../search/request.ts'
+import { candidatesFor, isRescored } from '../search/rescore.ts'
+import { denseRow, memberRows } from '../search/returned-rows.ts'
+import type { SharedMatches } from '../sharing/messages.ts'
+import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
+import { walkEntriesMax } from '../vector/dense/scratch.ts'
+import { findRows, type Work } from './find-hits.ts'
+import { emptyPlace, HitBuffer } from './hit-buffer.ts'
+import type { OriginalFiles, ReadTurn, Slots } from './original-files.ts'
+import { copyId, copyRecordText, overheadBytes, slotsOf } from './read-objects.ts'
+import type { ReplicaView } from './replica-view.ts'
+
+/** A checked search, and the matches of its filter as of the pinned version. */
+export interface PinnedSearch {
+  readonly input: SearchPlanInput
+  readonly matches: SharedMatches | undefined
+}
+
+/** The pinned state that is searched. */
+export interface PinnedState {
+  readonly view: ReplicaView
+  readonly version: number
+  readonly files: OriginalFiles
+  readonly comparer: OriginalComparer
+  /** Whether the ids that were looked up so far are those of the version. */
+  areIdsUnchanged(): boolean
+}
+
+/** Candidates whose original vectors are compared in one turn, and products of their components. The owner has more time. */
+const candidatesMax = 512
+const productsMax = 2 ** 21
+
+/** Thrown where only the owner can search, and where an object is being changed. Without a stack: they are no faults, and frequent. */
+const left = signal('only the owner can run this search')
+const changing = signal('an object is being changed')
+const hits = new HitBuffer()
+const place = emptyPlace()
+
+/** The results, in the order of the searches. They may have up to `bytesMax` bytes together. */
+export function runSearches(
+  state: PinnedState,
+  searches: readonly PinnedSearch[],
+  bytesMax: number,
+): readonly SearchResult[] | 'again' | 'owner' {
+  try {
+    return new Turn(state, bytesMax).run(searches)
+  } catch (reason) {
+    if (reason === left) return 'owner'
+    if (reason === changing) return 'again'
+    throw reason
+  }
+}
+
+/** What was found in a field. */
+interface Found extends Best {
+  /** The members of each hit of a multi-vector field, if vectors are requested. */
+  readonly members?: readonly Float32Array[]
+}
+
+class Turn {
+  readonly #state: PinnedState
+  readonly #work: Work = { left: 1 }
+  /** By id. */
+  readonly #ordinals = new Map<string, number>()
+  #bytes: number
+  #products = productsMax
+  #reads: ReadTurn | undefined
+
+  constructor(state: PinnedState, bytesMax: number) {
+    this.#state = state
+    this.#bytes = bytesMax
+  }
+
+  run(searches: readonly PinnedSearch[]): readonly SearchResult[] {
+    for (const { input } of searches) for (const task of input.tasks) this.#findObject(task)
+    // Before anything is read by ordinals that may be wrong.
+    if (this.#ordinals.size > 0 && !this.#state.areIdsUnchanged()) throw changing
+    return searches.map((search) => this.#search(search))
+  }
+
+  /** Finds the object whose vector is the query. The owner refuses ids of no object. */
+  #findObject({ source }: Task): void {
+    if (source.kind === 'vector' || this.#ordinals.has(source.id)) return
+    const ordinal = this.#state.view.find(source.id) ?? -1
+    if (ordinal < 0) throw left
+    this.#ordinals.set(source.id, ordinal)
+  }
+
+  #search(search: PinnedSearch): SearchResult {
+    const { tasks, includeVectors, fusion } = search.input
+    const lists = tasks.map((task): [string, SearchHit[]] => {
+      const found = this.#runTask(task, search)
+      return [task.definition.name, this.#createHits(task, found, includeVectors)]
+    })
+    const results = Object.fromEntries(lists)
+    const { view, version } = this.#state
+    const fused = fusion && fuseResults(results, fusion)
+    return { results, ...(fused && { fused }), complete: true, lsn: view.words.lsn(version) }
+  }
+
+  #runTask(task: Task, search: PinnedSearch): Found {
+    const { input } = search
+    if (task.kind === 'sparse' || task.recall !== undefined || input.explain) throw left
+    const shared = this.#state.view.facts.fields[task.fieldIndex]
+    if (task.kind === 'multi') {
+      if (input.exact || shared?.originals === undefined) throw left
+      return this.#runMulti(task, shared.originals, search)
+    }
+    if (shared?.originals === undefined || !shared.hasOriginals) return this.#runGraph(task, search)
+    // Compares all original vectors.
+    if (input.exact) throw left
+    return isRescored(task, input) ? this.#runRescored(task, shared.originals, search) : this.#runGraph(task, search)
+  }
+
+  /** See runField of the owner. */
+  #runGraph(task: DenseTask, search: PinnedSearch): Best {
+    const own = this.#ownOf(task)
+    const { k, scoreThreshold } = task
+    const query = task.source.kind === 'vector' ? task.source.query : this.#rowOf(task, own as number)
+    const found = this.#findRows({ ...task, k: own === undefined ? k : k + 1 }, query, search)
+    if (own === undefined && scoreThreshold === undefined) return found
+    return trim(found, { k, without: own, threshold: scoreThreshold })
+  }
+
+  #findRows(task: DenseTask, query: Float32Array, { input, matches }: PinnedSearch): Best {
+    const { view, version } = this.#state
+    const { fieldIndex, definition, k } = task
+    const { exact, boostPercentage, prefilterThreshold } = input
+    const search = {
+      ...{ fieldIndex, params: definition.params, query, k, ef: Math.max(task.ef, k) },
+      ...{ exact, boostPercentage, prefilterThreshold, scoreThreshold: Number.NEGATIVE_INFINITY },
+    }
+    if (!findRows({ view, version, matches }, search, this.#work, hits)) throw left
+    return {
+      ordinals: Uint32Array.from({ length: hits.count }, (_, hit) => hits.ordinal(hit)),
+      similarities: Float32Array.from({ length: hits.count }, (_, hit) => hits.similarity(hit)),
+    }
+  }
+
+  /** See runRescored of the owner. */
+  #runRescored(task: DenseTask, originals: SharedOriginals, search: PinnedSearch): Best {
+    const own = this.#ownOf(task)
+    const { dimension, precision, spaceType } = task.definition.params
+    const query = task.source.kind === 'vector' ? task.source.query : this.#comparedOf(task, originals, own as number)
+    const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, task.ef, precision) + (own === undefined ? 0 : 1))
+    const found = this.#findRows({ ...task, k: wanted, ef: Math.max(task.ef, wanted) }, query, search)
+    const candidates = own === undefined ? found : trim(found, { k: wanted, without: own, threshold: undefined })
+    const { ordinals } = candidates
+    if (ordinals.length > candidatesMax) throw left
+    const turn = this.#beginReads(originals)
+    const { files, comparer } = this.#state
+    comparer.begin(query, spaceType)
+    const ranking = new CandidateRanking(candidates, task)
+    while (!ranking.isDone) {
+      this.#takeProducts(dimension)
+      const { slot } = this.#slotsOf(task, ordinals[ranking.next] as number)
+      const headSum = files.readRowNow(turn, originals, slot, comparer.row)
+      if (headSum === undefined) throw left
+      const similarity = comparer.compare(headSum)
+      // The owner reports a wrong checksum.
+      if (Number.isNaN(similarity)) throw left
+      ranking.put(similarity)
+    }
+    return ranking.result()
+  }
+
+  /** See runMulti of the owner. */
+  #runMulti(task: MultiTask, originals: SharedOriginals, search: PinnedSearch): Found {
+    const { source, definition, k, scoreThreshold } = task
+    const { dimension, spaceType } = definition.params
+    const own = source.kind === 'stored' ? this.#ordinals.get(source.id) : undefined
+    const members = source.kind === 'vector' ? source.query : this.#originalOf(task, originals, own as number)
+    const pooled = pooledTask(task, members)
+    const { ordinals } = this.#findRows(pooled, pooled.source.query, search)
+    const candidates = Array.from(
+      ordinals.filter((ordinal) => ordinal !== own),
+      (ordinal) => ({
+        ordinal,
+        slots: this.#slotsOf(task, ordinal),
+      }),
+    )
+    const vectors = candidates.reduce((sum, { slots }) => sum + slots.count, 0)
+    this.#takeProducts(vectors * members.length)
+    const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
+    const turn = this.#beginReads(originals)
+    const ranking = new Ranking(k, scoreThreshold)
+    const read = new Map<number, Float32Array>()
+    for (const { ordinal, slots } of candidates) {
+      const own = this.#read(turn, originals, slots)
+      ranking.offer(ordinal, maxSim(query, own, dimension, spaceType))
+      if (search.input.includeVectors) read.set(ordinal, own)
+    }
+    const best = ranking.best()
+    if (!search.input.includeVectors) return best
+    return { ...best, members: Array.from(best.ordinals, (ordinal) => read.get(ordinal) as Float32Array) }
+  }
+
+  /** The ordinal of the object whose vector is the query; undefined if the query is a vector. */
+  #ownOf({ source, fieldIndex }: DenseTask): number | undefined {
+    if (source.kind === 'vector') return undefined
+    const own = this.#ordinals.get(source.id) as number
+    if (this.#state.view.hasRow(fieldIndex, own, this.#state.version)) return own
+    throw left
+  }
+
+  #rowOf({ fieldIndex }: DenseTask, ordinal: number): Float32Array {
+    const row = this.#state.view.row(fieldIndex, ordinal)
+    if (row === undefined) throw left
+    return row
+  }
+
+  #comparedOf(task: DenseTask, originals: SharedOriginals, ordinal: number): Float32Array {
+    const form = this.#state.view.originalsEntry(task.fieldIndex, 'forms', ordinal)
+    return comparedVector(this.#originalOf(task, originals, ordinal), form)
+  }
+
+  #originalOf(task: Task, originals: SharedOriginals, ordinal: number): Float32Array {
+    const slots = this.#slotsOf(task, ordinal)
+    return this.#read(this.#beginReads(originals), originals, slots)
+  }
+
+  #slotsOf({ fieldIndex }: Task, ordinal: number): Slots {
+    const slots = slotsOf(this.#state.view, fieldIndex, ordinal)
+    if (slots === undefined) throw left
+    return slots
+  }
+
+  #beginReads(originals: SharedOriginals): ReadTurn {
+    this.#reads ??= this.#state.files.beginTurn(originals)
+    if (this.#reads === undefined) throw left
+    return this.#reads
+  }
+
+  #read(turn: ReadTurn, originals: SharedOriginals, slots: Slots): Float32Array {
+    const vectors = this.#state.files.readNow(turn, originals, slots)
+    if (vectors === undefined) throw left
+    return vectors
+  }
+
+  #takeProducts(count: number): void {
+    this.#products -= count
+    if (this.#products < 0) throw left
+  }
+
+  #takeBytes(count: number): void {
+    this.#bytes -= count
+    if (this.#bytes < 0) throw left
+  }
+
+  /** See createHits of the owner. */
+  #createHits(task: Task, { ordinals, similarities, members }: Found, includeVectors: boolean): SearchHit[] {
+    const { view, version } = this.#state
+    const { fieldIndex, definition } = task
+    const spaceType = definition.kind === 'sparse' ? 'ip' : definition.params.spaceType
+    const list: SearchHit[] = []
+    for (const [i, ordinal] of ordinals.entries()) {
+      view.findAddresses(ordinal, place)
+      if (!view.locate(place)) throw changing
+      const vectors = members?.[i]
+      this.#takeBytes(overheadBytes + place.idBytes + place.recordBytes + (vectors?.byteLength ?? 0))
+      // Adding 0 turns -0, the negated distance of an equal vector, into 0.
+      const similarity = (similarities[i] as number) + 0
+      const distance = spaceType === 'cosine' ? 1 - similarity : 0 - similarity
+      const norm = view.hasRow(fieldIndex, ordinal, version) ? view.norm(fieldIndex, ordinal) : 1
+      const row = includeVectors && task.kind === 'dense' ? this.#givenRow(task, ordinal, norm) : undefined
+      const text = { id: copyId(place), ...copyRecordText(place) }
+      const rows = vectors && memberRows(vectors, definition)
+      list.push(new FoundHit(text, { similarity, distance, norm, row, members: rows }))
+    }
+    return list
+  }
+
+  /** See readGivenRows of the owner. */
+  #givenRow(task: DenseTask, ordinal: number, norm: number): DenseRow {
+    const { view } = this.#state
+    const { fieldIndex, definition } = task
+    const { dimension, spaceType } = definition.params
+    this.#takeBytes(dimension * 4)
+    const originals = view.facts.fields[fieldIndex]?.originals
+    const slots = originals && slotsOf(view, fieldIndex, ordinal)
+    if (originals === undefined || slots === undefined)
+      return denseRow({ kept: this.#rowOf(task, ordinal), form: vectorForm.unit, norm }, spaceType)
+    const kept = this.#read(this.#beginReads(originals), originals, slots)
+    return denseRow({ kept, form: view.originalsEntry(fieldIndex, 'forms', ordinal), norm }, spaceType)
+  }
+}
+
+function signal(message: string): Error {
+  return Object.assign(Object.create(Error.prototype) as Error, { message })
+}
+
+/** The best k, without the ordinal `without` and those below the threshold. */
+function trim(
+  { ordinals, similarities }: Best,
+  cut: { readonly k: number; readonly without: number | undefined; readonly threshold: number | undefined },
+): Best {
+  const { k, without, threshold = Number.NEGATIVE_INFINITY } = cut
+  const kept = [...ordinals.keys()]
+    .filter((i) => ordinals[i] !== without && (similarities[i] as number) >= threshold)
+    .slice(0, k)
+  return {
+    ordinals: Uint32Array.from(kept, (i) => ordinals[i] as number),
+    similarities: Float32Array.from(kept, (i) => similarities[i] as number),
+  }
+}
