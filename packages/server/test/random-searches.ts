@@ -95,7 +95,7 @@ function vectorText(random: Random, dimension: number): string {
   return `[${texts.join(pick(random, [',', ', ', ' ,\n']))}]`
 }
 
-function bodyText(random: Random, { version, fields }: SearchPlace, vector: string | undefined): string {
+function bodyText(random: Random, { version, fields, dimension }: SearchPlace, vector: string | undefined): string {
   const members: string[] = []
   const add = (probability: number, key: string, value: () => string) => {
     if (random.chance(probability)) members.push(`"${key}":${value()}`)
@@ -105,10 +105,10 @@ function bodyText(random: Random, { version, fields }: SearchPlace, vector: stri
     add(0.1, 'filter_params', () => parameters(random))
     add(0.08, 'prefilter_cardinality_threshold', () => usually(random, numbers.threshold, 3))
     add(0.08, 'filter_boost_percentage', () => usually(random, numbers.boost, 3))
-    add(0.2, 'include_vectors', () => usually(random, numbers.flag, 1))
+    add(0.2, 'include_vectors', () => usually(random, numbers.flag, 2))
     add(0.1, 'explain', () => usually(random, numbers.flag, 1))
     add(0.1, 'exact', () => usually(random, numbers.flag, 2))
-    add(0.02, 'rescore', () => usually(random, numbers.flag, 2))
+    add(0.1, 'rescore', () => usually(random, numbers.flag, 2))
     add(0.02, pick(random, ['top_k', 'K', 'fusion', 'sparse_indices', '', 'k\\u0065']), () => '5')
   }
   if (version === 'v1') {
@@ -119,22 +119,69 @@ function bodyText(random: Random, { version, fields }: SearchPlace, vector: stri
     add(0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
     tuning()
   } else {
-    const one = () => {
+    const one = (name = random.chance(0.95) ? pick(random, [fields[0]!, ...fields]) : 'none') => {
       const inner: string[] = []
-      if (vector !== undefined) inner.push(`"query":${vector}`)
+      if (vector !== undefined) inner.push(`"query":${queryText(random, { vector, dimension, name })}`)
       if (random.chance(0.8)) inner.push(`"limit":${usually(random, numbers.count, 5)}`)
       if (random.chance(0.5)) inner.push(`"ef_search":${usually(random, numbers.ef, 4)}`)
       if (random.chance(0.1)) inner.push(`"ef":${usually(random, numbers.ef, 4)}`)
       if (random.chance(0.2)) inner.push(`"score_threshold":${usually(random, numbers.score, 4)}`)
-      return `"${random.chance(0.95) ? fields[0] : pick(random, [...fields, 'none'])}":{${shuffled(random, inner).join(',')}}`
+      return `"${name}":{${shuffled(random, inner).join(',')}}`
     }
-    const list = random.chance(0.97) ? one() : `${one()},${one()}`
-    add(0.98, 'fields', () => (random.chance(0.1) ? `[{${list}}]` : `{${list}}`))
+    // Mostly different ones.
+    const two = () =>
+      shuffled(random, fields)
+        .slice(0, 2)
+        .map((name) => one(name))
+    const list = vector === undefined || random.chance(0.8) ? [one()] : random.chance(0.95) ? two() : [one(), one()]
+    const listed = () => `[${list.map((text) => `{${text}}`).join(',')}]`
+    add(0.98, 'fields', () => (random.chance(0.1) ? listed() : `{${list.join(',')}}`))
+    add(list.length > 1 ? 0.7 : 0.03, 'fusion', () => fusionText(random, fields))
     tuning()
   }
   if (random.chance(0.02)) members.push(...members.slice(0, 1))
   const body = `{${shuffled(random, members).join(pick(random, [',', ', ', ' , ']))}}`
   return random.chance(0.03) ? `${body}${pick(random, [' ', '\n', 'x', '{}', '\0'])}` : body
+}
+
+/** The query of a field: a vector, a stored object, or the vectors of a multi-vector field. */
+function queryText(
+  random: Random,
+  { vector, dimension, name }: { readonly vector: string; readonly dimension: number; readonly name: string },
+): string {
+  if (random.chance(0.15))
+    return pick(random, ['{"id":"plain"}', '{"id":" "}', '{"id":"none"}', '{"id":7}', '{"id":"plain","x":1}'])
+  if (name !== 'parts' || random.chance(0.3)) return vector
+  return `[${Array.from({ length: random.below(4) }, () => vectorText(random, dimension)).join(',')}]`
+}
+
+function fusionText(random: Random, fields: readonly string[]): string {
+  const inner = [`"method":${usually(random, ['"rrf"', '"relative_score"', '"other"', 'null'], 2)}`]
+  if (random.chance(0.3)) inner.push(`"k":${usually(random, numbers.constant, 4)}`)
+  if (random.chance(0.3)) inner.push(`"limit":${usually(random, numbers.count, 5)}`)
+  if (random.chance(0.3))
+    inner.push(
+      `"weights":{"${random.chance(0.95) ? pick(random, fields) : 'none'}":${usually(random, numbers.weight, 4)}}`,
+    )
+  return `{${shuffled(random, inner).join(',')}}`
+}
+
+/** A batch of up to four searches of /api/v2. */
+export function randomBatch(random: Random, place: SearchPlace): RandomSearch {
+  const accept = pick(random, [undefined, 'application/json', '*/*'])
+  const one = () => bodyText(random, place, vectorText(random, place.dimension))
+  const text = `{"searches":[${Array.from({ length: random.below(5) }, one).join(',')}]}`
+  const body = random.chance(0.97) ? text : text.replace('searches', pick(random, ['search', 'searches":[],"searches']))
+  if (random.chance(0.3)) {
+    try {
+      const packed = Buffer.from(encode(JSON.parse(body), { forceFloat32: random.chance(0.5) }))
+      return { type: 'application/msgpack', accept, body: mutated(random, packed) }
+    } catch {
+      // Not JSON.
+    }
+  }
+  const type = pick(random, ['application/json', 'application/json', 'application/octet-stream'])
+  return { type, accept, body: mutated(random, Buffer.from(body)) }
 }
 
 function shuffled(random: Random, items: readonly string[]): string[] {

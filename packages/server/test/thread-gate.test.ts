@@ -21,6 +21,7 @@ const routes: {
 } = {
   'v1-search': hot('POST', '/api/v1/index/:name/search'),
   'v2-search': hot('POST', '/api/v2/collection/:name/search'),
+  'v2-batch': hot('POST', '/api/v2/collection/:name/search/batch'),
   'v1-get': hot('POST', '/api/v1/index/:name/vector/get'),
   'v2-get': hot('POST', '/api/v2/collection/:name/objects/query'),
   health: hot('GET', '/api/v2/health'),

@@ -15,6 +15,8 @@ export interface BodyCursor {
   entries(entry: () => boolean): boolean
   /** What kind of value is next, without reading it. */
   next(): 'array' | 'object' | 'text' | 'other'
+  /** Whether an array is next that begins with a vector, in any of its forms. */
+  nests(): boolean
   /** A text without escapes. */
   text(): string | undefined
   /** A whole number from 0 to 999,999,999. */

@@ -2,18 +2,34 @@
 // from the bytes of the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
 // request is left to the main thread (see serving/contract.ts).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { DatabaseType, SearchRequest } from '@annal/engine'
+import type { CollectionSchema, DatabaseType, SearchRequest, SearchResult } from '@annal/engine'
 import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
-import { hotBodyBytesMax } from '../http/limits.ts'
+import { hotBodyBytesMax, largeReplyBytes } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
 import type { SharedHealth } from '../serving/shared-health.ts'
+import {
+  collectionSearchJson,
+  collectionSearchMsgpack,
+  hitsOf,
+  searchBatchJson,
+  searchReplyJson,
+  searchReplyMsgpack,
+} from '../wire/hit-replies.ts'
+import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
 import { answerHealth, healthRoutes } from './health.ts'
 import { JsonCursor } from './json-cursor.ts'
 import { openBody } from './open-body.ts'
+import { jsonType, msgpackType, replyOf } from './pieces-reply.ts'
 import { readRoutes } from './read-objects.ts'
-import { readCollectionSearch, readIndexSearch, type SearchContext } from './read-search.ts'
+import {
+  type HotSearch,
+  readCollectionSearch,
+  readIndexSearch,
+  readSearchBatch,
+  type SearchContext,
+} from './read-search.ts'
 import {
   collectionJson,
   collectionMsgpack,
@@ -25,7 +41,10 @@ import {
 import { matchPath, type RoutePath } from './route-paths.ts'
 
 /** What hot routes need of the collection of a reader. */
-export type HotReader = Pick<ReaderCollection, 'definition' | 'collectionId' | 'searchHere' | 'getHere'>
+export type HotReader = Pick<
+  ReaderCollection,
+  'definition' | 'collectionId' | 'searchHere' | 'searchBatchHere' | 'getHere'
+>
 
 /** A collection that this thread can search. */
 export interface HotCollection {
@@ -38,10 +57,18 @@ export interface HotCollection {
 /** Undefined for a collection that does not exist or that this thread does not know. */
 export type FindCollection = (database: string, name: string, type: DatabaseType) => HotCollection | undefined
 
+type HotAnswer = ReturnType<HotRoutes['answer']>
+type WriteResult = (
+  result: SearchResult,
+  definition: CollectionSchema,
+  headers: IncomingHttpHeaders,
+) => HotReply | undefined
+
 interface SearchRoute extends RoutePath {
   readonly read: typeof readIndexSearch
   readonly msgpack: ReplyForm<Buffer>
   readonly json: ReplyForm<HitCopy>
+  readonly reply: WriteResult
 }
 
 const searchRoutes: readonly SearchRoute[] = [
@@ -54,6 +81,7 @@ const searchRoutes: readonly SearchRoute[] = [
     read: readIndexSearch,
     msgpack: indexMsgpack,
     json: indexJson,
+    reply: indexReply,
   },
   {
     name: 'v2-search',
@@ -64,10 +92,18 @@ const searchRoutes: readonly SearchRoute[] = [
     read: readCollectionSearch,
     msgpack: collectionMsgpack,
     json: collectionJson,
+    reply: collectionReply,
   },
 ]
+const batchRoute: RoutePath = {
+  name: 'v2-batch',
+  prefix: '/api/v2/collection/',
+  ending: '/search/batch',
+  bodyBytesMax: hotBodyBytesMax,
+  pattern: '/api/v2/collection/:name/search/batch',
+}
 /** Routes of POST. */
-const paths: readonly RoutePath[] = [...searchRoutes, ...readRoutes]
+const paths: readonly RoutePath[] = [...searchRoutes, batchRoute, ...readRoutes]
 
 /** What hot routes need of their thread. */
 export interface HotContext {
@@ -89,12 +125,19 @@ export function createHotRoutes({ find, observer, health }: HotContext): HotRout
       const found = find(database, route.collection, databaseType)
       if (found === undefined) return undefined
       const { reader, topKMax, filterBoostMax } = found
+      const context = { definition: reader.definition, topKMax, filterBoostMax }
+      if (route.name === 'v2-batch') return answerBatch(reader, context, headers, body, observer)
       const place = searchRoutes.find(({ name }) => name === route.name)
       if (place === undefined) {
         return readRoutes.find(({ name }) => name === route.name)?.answer(reader, headers, body)
       }
-      const search = readBody(place, { definition: reader.definition, topKMax, filterBoostMax }, headers, body)
-      if (search === undefined) return undefined
+      const read = readBody(place, context, headers, body)
+      if (read === undefined) return undefined
+      if (read.kind === 'full') {
+        const write = ([result]: readonly SearchResult[]) => result && place.reply(result, reader.definition, headers)
+        return searchFully(reader, [read.request], write, observer)
+      }
+      const { search } = read
       const { collectionId } = reader
       const facts = (lsn: number) => ({ collectionId, lsn, request: requestOf(search) })
       const note = observer && ((lsn: number) => observer.searched(() => facts(lsn)))
@@ -110,7 +153,7 @@ function searchAndWrite<Copied>(
   search: ReaderSearch,
   { contentType, copy, write }: ReplyForm<Copied>,
   note: ((lsn: number) => void) | undefined,
-): HotReply | undefined | Promise<HotReply | undefined> {
+): HotAnswer {
   let searchedLsn = 0
   const copied = reader.searchHere(search, (hits) => {
     searchedLsn = hits.lsn
@@ -137,12 +180,67 @@ function requestOf(search: ReaderSearch): SearchRequest {
   }
 }
 
+function answerBatch(
+  reader: HotReader,
+  context: SearchContext,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  observer: HotContext['observer'],
+): HotAnswer {
+  const cursor = openBody(headers, body)
+  const requests = cursor && readSearchBatch(cursor, context)
+  if (requests === undefined) return undefined
+  return searchFully(reader, requests, (results) => replyOf(jsonType, searchBatchJson(results)), observer)
+}
+
+/** Results that the main thread would count against its limit of large replies are left to it. */
+function searchFully(
+  reader: HotReader,
+  requests: readonly SearchRequest[],
+  write: (results: readonly SearchResult[]) => HotReply | undefined,
+  observer: HotContext['observer'],
+): HotAnswer {
+  const finish = (results: readonly SearchResult[] | undefined): HotReply | undefined => {
+    const reply = results && write(results)
+    if (reply === undefined || results === undefined) return undefined
+    const { collectionId } = reader
+    for (const [i, { lsn }] of results.entries())
+      observer?.searched(() => ({ collectionId, lsn, request: requests[i] as SearchRequest }))
+    return reply
+  }
+  const found = reader.searchBatchHere(requests, { bytesMax: largeReplyBytes })
+  return found instanceof Promise ? found.then(finish) : finish(found)
+}
+
+function indexReply(
+  result: SearchResult,
+  { fields }: CollectionSchema,
+  { accept }: IncomingHttpHeaders,
+): HotReply | undefined {
+  const known = fieldsOfIndex(fields)
+  if (known === undefined) return undefined
+  const hits = hitsOf(result, namesOf(known))
+  return acceptsOnlyJson(accept)
+    ? replyOf(jsonType, searchReplyJson(hits, result))
+    : replyOf(msgpackType, searchReplyMsgpack(hits))
+}
+
+function collectionReply(
+  result: SearchResult,
+  _definition: CollectionSchema,
+  { accept }: IncomingHttpHeaders,
+): HotReply | undefined {
+  return acceptsOnlyJson(accept)
+    ? replyOf(jsonType, collectionSearchJson(result))
+    : replyOf(msgpackType, collectionSearchMsgpack(result))
+}
+
 function readBody(
   { read }: SearchRoute,
   context: SearchContext,
   headers: IncomingHttpHeaders,
   body: Buffer,
-): ReaderSearch | undefined {
+): HotSearch | undefined {
   if (headers['content-type'] === 'application/octet-stream')
     return headers['content-encoding'] === undefined ? readVectorBody(read, context, body) : undefined
   const cursor = openBody(headers, body)
@@ -150,7 +248,7 @@ function readBody(
 }
 
 /** See wire/vector-body.ts. */
-function readVectorBody(read: typeof readIndexSearch, context: SearchContext, body: Buffer): ReaderSearch | undefined {
+function readVectorBody(read: typeof readIndexSearch, context: SearchContext, body: Buffer): HotSearch | undefined {
   const vectorAt = vectorOffset(body)
   if (vectorAt === undefined || vectorAt === parametersAt || vectorAt > body.length) return undefined
   const outside = (dimension: number) => {

@@ -53,6 +53,14 @@ export class JsonCursor implements BodyCursor {
     return byte === openingBracket ? 'array' : byte === openingBrace ? 'object' : 'other'
   }
 
+  nests(): boolean {
+    if (this.#peek() !== openingBracket) return false
+    const at = this.#at++
+    const first = this.#peek()
+    this.#at = at
+    return first === openingBracket || first === quote
+  }
+
   text(): string | undefined {
     if (!this.#skip(quote)) return undefined
     const from = this.#at

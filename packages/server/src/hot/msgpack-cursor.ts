@@ -60,6 +60,13 @@ export class MsgpackCursor implements BodyCursor {
     return (head >= 0xa0 && head <= 0xbf) || head === 0xd9 || head === 0xda ? 'text' : 'other'
   }
 
+  nests(): boolean {
+    if (this.next() !== 'array') return false
+    const head = this.#bytes[this.#at]!
+    const first = this.#bytes[this.#at + (head === 0xdc ? 3 : head === 0xdd ? 5 : 1)] ?? 0
+    return (first >= 0x90 && first <= 0x9f) || first === 0xdc || first === 0xdd || (first >= 0xc4 && first <= 0xc6)
+  }
+
   integer(): number | undefined {
     const head = this.#byte()
     const value =

@@ -1,13 +1,16 @@
-// Reads the body of a search of one dense field. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts)
-// and gives them the same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
-import type { CollectionSchema, DenseFieldSchema, Filter } from '@annal/engine'
+// Reads the bodies of searches. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts) and gives them the
+// same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
+import type { CollectionSchema, FieldQuery, Filter, Fusion, SearchRequest } from '@annal/engine'
 import {
   efDefault,
   efMax,
   filterBoostMax,
+  isCoarse,
   prefilterThresholdMax,
   prefilterThresholdMin,
+  queryMembersMax,
   type ReaderSearch,
+  searchesMax,
   topKDefault,
 } from '@annal/engine/reader'
 import { fieldsOfIndex } from '../wire/index-fields.ts'
@@ -23,55 +26,109 @@ export interface SearchContext {
   readonly outside?: (dimension: number) => Float32Array | undefined
 }
 
-/** What the keys of a body say. */
+/** A search that a thread may run itself. */
+export type HotSearch =
+  /** Of one dense field by a vector. Its reply is written from the bytes of the hits. */
+  { readonly kind: 'plain'; readonly search: ReaderSearch } | { readonly kind: 'full'; readonly request: SearchRequest }
+
+/** What the keys of a search say. */
 interface Draft {
   readonly context: SearchContext
-  field?: DenseFieldSchema
-  query?: Float32Array | undefined
-  limit?: number
-  ef?: number
-  efSearch?: number
-  scoreThreshold?: number
+  readonly fields: FieldDraft[]
   filter?: Filter
   prefilterThreshold?: number
   boost?: number
   prefilterParameter?: number
   boostParameter?: number
   exact?: boolean
+  rescore?: boolean
+  includeVectors?: boolean
+  fusion?: { -readonly [K in keyof Fusion]?: Fusion[K] }
+  /** Of a search in /api/v1. */
+  limit?: number
+  ef?: number
+}
+
+type SearchedField = Exclude<CollectionSchema['fields'][number], { readonly kind: 'sparse' }>
+
+/** What the keys of the query of one field say. */
+interface FieldDraft {
+  readonly context: SearchContext
+  readonly field: SearchedField
+  query?: FieldQuery['query'] | undefined
+  limit?: number
+  ef?: number
+  efSearch?: number
+  scoreThreshold?: number
 }
 
 /** Reads the value of a key. Returns false if the main thread must read the body. */
-type ReadKey = (cursor: BodyCursor, draft: Draft) => boolean
-type Keys = ReadonlyMap<string, { readonly bit: number; readonly read: ReadKey }>
+type ReadKey<D> = (cursor: BodyCursor, draft: D) => boolean
+type Keys<D> = ReadonlyMap<string, { readonly bit: number; readonly read: ReadKey<D> }>
 
 /** Reads a body of /api/v1. */
-export function readIndexSearch(cursor: BodyCursor, context: SearchContext): ReaderSearch | undefined {
+export function readIndexSearch(cursor: BodyCursor, context: SearchContext): HotSearch | undefined {
   const field = fieldsOfIndex(context.definition.fields)?.dense
   if (field === undefined) return undefined
-  const draft: Draft = { context, field, query: context.outside?.(field.params.dimension) }
-  return readKeys(cursor, draft, indexKeys) && cursor.ends() ? searchOf(draft) : undefined
+  const only: FieldDraft = { context, field, query: context.outside?.(field.params.dimension) }
+  const draft: Draft = { context, fields: [only] }
+  if (!readKeys(cursor, draft, indexKeys) || !cursor.ends()) return undefined
+  const { limit, ef } = draft
+  if (limit !== undefined) only.limit = limit
+  if (ef !== undefined) only.ef = ef
+  return searchOf(draft)
 }
 
 /** Reads a body of /api/v2. */
-export function readCollectionSearch(cursor: BodyCursor, context: SearchContext): ReaderSearch | undefined {
-  const draft: Draft = { context }
+export function readCollectionSearch(cursor: BodyCursor, context: SearchContext): HotSearch | undefined {
+  const draft: Draft = { context, fields: [] }
   return readKeys(cursor, draft, collectionKeys) && cursor.ends() ? searchOf(draft) : undefined
 }
 
-function searchOf(draft: Draft): ReaderSearch | undefined {
-  const { field, query, filter, limit = topKDefault, ef, efSearch, exact, scoreThreshold } = draft
-  if (field === undefined || query === undefined) return undefined
-  // The owner has the measurements that choose ef.
-  if ((efSearch ?? ef) === undefined && field.params.recall !== undefined) return undefined
-  const boostPercentage = draft.boost ?? draft.boostParameter
-  const prefilterThreshold = draft.prefilterThreshold ?? draft.prefilterParameter
-  const { topKMax, filterBoostMax } = draft.context
-  if (limit > topKMax || (boostPercentage ?? 0) > filterBoostMax) return undefined
+/** Reads the body `{"searches": [...]}`. */
+export function readSearchBatch(cursor: BodyCursor, context: SearchContext): readonly SearchRequest[] | undefined {
+  let requests: SearchRequest[] | undefined
+  const isRead = cursor.members((key) => {
+    if (key !== 'searches' || requests !== undefined) return false
+    const list: SearchRequest[] = []
+    requests = list
+    return cursor.entries(() => {
+      const draft: Draft = { context, fields: [] }
+      const isWhole = list.length < searchesMax && readKeys(cursor, draft, collectionKeys)
+      const request = isWhole ? requestOf(draft) : undefined
+      if (request !== undefined) list.push(request)
+      return request !== undefined
+    })
+  })
+  return isRead && cursor.ends() ? requests : undefined
+}
+
+function searchOf(draft: Draft): HotSearch | undefined {
+  const [only] = draft.fields
+  if (only === undefined) return undefined
+  if (draft.fields.length === 1 && isPlain(draft, only)) {
+    const search = plainSearchOf(draft, only)
+    return search && { kind: 'plain', search }
+  }
+  const request = requestOf(draft)
+  return request && { kind: 'full', request }
+}
+
+/** Whether nothing but the rows in memory is needed. */
+function isPlain({ includeVectors, rescore, fusion }: Draft, { field, query }: FieldDraft): boolean {
+  if (field.kind !== 'dense' || !(query instanceof Float32Array)) return false
+  return includeVectors !== true && rescore === undefined && fusion === undefined && !isCoarse(field.params.precision)
+}
+
+function plainSearchOf(draft: Draft, only: FieldDraft): ReaderSearch | undefined {
+  const { filter, exact, boostPercentage, prefilterThreshold } = tuningOf(draft)
+  const { field, query, limit = topKDefault, scoreThreshold } = only
+  if (!(query instanceof Float32Array) || !isWithinLimits(draft) || choosesEf(only)) return undefined
   const search: { -readonly [K in keyof ReaderSearch]: ReaderSearch[K] } = {
     field: field.name,
     query,
     limit,
-    ef: Math.max(limit, efSearch ?? ef ?? efDefault),
+    ef: Math.max(limit, efOf(only)),
   }
   if (filter !== undefined && filter.length > 0) search.filter = filter
   if (exact === true) search.exact = exact
@@ -81,8 +138,61 @@ function searchOf(draft: Draft): ReaderSearch | undefined {
   return search
 }
 
+function requestOf(draft: Draft): SearchRequest | undefined {
+  const { fields, rescore, includeVectors, fusion } = draft
+  if (fields.length === 0 || fields.some(({ query }) => query === undefined) || !isWithinLimits(draft)) return undefined
+  if (fields.some(choosesEf)) return undefined
+  if (fusion !== undefined && fusion.method === undefined) return undefined
+  const { filter, exact, boostPercentage, prefilterThreshold } = tuningOf(draft)
+  return {
+    fields: Object.fromEntries(fields.map((field) => [field.field.name, fieldQueryOf(field)])),
+    ...(filter && { filter }),
+    ...(prefilterThreshold !== undefined && { prefilterCardinalityThreshold: prefilterThreshold }),
+    ...(boostPercentage !== undefined && { filterBoostPercentage: boostPercentage }),
+    ...(rescore !== undefined && { rescore }),
+    includeVectors: includeVectors ?? false,
+    exact: exact ?? false,
+    ...(fusion && { fusion: fusion as Fusion }),
+  }
+}
+
+function fieldQueryOf(field: FieldDraft): FieldQuery {
+  const { query, limit = topKDefault, scoreThreshold } = field
+  return {
+    query: query as FieldQuery['query'],
+    limit,
+    ef: efOf(field),
+    ...(scoreThreshold !== undefined && { scoreThreshold }),
+  }
+}
+
+function efOf({ ef, efSearch }: FieldDraft): number {
+  return efSearch ?? ef ?? efDefault
+}
+
+function tuningOf(draft: Draft) {
+  return {
+    filter: draft.filter,
+    exact: draft.exact,
+    boostPercentage: draft.boost ?? draft.boostParameter,
+    prefilterThreshold: draft.prefilterThreshold ?? draft.prefilterParameter,
+  }
+}
+
+/** Whether the limits of the database allow it. */
+function isWithinLimits({ context, fields, boost, boostParameter, fusion }: Draft): boolean {
+  const { topKMax, filterBoostMax } = context
+  if ((boost ?? boostParameter ?? 0) > filterBoostMax || (fusion?.limit ?? 0) > topKMax) return false
+  return fields.every(({ limit = topKDefault }) => limit <= topKMax)
+}
+
+/** The owner has the measurements that choose ef for the recall of a field. */
+function choosesEf({ field, ef, efSearch }: FieldDraft): boolean {
+  return field.kind === 'dense' && (efSearch ?? ef) === undefined && field.params.recall !== undefined
+}
+
 /** Reads an object with these keys, each at most once. */
-function readKeys(cursor: BodyCursor, draft: Draft, keys: Keys): boolean {
+function readKeys<D>(cursor: BodyCursor, draft: D, keys: Keys<D>): boolean {
   let seen = 0
   return cursor.members((name) => {
     const key = keys.get(name)
@@ -92,13 +202,12 @@ function readKeys(cursor: BodyCursor, draft: Draft, keys: Keys): boolean {
   })
 }
 
-function keyTable(readers: { readonly [key: string]: ReadKey }): Keys {
+function keyTable<D>(readers: { readonly [key: string]: ReadKey<D> }): Keys<D> {
   return new Map(Object.entries(readers).map(([name, read], i) => [name, { bit: 1 << i, read }]))
 }
 
-type NumberKey = 'limit' | 'ef' | 'efSearch' | 'prefilterThreshold' | 'prefilterParameter' | 'boost' | 'boostParameter'
-
-function integer(key: NumberKey, minimum: number, maximum: number): ReadKey {
+/** Reads a whole number into a key of the draft. */
+function integer<K extends string>(key: K, minimum: number, maximum: number): ReadKey<{ [P in K]?: number }> {
   return (cursor, draft) => {
     const value = cursor.integer()
     if (value === undefined || value < minimum || value > maximum) return false
@@ -108,15 +217,56 @@ function integer(key: NumberKey, minimum: number, maximum: number): ReadKey {
 }
 
 /** An option that a hot search does not have, unless it is false. */
-const off: ReadKey = (cursor) => cursor.boolean() === false
+const off: ReadKey<Draft> = (cursor) => cursor.boolean() === false
 
-const readVector: ReadKey = (cursor, draft) => {
-  if (draft.field === undefined || draft.context.outside !== undefined) return false
-  draft.query = cursor.vector(draft.field.params.dimension)
+function flag<K extends string>(key: K): ReadKey<{ [P in K]?: boolean }> {
+  return (cursor, draft) => {
+    const value = cursor.boolean()
+    if (value === undefined) return false
+    draft[key] = value
+    return true
+  }
+}
+
+const readVector: ReadKey<Draft> = (cursor, { context, fields: [only] }) => {
+  if (only === undefined || context.outside !== undefined) return false
+  only.query = cursor.vector(only.field.params.dimension)
+  return only.query !== undefined
+}
+
+/** A vector, the vectors of a multi-vector field, or a stored object. */
+const readQuery: ReadKey<FieldDraft> = (cursor, draft) => {
+  const { field, context } = draft
+  if (context.outside !== undefined) return false
+  const { dimension } = field.params
+  if (cursor.next() === 'object') draft.query = readStored(cursor)
+  else if (field.kind === 'dense') draft.query = cursor.vector(dimension)
+  else draft.query = cursor.nests() ? readMembers(cursor, dimension) : cursor.vector(dimension)
   return draft.query !== undefined
 }
 
-function readFilter(asText: boolean): ReadKey {
+/** The query `{"id": ...}`. */
+function readStored(cursor: BodyCursor): FieldQuery['query'] | undefined {
+  let id: string | undefined
+  const isRead = cursor.members((key) => {
+    if (key !== 'id' || id !== undefined) return false
+    id = cursor.text()
+    return id !== undefined
+  })
+  return isRead && id !== undefined ? { id } : undefined
+}
+
+function readMembers(cursor: BodyCursor, dimension: number): FieldQuery['query'] | undefined {
+  const members: Float32Array[] = []
+  const isRead = cursor.entries(() => {
+    const member = members.length < membersMax ? cursor.vector(dimension) : undefined
+    if (member !== undefined) members.push(member)
+    return member !== undefined
+  })
+  return isRead && members.length > 0 ? members : undefined
+}
+
+function readFilter(asText: boolean): ReadKey<Draft> {
   return (cursor, draft) => {
     const filter = cursor.conditions(asText)
     if (filter === undefined) return false
@@ -125,7 +275,7 @@ function readFilter(asText: boolean): ReadKey {
   }
 }
 
-const readScoreThreshold: ReadKey = (cursor, draft) => {
+const readScoreThreshold: ReadKey<FieldDraft> = (cursor, draft) => {
   const value = cursor.number()
   if (value === undefined) return false
   draft.scoreThreshold = value
@@ -133,56 +283,98 @@ const readScoreThreshold: ReadKey = (cursor, draft) => {
 }
 
 /** A number of hybrid searches that the published Python client always sends. A search of one field checks and ignores it. */
-function ignored(isValid: (value: number) => boolean): ReadKey {
+function ignored(isValid: (value: number) => boolean): ReadKey<Draft> {
   return (cursor) => {
     const value = cursor.number()
     return value !== undefined && isValid(value)
   }
 }
 
-const readExact: ReadKey = (cursor, draft) => {
-  const value = cursor.boolean()
-  if (value === undefined) return false
-  draft.exact = value
-  return true
-}
-
-const readFields: ReadKey = (cursor, draft) => {
+const readFields: ReadKey<Draft> = (cursor, draft) => {
   const { outside } = draft.context
   // A body with the vector outside of its keys does not have a list.
   const isList = outside === undefined && cursor.next() === 'array'
-  return isList ? cursor.single(() => readOnlyField(cursor, draft)) : readOnlyField(cursor, draft)
+  return isList ? cursor.entries(() => readQueries(cursor, draft)) : readQueries(cursor, draft)
 }
 
-function readOnlyField(cursor: BodyCursor, draft: Draft): boolean {
-  const { definition, outside } = draft.context
+function readQueries(cursor: BodyCursor, draft: Draft): boolean {
+  const { context, fields } = draft
+  const { definition, outside } = context
   return cursor.members((name) => {
     const field = definition.fields.find((candidate) => candidate.name === name)
-    if (draft.field !== undefined || field?.kind !== 'dense') return false
-    draft.field = field
-    draft.query = outside?.(field.params.dimension)
-    return readKeys(cursor, draft, fieldKeys)
+    if (field === undefined || field.kind === 'sparse') return false
+    if (fields.some((other) => other.field === field)) return false
+    // Only one field can have the vector outside of its keys.
+    if (outside !== undefined && (field.kind !== 'dense' || fields.length > 0)) return false
+    const query: FieldDraft = { context, field, query: outside?.(field.params.dimension) }
+    fields.push(query)
+    return readKeys(cursor, query, fieldKeys)
   })
 }
 
+const readFusion: ReadKey<Draft> = (cursor, draft) => {
+  draft.fusion = {}
+  return readKeys(cursor, draft, fusionKeys)
+}
+
+const readMethod: ReadKey<Draft> = (cursor, { fusion = {} }) => {
+  const method = cursor.text()
+  if (method !== 'rrf' && method !== 'relative_score') return false
+  fusion.method = method
+  return true
+}
+
+const readRankConstant: ReadKey<Draft> = (cursor, { fusion = {} }) => {
+  const k = cursor.number()
+  if (k === undefined || k <= 0) return false
+  fusion.k = k
+  return true
+}
+
+const readWeights: ReadKey<Draft> = (cursor, draft) => {
+  const { fusion = {}, context } = draft
+  const weights = new Map<string, number>()
+  fusion.weights = {}
+  const isRead = cursor.members((name) => {
+    // The engine refuses fields that are not searched.
+    if (weights.has(name) || !context.definition.fields.some((field) => field.name === name)) return false
+    const weight = cursor.number()
+    if (weight === undefined || weight < 0) return false
+    weights.set(name, weight)
+    return true
+  })
+  fusion.weights = Object.fromEntries(weights)
+  return isRead
+}
+
+const readFusedLimit: ReadKey<Draft> = (cursor, { fusion = {} }) => {
+  const limit = cursor.integer()
+  if (limit === undefined || limit < 1) return false
+  fusion.limit = limit
+  return true
+}
+
 const limitMax = 999_999_999
+/** As many vectors as a query of a multi-vector field may have. */
+const membersMax = queryMembersMax
 const threshold = [prefilterThresholdMin, prefilterThresholdMax] as const
 
-const parameterKeys = keyTable({
+const parameterKeys = keyTable<Draft>({
   prefilter_threshold: integer('prefilterParameter', ...threshold),
   boost_percentage: integer('boostParameter', 0, filterBoostMax),
 })
 
-const tuningKeys: { readonly [key: string]: ReadKey } = {
+const tuningKeys: { readonly [key: string]: ReadKey<Draft> } = {
   filter_params: (cursor, draft) => readKeys(cursor, draft, parameterKeys),
   prefilter_cardinality_threshold: integer('prefilterThreshold', ...threshold),
   filter_boost_percentage: integer('boost', 0, filterBoostMax),
-  include_vectors: off,
+  include_vectors: flag('includeVectors'),
+  rescore: flag('rescore'),
   explain: off,
-  exact: readExact,
+  exact: flag('exact'),
 }
 
-const indexKeys = keyTable({
+const indexKeys = keyTable<Draft>({
   ...tuningKeys,
   k: integer('limit', 1, limitMax),
   ef: integer('ef', 1, efMax),
@@ -192,10 +384,22 @@ const indexKeys = keyTable({
   rrf_rank_constant: ignored((constant) => constant > 0),
 })
 
-const collectionKeys = keyTable({ ...tuningKeys, fields: readFields, filter: readFilter(false) })
+const fusionKeys = keyTable<Draft>({
+  method: readMethod,
+  k: readRankConstant,
+  weights: readWeights,
+  limit: readFusedLimit,
+})
 
-const fieldKeys = keyTable({
-  query: readVector,
+const collectionKeys = keyTable<Draft>({
+  ...tuningKeys,
+  fields: readFields,
+  filter: readFilter(false),
+  fusion: readFusion,
+})
+
+const fieldKeys = keyTable<FieldDraft>({
+  query: readQuery,
   limit: integer('limit', 1, limitMax),
   ef_search: integer('efSearch', 1, efMax),
   ef: integer('ef', 1, efMax),

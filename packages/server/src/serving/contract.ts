@@ -16,7 +16,7 @@ export interface RequestHead {
 }
 
 /** The routes that a serving thread can answer. */
-export type HotRouteName = 'v1-search' | 'v2-search' | 'v1-get' | 'v2-get' | 'health'
+export type HotRouteName = 'v1-search' | 'v2-search' | 'v2-batch' | 'v1-get' | 'v2-get' | 'health'
 
 /** A hot route that a head selects, with the parts of its path. */
 export interface HotRoute {
@@ -68,7 +68,7 @@ export interface HotReply {
 export interface HotRoutes {
   /** The hot route of a head, by method and path alone. Undefined: forward. */
   match(method: string, url: string): HotRoute | undefined
-  /** Undefined: forward. The result is a promise only if the matches of a filter have to be fetched first. */
+  /** Undefined: forward. The result is a promise if something has to be fetched, read from disk, or loaded first. */
   answer(
     admission: Admission,
     headers: IncomingHttpHeaders,

@@ -49,6 +49,7 @@ export const hotPatterns = [
   ['POST', '/api/v1/index/:name/search'],
   ['POST', '/api/v1/index/:name/vector/get'],
   ['POST', '/api/v2/collection/:name/search'],
+  ['POST', '/api/v2/collection/:name/search/batch'],
   ['POST', '/api/v2/collection/:name/objects/query'],
   ['GET', '/api/v1/health'],
   ['GET', '/api/v2/health'],

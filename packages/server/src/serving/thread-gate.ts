@@ -39,6 +39,7 @@ export interface GateParts {
 export const hotAccess: { readonly [N in HotRouteName]: Access } = {
   'v1-search': 'search',
   'v2-search': 'search',
+  'v2-batch': 'search',
   'v1-get': 'read',
   'v2-get': 'read',
   health: 'open',
