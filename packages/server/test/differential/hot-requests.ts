@@ -62,7 +62,16 @@ function v1Search(choices: Choices): Body {
   return { ...body, ...tuning(choices) }
 }
 
-const fieldsOfFilms = [['plot'], ['plot'], ['plot'], ['words'], ['pages'], ['plot', 'words']]
+const fieldsOfFilms = [
+  ['plot'],
+  ['plot'],
+  ['code'],
+  ['words'],
+  ['pages'],
+  ['plot', 'words'],
+  ['plot', 'code'],
+  ['code', 'pages'],
+]
 
 function v2Search(choices: Choices, collection: string): Body {
   const own = collection === 'films' ? fieldsOfFilms : [['dense']]
@@ -102,7 +111,7 @@ function tuning(choices: Choices): Body {
   if (choices.chance(0.35)) body.filter = filter(choices)
   if (choices.chance(0.1)) body.include_vectors = choices.one([true, false, false, null, 'x'])
   if (choices.chance(0.05)) body.exact = choices.chance(0.8) || 1
-  if (choices.chance(0.05)) body.rescore = choices.chance(0.5)
+  if (choices.chance(0.1)) body.rescore = choices.chance(0.5)
   if (choices.chance(0.05)) body.prefilter_cardinality_threshold = choices.one([0, 10, 1_000_000_000, -1])
   if (choices.chance(0.05)) body.filter_boost_percentage = choices.one([0, 50, 100, 101])
   if (choices.chance(0.05)) body.filter_params = choices.one([{}, { boost_percentage: 20 }, { unknown: 1 }, []])
