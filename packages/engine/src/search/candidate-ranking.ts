@@ -84,8 +84,8 @@ export class CandidateRanking {
   /** The best of those that were compared. */
   result(): Best & { readonly compared: number } {
     return {
-      ordinals: Uint32Array.from(this.#bestOrdinals),
-      similarities: Float32Array.from(this.#best),
+      ordinals: new Uint32Array(this.#bestOrdinals),
+      similarities: new Float32Array(this.#best),
       compared: this.#next,
     }
   }

@@ -50,11 +50,11 @@ interface Candidates {
   readonly leastEach: number
 }
 
-const otherCandidates: Candidates = { most: 16, mostEach: 1.6, leastEach: 1.2 }
+const otherCandidates: Candidates = { most: 16, mostEach: 1.6, leastEach: 1 }
 const candidates: Partial<Record<Precision, Candidates>> = {
-  binary: { most: 128, mostEach: 4, leastEach: 4 },
-  int2: { most: 48, mostEach: 3, leastEach: 1.6 },
-  int4: { most: 24, mostEach: 2, leastEach: 1.2 },
+  binary: { most: 128, mostEach: 4, leastEach: 2 },
+  int2: { most: 48, mostEach: 3, leastEach: 1.2 },
+  int4: { most: 24, mostEach: 2, leastEach: 1 },
 }
 
 /**
