@@ -193,7 +193,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   }
   t.comment(JSON.stringify(counts))
   t.ok(counts.read > rounds / 12, `${counts.read} of them reads by id`)
-  t.ok(counts.batches > rounds / 200, `${counts.batches} of them batches`)
+  t.ok(counts.batches > 0, `${counts.batches} of them batches`)
   t.ok(counts.answered > rounds / 3, `${counts.answered} answered`)
   t.ok(counts.refused > rounds / 50, `${counts.refused} refused`)
 }
