@@ -170,6 +170,16 @@ export interface Reader {
    */
   getMany(collection: string, ids: readonly string[], place?: ReaderPlace): Promise<readonly StoredObject[]>
   /**
+   * Whether graph threads are building: for a write that has not been acknowledged, a rebuild, or a vacuum. A thread that searches without a
+   * break may then leave them some of its time, because they have a lower priority.
+   *
+   * @example
+   * ```ts
+   * const pauseMs = reader.isBuilding ? 0.2 : 0
+   * ```
+   */
+  readonly isBuilding: boolean
+  /**
    * Releases the handle. The thread may exit without it. Idempotent.
    *
    * @example

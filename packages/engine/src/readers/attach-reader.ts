@@ -153,6 +153,10 @@ class LocalReader implements Reader, ReaderThread {
     return receivedObjects(await this.#port.call({ kind: 'get', database, collection, ids }))
   }
 
+  get isBuilding(): boolean {
+    return this.#slots.jobs > 0
+  }
+
   close(): void {
     // The owner gives the slot to another thread when the port closes.
     this.#closesAfterwards = this.#isReading

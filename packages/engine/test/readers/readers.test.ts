@@ -1,5 +1,5 @@
 import { type Collection, type Engine, openEngine, type SearchRequest } from '@annal/engine'
-import type { ReaderSearch } from '@annal/engine/reader'
+import { attachReader, type ReaderSearch } from '@annal/engine/reader'
 import tap, { type Test, test } from 'tap'
 import { openDirectory } from '../search/rig.ts'
 import { clusteredRows } from '../vector/world.ts'
@@ -233,4 +233,24 @@ test('the number of readers is checked', async (t) => {
       code: 'invalid_argument',
       details: { field: 'readers' },
     })
+})
+
+test('a reader knows whether graph threads have a job', async (t) => {
+  const engine = await open(t, 1)
+  const collection = await create(engine, 'things', 'float32', 'l2')
+  const reader = await attachReader(engine.readerHandle())
+  t.teardown(() => reader.close())
+  t.equal(reader.isBuilding, false)
+  let isStored = false
+  const storing = collection.upsert(objects(0, 1000)).finally(() => {
+    isStored = true
+  })
+  let seen = 0
+  while (!isStored) {
+    if (reader.isBuilding) seen++
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await storing
+  t.ok(seen > 0, 'while the objects of an upsert are linked')
+  t.equal(reader.isBuilding, false, 'not after it')
 })

@@ -22,6 +22,7 @@ import { ReplyHeads } from './reply-head.ts'
 import { ReplyTurn } from './reply-turn.ts'
 import { SharedCounts } from './shared-counts.ts'
 import type { ThreadParts } from './thread-parts.ts'
+import { TimeShare } from './time-share.ts'
 
 /** Makes the parts of this thread from the value of the owner. Called when the engine is open. */
 export type OpenParts = (value: unknown) => Promise<ThreadParts>
@@ -46,7 +47,13 @@ const movesPerSecondMax = 64
 /** About the time of 20 searches: with so many at once, requests wait longer for their turn than replies for its end. */
 const replyWaitMsMax = 2
 
+/** A quarter: docs/decisions/0055-writers-get-a-quarter.md. Long enough for the system to choose another thread. */
+const share = { left: 0.25, pauseMs: 0.2 }
+
 const turn = new ReplyTurn(replyWaitMsMax)
+const timeShare = new TimeShare(share)
+/** Never changes. The thread sleeps on it during its pauses. */
+const pause = new Int32Array(new SharedArrayBuffer(4))
 const listeners: net.Server[] = []
 const open = new Set<ClientConnection>()
 /** Connections by the number of their virtual connection. */
@@ -107,11 +114,14 @@ function tell(message: Exclude<FromThread, readonly Frame[]>): void {
   port.postMessage(message)
 }
 
-/** Marks the work, so that the main thread notices if it does not end. */
+/** Marks the work, so that the main thread notices if it does not end. Pauses after it if graph threads need the time. */
 function work(action: () => void): void {
+  const begunMs = parts?.isBuilding?.() === true ? performance.now() : undefined
   counts.begin(thread)
   action()
   counts.finish(thread)
+  if (begunMs === undefined || !timeShare.worked(begunMs, performance.now())) return
+  Atomics.wait(pause, 0, 0, share.pauseMs)
 }
 
 /** The same options as those of the HTTP server of Node.js. */

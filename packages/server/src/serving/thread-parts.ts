@@ -11,6 +11,8 @@ export interface ThreadParts {
   readonly gate: Gate
   readonly routes: HotRoutes
   readonly observer: ThreadObserver
+  /** Whether graph threads have work that needs a part of the cores. */
+  isBuilding?(): boolean
   /** Reports what has not been reported. Called before the thread ends. */
   finish?(): void
 }
@@ -26,5 +28,5 @@ export async function openThreadParts(value: PartsValue): Promise<ThreadParts> {
   const [state, reader] = await Promise.all([openThreadState(value.share), attachReader(value.reader)])
   const { gate, observer, health } = state
   const routes = createHotRoutes({ find: collectionsOf(reader, value), observer, health })
-  return { gate, observer, routes, finish: () => state.finish() }
+  return { gate, observer, routes, isBuilding: () => reader.isBuilding, finish: () => state.finish() }
 }

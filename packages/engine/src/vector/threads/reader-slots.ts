@@ -1,7 +1,7 @@
 // The words through which reader threads say what they are reading, and the owner waits for them. A reader searches synchronously, so
 // it has one slot, whatever it searches.
 //
-//   words   state | generation | waits | left | .. | slot of reader 0 | slot of reader 1 | ..
+//   words   state | generation | waits | left | .. | jobs | .. | slot of reader 0 | slot of reader 1 | ..
 //   slot    board | version | turn
 //
 // The order of the stores is the contract, and all of them are sequentially consistent. A reader stores the version and the board,
@@ -20,7 +20,9 @@ const words = {
   waits: line,
   /** Incremented when a reader leaves while the owner waits. */
   left: line + 1,
-  slots: 2 * line,
+  /** Number of jobs of the graph threads. */
+  jobs: 2 * line,
+  slots: 3 * line,
 } as const
 
 const slot = { board: 0, version: 1, turn: 2 } as const
@@ -70,7 +72,20 @@ export class ReaderSlots {
     if (Atomics.load(this.words, words.waits) > 0) this.#wake()
   }
 
+  /** Jobs of the graph threads that have begun and not ended. */
+  get jobs(): number {
+    return Atomics.load(this.words, words.jobs)
+  }
+
   // The owner's part.
+
+  beginJob(): void {
+    Atomics.add(this.words, words.jobs, 1)
+  }
+
+  endJob(): void {
+    Atomics.sub(this.words, words.jobs, 1)
+  }
 
   /** Everything posted so far is announced: a reader that sees the number finds the messages. */
   announce(): void {

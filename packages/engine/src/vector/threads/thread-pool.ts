@@ -233,7 +233,12 @@ export class ThreadPool implements WorkerPool {
   async runJob(memory: FieldMemory, open: (staging: Staging) => void): Promise<void> {
     this.#throwIfClosed()
     this.#start()
-    await this.#keepAliveFor(this.#jobs.run(memory, open))
+    this.readers?.beginJob()
+    try {
+      await this.#keepAliveFor(this.#jobs.run(memory, open))
+    } finally {
+      this.readers?.endJob()
+    }
   }
 
   limitJobs(workers: number, pauses = false): void {
