@@ -43,6 +43,7 @@ test('the commands of the guide save what it says they save', { timeout: 600_000
         NDD_SERVER_PORT: String(port),
         NDD_SERVER_URL: `http://127.0.0.1:${port}`,
         NDD_NUM_THREADS: '1',
+        ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
       },
     },
   )

@@ -23,6 +23,8 @@ class Server:
     def __init__(self, environment: Dict[str, str], data_dir: str, port: int = 0) -> None:
         node = os.environ.get("ANNAL_NODE", str(HOUSE / "node_modules" / ".bin" / "node"))
         settings = {"NDD_SERVER_PORT": str(port), "NDD_DATA_DIR": data_dir, "NDD_NUM_THREADS": "1", **environment}
+        if "ANNAL_SERVER_THREADS" in os.environ:
+            settings.setdefault("NDD_NUM_SERVER_THREADS", os.environ["ANNAL_SERVER_THREADS"])
         main = HOUSE / "packages" / "server" / "src" / "main.ts"
         self.process = subprocess.Popen(
             [node, "--conditions=annal-source", str(main)],

@@ -22,6 +22,7 @@ export async function realServer(
       PATH: process.env.PATH,
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
+      ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
       ...(options.token !== undefined && { NDD_AUTH_TOKEN: options.token }),
       ...(options.rootToken !== undefined && { NDD_ROOT_TOKEN: options.rootToken }),
     },

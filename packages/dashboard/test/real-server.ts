@@ -30,7 +30,11 @@ async function serving(
   settings: Readonly<Record<string, string>>,
 ): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=annal-source', ...program], {
-    env: { PATH: process.env.PATH, ...settings },
+    env: {
+      PATH: process.env.PATH,
+      ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let complaints = ''
