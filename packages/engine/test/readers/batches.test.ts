@@ -191,6 +191,9 @@ test('what would take long or much is left to the owner', async (t) => {
   const pages = (count: number) => ({
     fields: { pages: { query: Array.from({ length: count }, (_, i) => vector(i)), limit: 2, ef: 8 } },
   })
-  t.ok(await ran([pages(1)] as never))
+  let hasRun = false
+  // A read that waits for the core looks like one that waits for the disk.
+  for (let turn = 0; turn < 100 && !hasRun; turn++) hasRun = await ran([pages(1)] as never)
+  t.ok(hasRun)
   t.notOk(await ran([pages(64)] as never), 'many comparisons of members')
 })
