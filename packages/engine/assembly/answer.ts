@@ -6,7 +6,7 @@ import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity, touchCold } from 
 import { keysOfIds } from './distance/walk'
 import { prepareQuery, prepareQueryBound } from './encode'
 import * as pool from './hnsw/pool'
-import { approachAllowed, walkAllowed } from './hnsw/allowed'
+import { walkFiltered } from './hnsw/allowed'
 import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
 import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setScreening, setView, walkLevel } from './hnsw/search'
 import { resumeIfLost } from './hnsw/lost'
@@ -43,14 +43,12 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   let found: i32 = 0
   setScreening(hasHeads)
   if (approach(0, false)) {
-    const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
-    if (sparsity >= SPARSITY_MIN) {
-      approachAllowed(ef)
-      walkAllowed(ef, sparsity, nextWalk())
-    } else {
+    if (bitmap == 0) {
       widenIfLost(ef)
       walkLevel(ef, 0, true, true, nextWalk())
-      if (bitmap == 0) resumeIfLost(ef)
+      resumeIfLost(ef)
+    } else {
+      walkFiltered(k, ef, countBits(bitmap, bits))
     }
     const most = pool.dropHidden()
     rerankPool(min(most, max(k, rerank)), k, max(k, rerank))
@@ -144,9 +142,6 @@ function countBits(bitmap: usize, bits: u32): u32 {
   if (p < end) n += popcnt(load<u32>(p))
   return <u32>n
 }
-
-/** A filtered search uses the walk over allowed rows if at most one row in this many is allowed. */
-const SPARSITY_MIN: u32 = 2
 
 /**
  * Re-ranks the first `nodes` entries of the pool by exact key and keeps the best `k` rows. At most `copies` rows of each node are

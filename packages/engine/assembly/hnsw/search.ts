@@ -127,13 +127,12 @@ export function isAllowed(id: u32): bool {
   return id < allowedEnd && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) != 0
 }
 
-/** The lowest ordinal whose bit is set in the words from `from` up to but not including `to` of the bitmap, or NONE. It may have no row. */
-export function firstAllowed(from: u32, to: u32): u32 {
-  for (let i = from; i < to; ++i) {
-    const word = load<u32>(allowed + (<usize>i << 2))
-    if (word != 0) return (i << 5) | ctz(word)
-  }
-  return NONE
+/** Word `i` of the bitmap, up to its end: bits of ordinals 32 i to 32 i + 31. */
+@inline
+export function allowedBits(i: u32): u32 {
+  const word = load<u32>(allowed + (<usize>i << 2))
+  const left = allowedEnd - (i << 5)
+  return left < 32 ? word & ((1 << left) - 1) : word
 }
 
 /** Number of u32 words of the bitmap. */

@@ -1,0 +1,159 @@
+// The walk of a filter returns the rows that the reference returns, for random rows, metrics, filters, and directions of the allowed rows.
+// ANNAL_SEED chooses the cases, and ANNAL_LONG=1 runs more.
+import { type Test, test } from 'tap'
+import { Bitmap } from '../../src/memory/bitmap.ts'
+import type { SpaceType } from '../../src/model/schema.ts'
+import { header } from '../../src/vector/dense/header.ts'
+import { compileKernel } from '../../src/vector/dense/kernel.ts'
+import { levelOf } from '../../src/vector/dense/level.ts'
+import { Segment } from '../../src/vector/dense/segment.ts'
+import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
+import { ThreadPool } from '../../src/vector/threads/thread-pool.ts'
+import { clusteredRows, createRandom, definitionOf, normalize } from '../vector/world.ts'
+import { listsOf } from './lists-of.ts'
+import { type FilteredGraph, walkAllowed } from './reference-filtered.ts'
+
+const seed = Number(process.env.ANNAL_SEED ?? 59)
+const isLong = process.env.ANNAL_LONG !== undefined
+
+interface World {
+  readonly segment: Segment
+  readonly vectors: Float32Array
+  readonly lists: readonly (readonly (readonly number[])[])[]
+}
+
+async function openWorld(pool: WorkerPool, random: () => number): Promise<World> {
+  const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
+  const dimension = between(2, 24)
+  const n = between(100, 900)
+  const spaceType = (['l2', 'ip', 'cosine'] satisfies SpaceType[])[between(0, 2)] ?? 'l2'
+  const { params } = definitionOf({
+    dimension,
+    spaceType,
+    M: between(3, 6),
+    efConstruction: 24,
+    precision: 'int8',
+    rules: 2,
+  })
+  const vectors = clusteredRows(n, dimension, between(1, 1e9), between(1, 12))
+  if (spaceType === 'cosine') normalize(vectors, dimension)
+  const segment = new Segment(params, pool)
+  segment.reserve(n)
+  await segment.insert({
+    ordinals: Uint32Array.from({ length: n }, (_, i) => i),
+    births: new Uint32Array(n).fill(1),
+    norms: new Float32Array(n).fill(1),
+    vectors: new VectorRows(vectors, dimension),
+  })
+  const removed = Uint32Array.from({ length: n }, (_, i) => i).filter(() => random() < 0.05)
+  await segment.remove(removed, 2)
+  return { segment, vectors, lists: Array.from({ length: n }, (_, row) => listsOf(segment, row, params.M)) }
+}
+
+/** The allowed rows: a share of them, any or in one direction from the query. */
+function chooseAllowed({ segment }: World, keys: Float32Array, random: () => number): number[] {
+  const rows = Array.from({ length: segment.end }, (_, row) => row)
+  const direction = Math.floor(random() * 4)
+  const key = (row: number) => keys[row] as number
+  if (direction === 1) rows.sort((a, b) => key(a) - key(b))
+  else if (direction === 2) rows.sort((a, b) => key(b) - key(a))
+  else if (direction === 3) rows.reverse()
+  else rows.sort(() => random() - 0.5)
+  const share = [0.02, 0.1, 0.3, 0.5, 0.8][Math.floor(random() * 5)] as number
+  return rows.slice(0, Math.max(1, Math.round(share * rows.length))).sort((a, b) => a - b)
+}
+
+function compareOnce(t: Test, world: World, random: () => number): 'far' | 'near' | 'other' {
+  const { segment, vectors, lists } = world
+  const { arena, params, end } = segment
+  const { kernel, ownScratch } = arena
+  const { dimension, M } = params
+  const from = Math.floor(random() * end) * dimension
+  const query = vectors.slice(from, from + dimension).map((x) => x + (random() - 0.5) * 0.5)
+  kernel.attach(arena.ownThread)
+  arena.f32.fill(0, ownScratch.query / 4, ownScratch.query / 4 + arena.shape.lanes)
+  arena.f32.set(query, ownScratch.query / 4)
+  kernel.prepareQuery()
+  arena.u32.set(
+    Uint32Array.from({ length: end }, (_, row) => row),
+    ownScratch.ids / 4,
+  )
+  kernel.keysOf(ownScratch.ids, end, ownScratch.keys)
+  const keys = arena.f32.slice(ownScratch.keys / 4, ownScratch.keys / 4 + end)
+  const listed = chooseAllowed(world, keys, random)
+  const allowed = Bitmap.from(listed)
+  const k = 1 + Math.floor(random() * 10)
+  const ef = k + Math.floor(random() * 40)
+  const graph: FilteredGraph = {
+    M,
+    rows: segment.rows,
+    entry: arena.word(header.entry),
+    levelOf: (row) => levelOf(row, M),
+    list: (row, level) => lists[row]?.[level] ?? [],
+    key: (row) => keys[row] as number,
+    isAllowed: (row) => allowed.has(row),
+    isHidden: (row) => !allowed.has(row) || !segment.has(row, 3),
+    allowed: listed,
+    isIp: params.spaceType === 'ip',
+  }
+  const pool = walkAllowed(graph, { k, ef })
+  if (pool === undefined || pool.length < k) return 'other'
+  const expected = bestOf(segment, pool, k)
+  const lent = arena.lendBitmap(allowed.words)
+  // Everything in the pool is ranked by its row.
+  const found = kernel.search(k, ef, 16_384, 3, lent.address, lent.bits)
+  arena.returnBitmap(lent)
+  const answers = [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + found)]
+  if (answers.join() !== expected.join()) t.same(answers, expected, `ef ${ef}, ${listed.length} of ${end} rows`)
+  return pool.length > ef ? 'far' : 'near'
+}
+
+/** The best `k` of the pool, which is in order of keys, by the rows of the field; ended like the kernel ends it. */
+function bestOf({ arena, params }: Segment, pool: readonly number[], k: number): number[] {
+  const { kernel, ownScratch } = arena
+  arena.u32.set(pool, ownScratch.ids / 4)
+  kernel.keysOf(ownScratch.ids, pool.length, ownScratch.keys)
+  const walked = arena.f32.slice(ownScratch.keys / 4, ownScratch.keys / 4 + pool.length)
+  const f = Math.fround
+  const toWalkKey = (key: number) => (params.spaceType === 'cosine' ? f(2 + f(2 * key)) : key)
+  const best: { readonly row: number; readonly key: number }[] = []
+  let error = 0
+  for (let from = 0; from < pool.length; from += 4) {
+    const last = best[k - 1]
+    if (from >= k && last !== undefined && (walked[from] as number) > f(toWalkKey(last.key) + f(2 * error))) break
+    for (const [i, row] of pool.slice(from, from + 4).entries()) {
+      const key = f(kernel.exactKey(row))
+      error = Math.max(error, Math.abs(f(toWalkKey(key) - (walked[from + i] as number))))
+      best.push({ row, key })
+    }
+    best.sort((a, b) => a.key - b.key || a.row - b.row).splice(k)
+  }
+  return best.map(({ row }) => row)
+}
+
+async function compareWalks(t: Test, pool: WorkerPool, worlds: number, first: number): Promise<void> {
+  const random = createRandom(first)
+  const counts = { far: 0, near: 0, other: 0 }
+  for (let i = 0; i < worlds; i++) {
+    const world = await openWorld(pool, random)
+    for (let query = 0; query < 20; query++) counts[compareOnce(t, world, random)]++
+    world.segment.close()
+  }
+  t.comment(`seed ${first}: ${counts.near} walks, ${counts.far} against the query, ${counts.other} of other kinds`)
+  t.ok(counts.near > worlds && counts.far > worlds, 'walks of both kinds')
+}
+
+test('walks over allowed rows return what the reference returns', async (t) => {
+  const pool = await openWorkerPool({ threads: 1 })
+  await compareWalks(t, pool, isLong ? 2_000 : 20, seed)
+  await pool.close()
+})
+
+test('and so does the build without relaxed SIMD', async (t) => {
+  const pool = new ThreadPool(await compileKernel('plain'), 1)
+  await pool.started()
+  await compareWalks(t, pool, isLong ? 500 : 5, seed + 1)
+  await pool.close()
+})
