@@ -35,8 +35,8 @@ const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 const memory = /"memory":\{[^}]*\}/g
 /** Health reports a checkpoint while it is written. */
 const progress = /,"progress":\{[^}]*\}/g
-/** Health reports how many threads serve. */
-const servingThreads = /,"serving_threads":\{[^}]*\}/g
+/** Health reports how many threads serve, and how many measurements run in the background. */
+const servingThreads = /,"(serving_threads|calibrations)":\{[^}]*\}/g
 /** Times, and positions in the log, to which a server adds the time now and then. */
 const changing = /"(lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
 
