@@ -112,7 +112,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   identity_damaged: 500,
   repair_refused: 500,
   log_fenced: 503,
-  not_leader: 421,
+  not_leader: 503,
   outcome_unknown: 503,
 }
 
