@@ -20,7 +20,7 @@ function masked({ head, body }: RawReply): { readonly head: string; readonly bod
       .replace(changing, '"$1":0')
       .replace(memory, '"memory":{}')
       .replace(progress, '')
-      .replace(servingThreads, '')
+      .replace(ofTheServer, '')
       .replace(uuid, 'uuid')
       .replace(timestamp, 'timestamp'),
   }
@@ -36,7 +36,7 @@ const memory = /"memory":\{[^}]*\}/g
 /** Health reports a checkpoint while it is written. */
 const progress = /,"progress":\{[^}]*\}/g
 /** Health reports how many threads serve, and how many measurements run in the background. */
-const servingThreads = /,"(serving_threads|calibrations)":\{[^}]*\}/g
+const ofTheServer = /,"(serving_threads|calibrations)":\{[^}]*\}/g
 /** Times, and positions in the log, to which a server adds the time now and then. */
 const changing = /"(lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
 

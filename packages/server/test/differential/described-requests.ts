@@ -76,6 +76,9 @@ function renamed(body: unknown, name: string | undefined): unknown {
 
 const depthMax = 6
 
+/** What a search with a recall does follows from measurements in the background, which two servers make at other times. */
+const chosenByTime: ReadonlySet<string> = new Set(['recall'])
+
 class Values {
   readonly #description: Description
 
@@ -110,6 +113,7 @@ class Values {
       case 'object':
         return Object.fromEntries(
           Object.entries(properties ?? {})
+            .filter(([key]) => !chosenByTime.has(key))
             .filter(
               ([key]) => depth <= depthMax && (required?.includes(key) ? choices.chance(0.98) : choices.chance(0.3)),
             )
