@@ -1,5 +1,6 @@
 // A table with headers; a wide table scrolls inside its box.
 import type { ComponentChildren } from 'preact'
+import { Scrollable } from './scrollable.tsx'
 
 /** The header of the column of buttons: read by screen readers, not visible. */
 export const actions = { name: 'Actions', hidden: true } as const
@@ -12,7 +13,7 @@ export function Table(props: {
   readonly children: ComponentChildren
 }) {
   return (
-    <div class="table-wrap">
+    <Scrollable>
       <table class={props.kind}>
         <thead>
           <tr>
@@ -28,6 +29,6 @@ export function Table(props: {
         </thead>
         <tbody>{props.children}</tbody>
       </table>
-    </div>
+    </Scrollable>
   )
 }

@@ -8,6 +8,7 @@ import { Code, CopyButton } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/form.tsx'
 import { Badge } from '../../parts/panel.tsx'
+import { Scrollable } from '../../parts/scrollable.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { dateTime } from '../../show.ts'
@@ -87,7 +88,7 @@ export function Tokens({ database, onClose }: { readonly database: string; reado
             list.length === 0 ? (
               <Empty title="No tokens: only the root token can use this database" />
             ) : (
-              <div class="table-wrap">
+              <Scrollable>
                 <table class="tight">
                   <tbody>
                     {list.map((token) => (
@@ -116,7 +117,7 @@ export function Tokens({ database, onClose }: { readonly database: string; reado
                     ))}
                   </tbody>
                 </table>
-              </div>
+              </Scrollable>
             )
           }
         </Show>

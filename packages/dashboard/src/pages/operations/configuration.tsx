@@ -2,6 +2,7 @@
 import { configuration } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
 import { Badge, Panel } from '../../parts/panel.tsx'
+import { Scrollable } from '../../parts/scrollable.tsx'
 import { Show } from '../../parts/states.tsx'
 
 export function Configuration() {
@@ -10,7 +11,7 @@ export function Configuration() {
     <Panel flush title="Current configuration">
       <Show source={settings}>
         {(list) => (
-          <div class="table-wrap">
+          <Scrollable>
             <table class="tight">
               <tbody>
                 {list.map(({ name, value, fallback, meaning }) => (
@@ -26,7 +27,7 @@ export function Configuration() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scrollable>
         )}
       </Show>
     </Panel>
