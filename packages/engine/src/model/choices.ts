@@ -17,7 +17,15 @@ export type SparseModel = (typeof sparseModels)[number]
 export const poolings = ['mean', 'max'] as const
 export type Pooling = (typeof poolings)[number]
 
-/** Whether keys of the precision are estimates from a few bits per dimension, so that searches rescore by default. */
+/**
+ * Whether keys of the precision are estimates from a few bits per dimension, so that searches rescore by default.
+ *
+ * @example
+ * ```ts
+ * isCoarse('int4') // true
+ * isCoarse('int8') // false
+ * ```
+ */
 export function isCoarse(precision: Precision): boolean {
   return precision === 'binary' || precision === 'int4' || precision === 'int2'
 }

@@ -102,9 +102,9 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
   const { view, version, matches } = state
   const { fieldIndex, params, query, k, ef, exact, boostPercentage, prefilterThreshold, scoreThreshold } = search
   const { dimension, spaceType } = params
-  const rows = view.words.rows(version, fieldIndex)
+  const rows = view.words.pinnedRows(fieldIndex)
   const plan = planDense({ rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact })
-  hits.begin({ lsn: view.words.lsn(version), isCosine: spaceType === 'cosine' })
+  hits.begin({ lsn: view.words.pinnedLsn, isCosine: spaceType === 'cosine' })
   if (plan.kind === 'nothing') return true
   const segmentRows = view.facts.fields[fieldIndex]?.segmentRows ?? 0
   const run: Run = { view, version, matches, segments: view.segments(fieldIndex), segmentRows, query, k }

@@ -107,9 +107,9 @@ class Turn {
       return [task.definition.name, this.#createHits(task, found, includeVectors)]
     })
     const results = Object.fromEntries(lists)
-    const { view, version } = this.#state
+    const { view } = this.#state
     const fused = fusion && fuseResults(results, fusion)
-    return { results, ...(fused && { fused }), complete: true, lsn: view.words.lsn(version) }
+    return { results, ...(fused && { fused }), complete: true, lsn: view.words.pinnedLsn }
   }
 
   #runTask(task: Task, search: PinnedSearch): Found {

@@ -87,9 +87,7 @@ export class SharedCollection implements ReaderCollection {
     this.#thread.receive()
     const words = this.#view?.words
     for (let i = 0; words !== undefined && i < versionsMax; i++) {
-      const { version } = words
-      const lsn = words.lsn(version)
-      if (words.version === version) return lsn
+      if (words.pin(words.version)) return words.pinnedLsn
     }
     return 0
   }
@@ -266,7 +264,7 @@ export class SharedCollection implements ReaderCollection {
         // Everything of the version was announced before it was stored.
         thread.receive()
         if (!words.isServing && this.#view === view) return owner
-        if (words.version !== version || this.#view !== view) continue
+        if (this.#view !== view || !words.pin(version)) continue
         if (epoch % 2 !== 0) return owner
         if (matches !== undefined && matches.version !== version) return otherVersion
         const value = read(view, version)

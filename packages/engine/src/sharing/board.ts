@@ -1,6 +1,7 @@
 // The words of one replica that its owner writes and readers read. The facts of a version stand in one of two records, by the last bit of
-// the version, and the version is stored after them. A reader loads the version, the record, and the version again: if it is the same,
-// the record is whole, because the record is written again only for the version after the next. So neither side ever waits.
+// the version, and the version is stored after them. A reader loads the version, copies the record, and loads the version again: if it is
+// the same, the copy is whole, because the record is written again only for the version after the next. So neither side ever waits. A pin
+// does not keep a record, so a reader uses only its copy.
 //
 //   words    version | state | filter epoch | id epoch | .. | record of even versions | record of odd versions
 //   record   LSN low | LSN high | objects | rows of each field
@@ -36,10 +37,13 @@ export interface VersionFacts {
 export class BoardWords {
   readonly words: Int32Array<SharedArrayBuffer>
   readonly #recordWords: number
+  /** The copy of the record of the pinned version. */
+  readonly #pinned: Int32Array
 
   /** `shared` are the words of the owner, in a reader. */
   constructor(fields: number, shared?: Int32Array<SharedArrayBuffer>) {
     this.#recordWords = Math.ceil((record.rows + fields) / line) * line
+    this.#pinned = new Int32Array(record.rows + fields)
     this.words = shared ?? new Int32Array(new SharedArrayBuffer((words.records + 2 * this.#recordWords) * 4))
   }
 
@@ -59,18 +63,24 @@ export class BoardWords {
     return Atomics.load(this.words, words.idEpoch)
   }
 
-  lsn(version: number): number {
+  /** Copies the facts of a version. False: the version is not the newest any more, and the copy is of no version. */
+  pin(version: number): boolean {
     const at = this.#recordAt(version)
-    const high = Atomics.load(this.words, at + record.lsnHigh) >>> 0
-    return high * wordRange + (Atomics.load(this.words, at + record.lsnLow) >>> 0)
+    const pinned = this.#pinned
+    for (let i = 0; i < pinned.length; i++) pinned[i] = Atomics.load(this.words, at + i)
+    return this.version === version
   }
 
-  count(version: number): number {
-    return Atomics.load(this.words, this.#recordAt(version) + record.count) >>> 0
+  /** The LSN of the pinned version. */
+  get pinnedLsn(): number {
+    return (
+      ((this.#pinned[record.lsnHigh] as number) >>> 0) * wordRange + ((this.#pinned[record.lsnLow] as number) >>> 0)
+    )
   }
 
-  rows(version: number, field: number): number {
-    return Atomics.load(this.words, this.#recordAt(version) + record.rows + field) >>> 0
+  /** Rows of a field in the pinned version. */
+  pinnedRows(field: number): number {
+    return (this.#pinned[record.rows + field] as number) >>> 0
   }
 
   /** Resolves to false after `timeoutMs`; otherwise when the version may have changed. */

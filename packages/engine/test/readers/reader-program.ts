@@ -84,8 +84,8 @@ async function searchUntilRefused(
     expected ??= JSON.stringify(found)
     if (found !== undefined && JSON.stringify(found) !== expected) wrong++
     try {
-      // By a stored object, which only the owner resolves.
-      await reader.search(collection, { fields: { dense: { query: { id: '7' } } } })
+      // An explained search, which only the owner runs. Without one, this loop would leave no turn for the end of the owner.
+      await reader.search(collection, { fields: { dense: { query: { id: '7' } } }, explain: true })
       await reader.search(collection, request)
     } catch (error) {
       return { code: plain(error).code, wrong }

@@ -56,7 +56,7 @@ fits<client.FieldValue, engine.FieldValue>(true)
 
 /** Calls that one home alone has, with their earlier names. A call of both has one name and takes the same in both. */
 const calls = `
-type EngineOnly = 'served' | 'stateDigest' | 'neighbours' | 'replaceFilters'
+type EngineOnly = 'served' | 'stateDigest' | 'waitFor' | 'neighbours' | 'replaceFilters'
 type ClientOnly = 'load' | 'objects' | 'clone' | 'createBackup' | 'shrink'
 mutual<Exclude<keyof engine.Collection, keyof client.Collection>, EngineOnly>(true, true)
 mutual<Exclude<keyof client.Collection, keyof engine.Collection>, ClientOnly>(true, true)
