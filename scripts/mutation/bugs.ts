@@ -167,8 +167,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a rebuild does not hold writers',
     caughtBy: essentials,
     file: `${engine}/collection/rebuilder.ts`,
-    find: 'collection.gate.hold(() => this.#rebuildAndCommit(fields, collection))',
-    put: 'this.#rebuildAndCommit(fields, collection)',
+    find: 'collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection))',
+    put: 'this.#rebuildAndCommit(fields(), collection)',
   },
   {
     name: 'room is not released when a write is applied',

@@ -124,6 +124,7 @@ test('an internal error is 500 without details', async (t) => {
   const secret = '/srv/private/path.ts'
   const broken = {
     control: { onChange: () => undefined },
+    health: () => ({ status: 'ok', reasons: [] }),
     database: () => {
       throw new TypeError(`cannot read ${secret}`)
     },

@@ -8,7 +8,7 @@ import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import type { ServingFigures } from '../serving/serving-figures.ts'
-import { type HealthFacts, healthJson } from '../wire/health-reply.ts'
+import { type HealthFacts, healthJson, joinDetails } from '../wire/health-reply.ts'
 import { capitalize } from '../wire/v2-admin.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 
@@ -157,11 +157,7 @@ function withNotices(health: EngineHealth, { config, slot, licensing }: HealthCo
 function healthDetails(health: EngineHealth, { running, configured, lost, replaced }: ServingFigures): string {
   const { reasons, progress, calibrations } = health
   const threads = { running, configured, lost, replaced }
-  const text = JSON.stringify({
-    ...(reasons.length > 0 && { reasons }),
-    ...{ progress, calibrations, serving_threads: threads },
-  })
-  return `,${text.slice(1, -1)}`
+  return joinDetails({ ...(reasons.length > 0 && { reasons }), progress }, { calibrations, serving_threads: threads })
 }
 
 /** Without an audit log or a serving thread, the server continues to serve, and health reports degraded. */
