@@ -13,7 +13,7 @@ import type { ShareCurve } from './shares.ts'
 import type { CalibrationStore, KeptMeasurement, Measurement } from './store.ts'
 import { type CalibrationTable, chooseFrom, measuredLimit } from './table.ts'
 import { changedRows, takeWitnesses } from './witnesses.ts'
-import { WorkPace } from './work-pace.ts'
+import { keepAlive, WorkPace } from './work-pace.ts'
 
 /** From this many received queries on, they are used next to probes. */
 const receivedMin = 50
@@ -153,8 +153,10 @@ export class Calibrator implements EfChooser {
   async calibrate(search: MeasuredSearch & { readonly sample?: number | undefined }): Promise<FieldCalibration> {
     const { sample, calibrations } = this.#field(search)
     const calibration = calibrationOf(calibrations, search)
-    while (calibration.running !== undefined) await calibration.running
-    await this.#start(calibration, () => this.#measure(calibration, sample, search.sample))
+    await keepAlive(async () => {
+      while (calibration.running !== undefined) await calibration.running
+      await this.#start(calibration, () => this.#measure(calibration, sample, search.sample))
+    })
     if (calibration.error !== undefined) throw new EngineError('cancelled', `not calibrated: ${calibration.error}`)
     return describe(calibration, sample, this.#isTrueOf(calibration))
   }
@@ -173,7 +175,10 @@ export class Calibrator implements EfChooser {
 
   /** Resolves when no measurement runs. Those of a closed collection end soon. */
   async settled(): Promise<void> {
-    for (const { calibrations } of this.#fields.values()) for (const { running } of calibrations.values()) await running
+    await keepAlive(async () => {
+      for (const { calibrations } of this.#fields.values())
+        for (const { running } of calibrations.values()) await running
+    })
   }
 
   #measurements(): { readonly search: MeasuredSearch; readonly measured: Measured }[] {

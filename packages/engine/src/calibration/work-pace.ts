@@ -20,3 +20,13 @@ export class WorkPace {
     this.#began = performance.now()
   }
 }
+
+/** Waits for work that rests meanwhile. The process does not end before. */
+export async function keepAlive<T>(work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, 2 ** 30)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
