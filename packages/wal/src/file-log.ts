@@ -3,6 +3,7 @@
 import { AppendQueue, checkRecord, ownRecord, type QueueEntry } from './append-queue.ts'
 import { BatchEncoder, type BatchRecord } from './batch.ts'
 import type { Clock } from './clock.ts'
+import { CommitLoop } from './commit-loop.ts'
 import { assert, errnoOf, isDiskFull, WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
@@ -55,6 +56,7 @@ export class FileLog implements Log {
   readonly #parts: FileLogParts
   readonly #settings: FileLogSettings
   readonly #queue: AppendQueue
+  readonly #commits: CommitLoop
   readonly #encoder = new BatchEncoder()
   readonly #space: SpaceWatch
   readonly #segments: SegmentList
@@ -66,7 +68,6 @@ export class FileLog implements Log {
   #condition: LogState['condition'] = 'ok'
   #reason: string | undefined
   #failure: WalError | undefined
-  #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #closeWanted = false
   #newestIsOwn = true
@@ -81,6 +82,11 @@ export class FileLog implements Log {
     this.#parts = parts
     this.#settings = parts.settings
     this.#queue = new AppendQueue(parts.settings)
+    this.#commits = new CommitLoop(
+      this.#queue,
+      (batch) => this.#commit(batch),
+      (error) => this.#fail(error, 'the log cannot be written'),
+    )
     this.#segments = new SegmentList(parts.place.vfs, parts.place.dir, parts.segments, parts.archiveDir)
     this.#tail = parts.tail
     this.#recover = parts.recover
@@ -98,7 +104,7 @@ export class FileLog implements Log {
       onLow: (reason) => this.#stopWriting(reason),
       makeRoom: parts.makeRoom,
       reserve: parts.reserve,
-      onRoom: () => this.#enqueue({ kind: 'resume' }),
+      onRoom: () => this.#commits.add({ kind: 'resume' }),
     })
   }
 
@@ -114,7 +120,7 @@ export class FileLog implements Log {
     const refusal = this.#refusal(usesReserve) ?? this.#queue.refusal(checked.length)
     if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) =>
-      this.#enqueue({ kind: 'record', record: checked, usesReserve, resolve, reject }),
+      this.#commits.add({ kind: 'record', record: checked, usesReserve, resolve, reject }),
     )
   }
 
@@ -124,7 +130,7 @@ export class FileLog implements Log {
 
   sync(): Promise<Lsn> {
     if (this.#failure !== undefined || this.#closeWanted) return Promise.reject(this.#refusal())
-    return new Promise((resolve, reject) => this.#enqueue({ kind: 'barrier', resolve, reject }))
+    return new Promise((resolve, reject) => this.#commits.add({ kind: 'barrier', resolve, reject }))
   }
 
   truncateBefore(lsn: Lsn): Promise<void> {
@@ -169,26 +175,6 @@ export class FileLog implements Log {
       `the log in ${dir} is read-only: ${this.#reason ?? ''}. Reads, deletes and deletions of collections still work; writes resume automatically when there is space.`,
       { file: dir },
     )
-  }
-
-  #enqueue(entry: QueueEntry): void {
-    this.#queue.push(entry)
-    this.#working ??= this.#work()
-  }
-
-  async #work(): Promise<void> {
-    // Calls made in the same turn of the event loop share a batch.
-    await undefined
-    while (!this.#queue.isEmpty) {
-      const batch = this.#queue.take()
-      try {
-        await this.#commit(batch)
-      } catch (error) {
-        refuse(batch, this.#fail(error, 'the log cannot be written'))
-      }
-      this.#queue.removeSettled(batch)
-    }
-    this.#working = undefined
   }
 
   async #commit(batch: readonly QueueEntry[]): Promise<void> {
@@ -351,8 +337,8 @@ export class FileLog implements Log {
 
   /** Stamps the newest record as durable, so that a reader can distinguish damage to it from a torn write. */
   #mark(): void {
-    if (this.#refusal() === undefined && this.#queue.isEmpty && this.#working === undefined) {
-      this.#enqueue(ownRecord(recordType.marker))
+    if (this.#refusal() === undefined && this.#queue.isEmpty && this.#commits.working === undefined) {
+      this.#commits.add(ownRecord(recordType.marker))
     }
   }
 
@@ -409,8 +395,8 @@ export class FileLog implements Log {
     this.#closeWanted = true
     this.#stopTimers()
     const { tip } = this.#parts
-    if (this.#condition === 'ok') this.#enqueue(ownRecord(recordType.cleanClose))
-    await this.#working
+    if (this.#condition === 'ok') this.#commits.add(ownRecord(recordType.cleanClose))
+    await this.#commits.working
     try {
       await this.#sync()
       if (this.#failure === undefined) await tip.sync()

@@ -20,8 +20,11 @@ export interface ChangedParts {
   readonly objects: ObjectStore
   readonly filters: FilterIndex
   readonly earlierFilters: EarlierFilters
+  /** One for each field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
   readonly dense: readonly (DenseField | undefined)[]
+  /** One for each field of the definition; undefined for those with a graph. */
   readonly sparse: readonly (SparseField | undefined)[]
+  /** One for each field of the definition; undefined if the field itself keeps every bit, or if none are kept. */
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly pins: Pins

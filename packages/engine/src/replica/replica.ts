@@ -33,18 +33,8 @@ export interface Applied {
   readonly touched: readonly string[]
 }
 
-export interface ReplicaParts {
+export interface ReplicaParts extends Omit<ChangedParts, 'earlierFilters' | 'pins'> {
   readonly id: number
-  readonly definition: CollectionSchema
-  readonly objects: ObjectStore
-  readonly filters: FilterIndex
-  /** One for each field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
-  readonly dense: readonly (DenseField | undefined)[]
-  /** One for each field of the definition; undefined for those with a graph. */
-  readonly sparse: readonly (SparseField | undefined)[]
-  /** One for each field of the definition; undefined if the field itself keeps every bit, or if none are kept. */
-  readonly originals: readonly (Originals | undefined)[]
-  readonly ordinals: Ordinals
   /** Number of rebuilds of the collection. */
   readonly generation: number
   readonly version: number

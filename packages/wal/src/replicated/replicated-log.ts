@@ -5,10 +5,11 @@
 import { AppendQueue, checkRecord, type QueueEntry } from '../append-queue.ts'
 import type { BatchRecord } from '../batch.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { CommitLoop } from '../commit-loop.ts'
 import { assert, WalError } from '../errors.ts'
 import { closeWaitMs, queueBytesMax, queueRecordsMax } from '../limits.ts'
 import type { Appended, Log, LogRecord, LogState, Lsn, NewRecord } from '../log.ts'
-import { acknowledge, recordsOf, refuse } from '../settle.ts'
+import { acknowledge, recordsOf } from '../settle.ts'
 import { ChainIndex } from './chain-index.ts'
 import { decodeFrame, encodeBatch, encodeFrame } from './frame.ts'
 import { type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
@@ -53,6 +54,11 @@ export class ReplicatedLog implements Log {
   readonly #clock: Clock
   readonly #patience: Patience
   readonly #queue = new AppendQueue({ queueBytesMax, queueRecordsMax })
+  readonly #commits = new CommitLoop(
+    this.#queue,
+    (batch) => this.#commit(batch),
+    (error) => this.#stopLeading(error),
+  )
   readonly #index = new ChainIndex()
   readonly #messages: MessageReader
   readonly #readers = new Set<{ place: ChainPlace }>()
@@ -65,7 +71,6 @@ export class ReplicatedLog implements Log {
   #isTaking = false
   #isAvailable = true
   #failure: WalError | undefined
-  #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #closeWanted = false
   #appends = 0
@@ -121,7 +126,7 @@ export class ReplicatedLog implements Log {
 
   async #take(epoch: number): Promise<Lsn> {
     // A frame that was on its way when this log stopped leading is decided first.
-    await this.#working
+    await this.#commits.working
     await this.#follow((await this.#messages.range()).last)
     if (epoch <= this.#end.epoch) throw fenced(epoch, this.#end.epoch)
     await this.#fence(epoch)
@@ -133,7 +138,7 @@ export class ReplicatedLog implements Log {
   /** Stops leading. The frame that is on its way is decided first; what is queued behind it is refused. */
   async stepDown(): Promise<void> {
     this.#leads = undefined
-    await this.#working
+    await this.#commits.working
   }
 
   append(record: NewRecord): Promise<Appended> {
@@ -142,7 +147,7 @@ export class ReplicatedLog implements Log {
     const refusal = this.#refusal() ?? this.#queue.refusal(checked.length)
     if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) =>
-      this.#enqueue({ kind: 'record', record: checked, usesReserve: false, resolve, reject }),
+      this.#commits.add({ kind: 'record', record: checked, usesReserve: false, resolve, reject }),
     )
   }
 
@@ -151,7 +156,7 @@ export class ReplicatedLog implements Log {
     if (refusal !== undefined) return Promise.reject(refusal)
     // What a follower knows is durable on a majority already.
     if (this.#leads === undefined) return Promise.resolve(this.#end.lsn as Lsn)
-    return new Promise((resolve, reject) => this.#enqueue({ kind: 'barrier', resolve, reject }))
+    return new Promise((resolve, reject) => this.#commits.add({ kind: 'barrier', resolve, reject }))
   }
 
   read(from: Lsn): AsyncIterable<LogRecord> {
@@ -218,7 +223,7 @@ export class ReplicatedLog implements Log {
   async #close(): Promise<void> {
     this.#closeWanted = true
     const cancel = this.#clock.after(closeWaitMs, () => this.#patience.end())
-    await this.#working
+    await this.#commits.working
     cancel()
     this.#patience.end()
     this.#leads = undefined
@@ -239,26 +244,6 @@ export class ReplicatedLog implements Log {
 
   #refusal(): WalError | undefined {
     return this.#endRefusal() ?? (this.#leads === undefined ? notLeader() : undefined)
-  }
-
-  #enqueue(entry: QueueEntry): void {
-    this.#queue.push(entry)
-    this.#working ??= this.#work()
-  }
-
-  async #work(): Promise<void> {
-    // Calls made in the same turn of the event loop share a batch.
-    await undefined
-    while (!this.#queue.isEmpty) {
-      const batch = this.#queue.take()
-      try {
-        await this.#commit(batch)
-      } catch (error) {
-        refuse(batch, this.#stopLeading(error))
-      }
-      this.#queue.removeSettled(batch)
-    }
-    this.#working = undefined
   }
 
   async #commit(batch: readonly QueueEntry[]): Promise<void> {

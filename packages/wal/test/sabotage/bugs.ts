@@ -181,7 +181,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'an idle log writes no marker',
     'damage-histories',
     'file-log.ts',
-    'this.#enqueue(ownRecord(recordType.marker))',
+    'this.#commits.add(ownRecord(recordType.marker))',
     'return',
   ),
   bug(
@@ -220,7 +220,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     "payloads: 'give'",
     "payloads: 'lend'",
   ),
-  bug('what is queued is dropped at close', 'suites', 'file-log.ts', '    await this.#working\n    try {', '    try {'),
+  bug(
+    'what is queued is dropped at close',
+    'suites',
+    'file-log.ts',
+    '    await this.#commits.working\n    try {',
+    '    try {',
+  ),
   bug('what is not durable can be read', 'file-log', 'file-log.ts', 'to: this.#lsnDurable })', 'to: this.#lsnLast })'),
   bug(
     'the queue has no bound',
@@ -233,7 +239,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'the log never leaves the read-only state',
     'disk-full',
     'file-log.ts',
-    "onRoom: () => this.#enqueue({ kind: 'resume' })",
+    "onRoom: () => this.#commits.add({ kind: 'resume' })",
     'onRoom: () => undefined',
   ),
   bug(
