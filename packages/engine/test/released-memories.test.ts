@@ -69,8 +69,9 @@ async function runRounds(
     // A thread that is busy when the others collect garbage frees its memories the next time.
     t.ok(rangeOf(looks, 'memories')[1] <= 3 * releasedMin, 'no more memories than the rule leaves')
     t.ok(rangeOf(late, 'memories')[1] <= rangeOf(early, 'memories')[1] + releasedMin, 'and no more in the second half')
-    // While a checkpoint is written, files of collections that were deleted meanwhile stay open.
-    t.ok(rangeOf(late, 'descriptors')[0] <= rangeOf(early, 'descriptors')[0] + 4, 'descriptors stay as they are')
+    // While a checkpoint is written, files of collections that were deleted meanwhile stay open, and a thread may start in the first half.
+    const last = looks.slice(Math.floor((3 * count) / 4))
+    t.ok(rangeOf(last, 'descriptors')[0] <= rangeOf(early, 'descriptors')[1] + 4, 'descriptors stay as they are')
   } finally {
     await engine.close()
     await rm(dir, { recursive: true })
