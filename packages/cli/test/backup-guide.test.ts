@@ -1,11 +1,11 @@
 // Runs the disaster recovery of docs/guide/backup-and-restore.md, command by command, as written there.
 import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import tap, { test } from 'tap'
+import { freePort } from '../../server/test/free-port.ts'
 import { s3Server } from '../../server/test/s3-server.ts'
 import { freshDir } from './command.ts'
 
@@ -14,14 +14,6 @@ tap.setTimeout(600_000)
 
 const guide = fileURLToPath(new URL('../../../docs/guide/backup-and-restore.md', import.meta.url))
 const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 test('the commands of the guide save what it says they save', { timeout: 600_000 }, async (t) => {
   const dir = freshDir(t)

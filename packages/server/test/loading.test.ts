@@ -1,10 +1,10 @@
 // A start that takes a while: collections that are ready respond while others are replayed, and health reports progress.
 import { cp, rm } from 'node:fs/promises'
-import net from 'node:net'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
 import { type RunningServer, readConfig, startServer } from '../src/index.ts'
+import { freePort } from './free-port.ts'
 import { type Answer, send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
@@ -117,11 +117,3 @@ test('a signal during a replay ends the process with 0, and nothing is lost', as
   ])
   await engine.close()
 })
-
-async function freePort(): Promise<number> {
-  const holder = net.createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  const { port } = holder.address() as net.AddressInfo
-  await new Promise((resolve) => holder.close(resolve))
-  return port
-}

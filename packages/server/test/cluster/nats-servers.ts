@@ -1,0 +1,113 @@
+// Real NATS servers with JetStream, as processes of a test: one alone, or several that replicate. Each message is synced
+// before it is acknowledged, as a cluster needs it.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { Test } from 'tap'
+import { eventually } from '../eventually.ts'
+import { freePort } from '../free-port.ts'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const program = [process.env.ANNAL_NATS_SERVER, path.join(root, '.tools/nats-server')].find(
+  (file) => file !== undefined && existsSync(file),
+)
+
+/** Why tests that need NATS are skipped; false when they run. */
+export const skipNats = reasonToSkip()
+
+function reasonToSkip(): string | false {
+  const [, minor = ''] =
+    /NATS_VERSION=(\d+\.\d+)\./.exec(readFileSync(path.join(root, 'docker/cluster/.env'), 'utf8')) ?? []
+  if (program === undefined) return `needs nats-server ${minor}: scripts/nats-server.sh gets it`
+  const version = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()
+  return version.includes(`v${minor}.`) ? false : `needs nats-server ${minor}, this is ${version}`
+}
+
+/** One server of a test. */
+export interface NatsServer {
+  readonly url: string
+  readonly directory: string
+  /** Starts it again, with the messages that it has. */
+  start(): void
+  /** Sends a signal; resolves at once. */
+  signal(signal: NodeJS.Signals): void
+  /** Kills it, and resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+/** Several servers of a test, that replicate if there is more than one. */
+export interface NatsServers {
+  readonly servers: readonly NatsServer[]
+  /** A connection of its own, closed with the test. */
+  connect(name: string): Promise<NatsConnection>
+}
+
+/** Starts servers that end with the test, and waits until JetStream answers. */
+export async function startNatsServers(t: Test, count: number): Promise<NatsServers> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'annal-nats-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
+  const ports = await Promise.all(Array.from({ length: count * 2 }, freePort))
+  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`)
+  const servers = await Promise.all(
+    routes.map(async (_, index) => {
+      const home = path.join(directory, `n${index}`)
+      await mkdir(home)
+      const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + index]}", routes: [${routes.map((url) => `"${url}"`).join(', ')}] }`
+      await writeFile(
+        path.join(home, 'nats.conf'),
+        `server_name: n${index}
+listen: "127.0.0.1:${ports[index]}"
+jetstream { store_dir: "${home}", sync_interval: always, max_memory_store: 64MB, max_file_store: 4GB }
+${count > 1 ? cluster : ''}
+`,
+      )
+      return natsServer(t, home, `nats://127.0.0.1:${ports[index]}`)
+    }),
+  )
+  for (const server of servers) server.start()
+  const urls = servers.map(({ url }) => url)
+  const found: NatsServers = {
+    servers,
+    async connect(name) {
+      const connection = await eventually(() =>
+        connect({ servers: urls, name, maxReconnectAttempts: -1, reconnectTimeWait: 100 }).catch(() => undefined),
+      )
+      t.teardown(() => connection.close())
+      return connection
+    },
+  }
+  const connection = await found.connect('waits for JetStream')
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 1000 })
+  await eventually(() => manager.getAccountInfo().catch(() => undefined))
+  return found
+}
+
+function natsServer(t: Test, directory: string, url: string): NatsServer {
+  let child: ChildProcess | undefined
+  let gone: Promise<void> = Promise.resolve()
+  const kill = async () => {
+    child?.kill('SIGKILL')
+    await gone
+  }
+  t.teardown(kill)
+  return {
+    url,
+    directory,
+    start() {
+      const started = spawn(
+        program ?? '',
+        ['-c', path.join(directory, 'nats.conf'), '-l', path.join(directory, 'nats.log')],
+        { stdio: 'ignore' },
+      )
+      gone = new Promise((resolve) => started.once('exit', () => resolve()))
+      child = started
+    },
+    signal: (signal) => void child?.kill(signal),
+    kill,
+  }
+}
