@@ -34,9 +34,10 @@ async function served(t: Test, changes: Partial<Config>, slot?: EngineSlot) {
     const route = routes.match('GET', url)
     return route && (routes.answer({ route } as Admission, {}, Buffer.alloc(0)) as HotReply | undefined)
   }
-  const serving = watchServing(app.server, new SharedState(config, 1))
+  const shared = new SharedState(config, 1)
+  const serving = watchServing(app.server, shared)
   const publish = () => main.publish(openHealth({ slot: filled, config, audit, licensing: undefined, serving }))
-  return { app, slot: filled, audit, clock, main, hot, publish }
+  return { app, slot: filled, audit, clock, main, hot, shared, publish }
 }
 
 function masked(body: Uint8Array): string {
@@ -66,6 +67,22 @@ test('a thread replies as the main thread does', async (t) => {
       }
     }
   }
+})
+
+test('health that is written reads no counts of routes', async (t) => {
+  const { shared, publish, hot } = await served(t, {})
+  const { counts } = shared
+  const rows = counts.rows.bind(counts)
+  let reads = 0
+  counts.rows = (...args) => {
+    reads++
+    return rows(...args)
+  }
+  publish()
+  t.ok(hot('/api/v2/health'))
+  t.equal(reads, 0, 'it is written four times a second, also by an idle server')
+  shared.repliesByThread()
+  t.ok(reads > 0, 'the test counts reads')
 })
 
 test('a state that is old, unfinished, too long, or of a server that does not serve is left to the main thread', async (t) => {

@@ -109,7 +109,8 @@ function durations({ method, route, buckets, seconds }: RouteCounts): Sample[] {
   ]
 }
 
-function servingFamilies({ running, lost, replaced, threads }: ServingFigures): Family[] {
+function servingFamilies({ running, lost, replaced, ...figures }: ServingFigures): Family[] {
+  const threads = figures.threads()
   const byThread = (
     type: Family['type'],
     name: string,

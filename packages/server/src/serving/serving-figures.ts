@@ -27,8 +27,8 @@ export interface ServingFigures {
   readonly replaced: number
   /** A sentence, if threads stay missing. */
   readonly fault: string | undefined
-  /** The main thread first, then the serving threads by number. */
-  readonly threads: readonly ThreadFigures[]
+  /** The main thread first, then the serving threads by number. Reads the counts of every route in each thread: some thousand numbers. */
+  threads(): readonly ThreadFigures[]
 }
 
 /** Returns a function that reads the figures. Call it before the server accepts connections. */
@@ -44,8 +44,14 @@ function threadedFigures({ counts, threads }: ThreadedServer, shared: SharedStat
     refused: counts.refused(thread),
     moved: counts.moved(thread),
   })
-  const replies = new Map(shared.repliesByThread().map((each) => [each.thread, each]))
   const numbers: readonly ThreadReplies['thread'][] = ['main', ...Array(counts.threads).keys()]
+  const readThreads = (): ThreadFigures[] => {
+    const replies = new Map(shared.repliesByThread().map((each) => [each.thread, each]))
+    return numbers.map((thread) => ({
+      ...(replies.get(thread) ?? { thread, requests: 0, searches: 0 }),
+      connections: thread === 'main' ? undefined : connectionsOf(thread),
+    }))
+  }
   return {
     running,
     configured: counts.threads,
@@ -55,10 +61,7 @@ function threadedFigures({ counts, threads }: ThreadedServer, shared: SharedStat
       threads?.isFailing === true
         ? `${running} of ${counts.threads} serving threads run; the others exit when they start (see the log)`
         : undefined,
-    threads: numbers.map((thread) => ({
-      ...(replies.get(thread) ?? { thread, requests: 0, searches: 0 }),
-      connections: thread === 'main' ? undefined : connectionsOf(thread),
-    })),
+    threads: readThreads,
   }
 }
 
@@ -77,8 +80,7 @@ function aloneFigures(server: Server, shared: SharedState): () => ServingFigures
   })
   return () => ({
     ...{ running: server.listening ? 1 : 0, configured: 1, lost: 0, replaced: 0, fault: undefined },
-    threads: shared
-      .repliesByThread()
-      .map((replies) => ({ ...replies, connections: { open, accepted, refused, moved: 0 } })),
+    threads: () =>
+      shared.repliesByThread().map((replies) => ({ ...replies, connections: { open, accepted, refused, moved: 0 } })),
   })
 }
