@@ -1,10 +1,13 @@
 // Measures a loaded set in a new process: its memory by part, recall, and the cost of searches with originals in the page cache and with a cold
 // disk, by one caller and by eight.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { type Collection, openEngine } from '@annal/engine'
+import { mappingsOf } from '../load/mappings.ts'
 import { collectionName, fieldName, k, type LargeOptions, queriesFile } from './options.ts'
 import { Truth } from './truth.ts'
 
@@ -23,20 +26,32 @@ export async function measure({ dir, dimension, ef, rows, precision }: LargeOpti
   try {
     const collection = engine.database().collection(collectionName)
     const search = searchOf(collection, ef)
-    const opened = process.memoryUsage().rss
+    const stages: Record<string, number> = {}
+    const note = (stage: string) => {
+      stages[stage] = mb(process.memoryUsage().rss)
+    }
+    note('opened')
     readAll(join(dir, 'data', 'originals'))
     const recall = await recallOf(search, known, truth, dimension)
     const warm = await run(search, timed, dimension, 1)
     const plain = await run(searchOf(collection, ef, false), timed, dimension, 1)
     const warmOfEight = await run(search, timed, dimension, callersMax)
+    note('warm')
     dropCache(join(dir, 'data', 'originals'))
     const coldOfOne = await run(search, cold, dimension, 1)
     dropCache(join(dir, 'data', 'originals'))
     const coldOfEight = await run(search, coldOfAll, dimension, callersMax)
+    note('cold')
+    const peak = peakMb()
+    // What an idle server does once after its start.
+    collectGarbage()
+    note('idle')
     const { memory } = engine.stats()
-    const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
+    const { heapUsed, external, arrayBuffers } = process.memoryUsage()
+    const mappings = await mappingsOf(process.pid)
     const counted = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
-    const mb = (bytes: number) => Number((bytes / 1e6).toFixed(1))
+    const mbOfEach = (parts: object) =>
+      Object.fromEntries(Object.entries(parts).map(([part, bytes]) => [part, mb(bytes)]))
     console.log(
       JSON.stringify({
         machine: cpus()[0]?.model,
@@ -46,13 +61,11 @@ export async function measure({ dir, dimension, ef, rows, precision }: LargeOpti
         dimension,
         precision,
         ef,
-        rss_mb: mb(rss),
-        rss_peak_mb: peakMb(),
-        rss_before_mb: mb(before),
-        rss_opened_mb: mb(opened),
+        rss_mb: { before: mb(before), ...stages, peak },
         counted_mb: mb(counted),
         bytes_per_row: Math.round(counted / rows),
-        memory_mb: Object.fromEntries(Object.entries(memory).map(([part, bytes]) => [part, mb(bytes)])),
+        memory_mb: mbOfEach(memory),
+        mappings_mb: mbOfEach(mappings),
         heap_mb: mb(heapUsed),
         external_mb: mb(external),
         array_buffers_mb: mb(arrayBuffers),
@@ -67,6 +80,16 @@ export async function measure({ dir, dimension, ef, rows, precision }: LargeOpti
   } finally {
     await engine.close()
   }
+}
+
+function mb(bytes: number): number {
+  return Number((bytes / 1e6).toFixed(1))
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: object) => void
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 function readQueries(dir: string, kind: number): Float32Array {
@@ -113,20 +136,26 @@ async function run(search: Search, queries: Float32Array, dimension: number, cal
   return { callers, p50_ms: at(0.5), p99_ms: at(0.99), cpu_us: Math.round((used.user + used.system) / count) }
 }
 
+// Other processes read and drop the files. Buffers of this one would count as its memory until they are collected.
+
 /** Reads all files of a folder, so that they are in the page cache. */
 function readAll(folder: string): void {
-  for (const name of readdirSync(folder)) if (statSync(join(folder, name)).isFile()) readFileSync(join(folder, name))
+  forEachFile(folder, 'cat "$file" > /dev/null')
 }
 
 /** Removes the files of a folder from the page cache (GNU dd asks the system with posix_fadvise). */
 function dropCache(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const { status } = spawnSync('dd', [`if=${join(folder, name)}`, 'iflag=nocache', 'count=0', 'status=none'])
-    if (status !== 0) throw new Error(`${name} could not be removed from the page cache: GNU dd is required`)
-  }
+  forEachFile(folder, 'dd if="$file" iflag=nocache count=0 status=none')
+}
+
+function forEachFile(folder: string, command: string): void {
+  const { status } = spawnSync('sh', ['-ec', `for file in "$1"/*; do ${command}; done`, 'sh', folder], {
+    stdio: 'inherit',
+  })
+  if (status !== 0) throw new Error(`${command} failed in ${folder}: GNU dd is required`)
 }
 
 /** The largest RSS of the process so far. */
 function peakMb(): number {
-  return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1e3
+  return mb(Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) * 1_024)
 }
