@@ -5,7 +5,7 @@ import { scratchOf } from './layout'
 /** One byte per ordinal: the number of the last walk that visited it. */
 export let visited: usize = 0
 let visitedBytes: usize = 0
-/** The sorted candidates of a walk, u64 each (hnsw/pool.ts), and their maximum number. */
+/** The sorted candidates of a walk, u64 each (hnsw/pool.ts), after 64 bytes of zeros, and their maximum number. */
 export let pool: usize = 0
 export let poolMax: i32 = 0
 /** A list of ordinals (u32), and their keys (f32). */

@@ -10,6 +10,7 @@
 import { IP, codeBytes, headOf, lanes, metric, projection, rowOf } from '../layout'
 import { headForm, headValues, ids, keys, query, queryCentered, rowCode } from '../scratch'
 import { sumf, sumi, sums4i } from '../lanes'
+import { keepFour } from '../hnsw/keep'
 import { RELAXED, dot1, dot4, formBytes, storeQueryValues, toQuery } from '../distance/code'
 
 /** Components of a head, and those of them that have seven bits. */
@@ -323,21 +324,7 @@ export function screen(count: i32, limit: f32): i32 {
     const from = <usize>i << 2
     const bounds = boundsAt(keys + from)
     const near = ~i32x4.bitmask(f32x4.gt(bounds, limits)) & ((1 << min(4, count - i)) - 1)
-    if (near == 0) continue
-    // What is written is never ahead of what is read. Each is written, and the next takes its place unless it is near.
-    const four = v128.load(ids + from)
-    store<i32>(ids + kept, i32x4.extract_lane(four, 0))
-    store<f32>(keys + kept, f32x4.extract_lane(bounds, 0))
-    kept += <usize>(near & 1) << 2
-    store<i32>(ids + kept, i32x4.extract_lane(four, 1))
-    store<f32>(keys + kept, f32x4.extract_lane(bounds, 1))
-    kept += <usize>(near & 2) << 1
-    store<i32>(ids + kept, i32x4.extract_lane(four, 2))
-    store<f32>(keys + kept, f32x4.extract_lane(bounds, 2))
-    kept += <usize>(near & 4)
-    store<i32>(ids + kept, i32x4.extract_lane(four, 3))
-    store<f32>(keys + kept, f32x4.extract_lane(bounds, 3))
-    kept += <usize>(near & 8) >> 1
+    if (near != 0) kept = keepFour(kept, from, bounds, near)
   }
   return <i32>(kept >> 2)
 }

@@ -66,11 +66,17 @@ export function reseed(count: i32): void {
   worst = visible == ef ? entryAt(size - 1) : u64.MAX_VALUE
 }
 
-/** Inserts an entry in order and returns its position. The caller has compared it with `worst`. */
+/** Inverts the order of unsigned and signed integers with 64 bits. */
+const SIGN: u64 = 0x8000000000000000
+
+/**
+ * Inserts an entry in order and returns its position. The caller has compared it with `worst`. The position is unpredictable, so few branches
+ * depend on it: entries move up eight at a time while all eight are behind the new one, and of the last eight each is replaced by the one
+ * below it if that is behind. The 64 bytes of zeros before the pool are entries that never move.
+ */
 export function insert(entry: u64): i32 {
   let p = pool + (<usize>size << 3)
-  // Moves entries from the end, eight at a time and then one at a time. The position is unpredictable, so few branches should depend on it.
-  while (p >= pool + 64 && load<u64>(p - 64) > entry) {
+  while (load<u64>(p - 64) > entry) {
     const a = v128.load(p - 64)
     const b = v128.load(p - 48)
     const c = v128.load(p - 32)
@@ -81,10 +87,27 @@ export function insert(entry: u64): i32 {
     v128.store(p - 8, d)
     p -= 64
   }
-  while (p > pool && load<u64>(p - 8) > entry) {
-    store<u64>(p, load<u64>(p - 8))
-    p -= 8
-  }
+  const sign = i64x2.splat(SIGN)
+  const limit = i64x2.splat(entry ^ SIGN)
+  const a = v128.load(p - 64)
+  const b = v128.load(p - 48)
+  const c = v128.load(p - 32)
+  const d = v128.load(p - 16)
+  const behindA = i64x2.gt_s(v128.xor(a, sign), limit)
+  const behindB = i64x2.gt_s(v128.xor(b, sign), limit)
+  const behindC = i64x2.gt_s(v128.xor(c, sign), limit)
+  const behindD = i64x2.gt_s(v128.xor(d, sign), limit)
+  const aboveA = v128.load(p - 56)
+  const aboveB = v128.load(p - 40)
+  const aboveC = v128.load(p - 24)
+  const aboveD = v128.load(p - 8)
+  v128.store(p - 56, v128.bitselect(a, aboveA, behindA))
+  v128.store(p - 40, v128.bitselect(b, aboveB, behindB))
+  v128.store(p - 24, v128.bitselect(c, aboveC, behindC))
+  v128.store(p - 8, v128.bitselect(d, aboveD, behindD))
+  // Minus the number of entries that moved.
+  const behind = i64x2.add(i64x2.add(behindA, behindB), i64x2.add(behindC, behindD))
+  p += <usize>(i64x2.extract_lane(behind, 0) + i64x2.extract_lane(behind, 1)) << 3
   store<u64>(p, entry)
   const index = <i32>((p - pool) >>> 3)
   size++

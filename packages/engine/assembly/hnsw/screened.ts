@@ -1,22 +1,21 @@
 // Walks of fields whose rows have heads (heads/head.ts). Above level 0 only heads are compared, because a walk needs no more than a good place
 // to begin. At level 0 a row whose bound is within the pool waits, and in each turn the waiting rows with the least bounds are compared by
 // their codes. The pool shrinks meanwhile, so most rows that wait are dropped without being compared.
-import { ENTRY, M0, NONE, degreeAt, linksOf } from '../layout'
+import { ENTRY, NONE, degreeAt, linksOf } from '../layout'
 import { levelOf } from './level'
-import { answers, ids, keys, nextWalk, poolMax, reportProgress, selected, visited } from '../scratch'
+import { answers, ids, keys, nextWalk, poolMax, reportProgress, visited } from '../scratch'
 import { boundsOfIds, screen, useEstimates } from '../heads/head'
 import { keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, clear, entryAt, entryOf, idOf, insert, keyOfEntry, reseed, setEntry, size, worst } from './pool'
-import { countHops, expandAfter, insertListed, listUnvisited } from './search'
+import { clear, entryAt, entryOf, idOf, insert, keyOfEntry, reseed, size, worst } from './pool'
+import { expandBest, listExpanded, stopped, widthMax } from './expand'
+import { countHops, insertListed, listUnvisited } from './search'
 
-/** Entries that are expanded at a time: rows of many lists are on their way at once. The lists of a turn have at most ROWS_MAX rows. */
-const WIDTH_MAX: i32 = 8
-const ROWS_MAX: i32 = 256
 /** Waiting rows that are compared in a turn, and one more for each COMPARED_MORE that wait. */
 const COMPARED: i32 = 8
 const COMPARED_MORE: i32 = 16
-/** Width of the beam at level 1. */
+/** Width of the beam at level 1, and how many of its entries are expanded at a time. */
 const BEAM: i32 = 4
+const BEAM_WIDTH: i32 = 2
 
 /** Prevents the compiler from removing loads that only prefetch. */
 let sink: u32 = 0
@@ -54,28 +53,17 @@ function descendByHeads(from: u64, level: i32, mark: u32): u64 {
   return best
 }
 
-/** Best-first walk of level 1 by estimates, from the single entry of the pool. The two best entries are expanded at a time. */
+/** Best-first walk of level 1 by estimates, from the single entry of the pool. */
 function walkBeam(mark: u32): void {
   store<u8>(visited + <usize>idOf(entryAt(0)), <u8>mark)
   reseed(BEAM)
-  const degree = degreeAt(1)
   let current: i32 = 0
-  while (current < size) {
-    const entry = entryAt(current)
-    if (entry & EXPANDED) {
-      current++
-      continue
-    }
-    setEntry(current, entry | EXPANDED)
-    countHops(1)
-    const list = linksOf(idOf(entry), 1)
-    const second = expandAfter(current, 1)
-    if (second != 0) sink = load<u32>(list) ^ load<u32>(second)
-    let count = listUnvisited(list, degree, mark, 0)
-    if (second != 0) count = listUnvisited(second, degree, mark, count)
+  while (true) {
+    const expanded = expandBest(current, BEAM_WIDTH, 1)
+    if (expanded == 0) return
+    const count = listExpanded(expanded, 1, mark)
     boundsOfIds(count)
-    const first = insertListed(count, false)
-    current = first <= current ? first : current + 1
+    current = min(stopped, insertListed(count, false))
   }
 }
 
@@ -153,8 +141,7 @@ function listLeast(level: i32): i32 {
 
 /** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
 export function expandByHeads(level: i32, viewed: bool, mark: u32): void {
-  const degree = degreeAt(level)
-  const width = max(1, min(WIDTH_MAX, ROWS_MAX / M0))
+  const width = widthMax()
   let current: i32 = 0
   waiting = 0
   while (true) {
@@ -162,23 +149,13 @@ export function expandByHeads(level: i32, viewed: bool, mark: u32): void {
     const compared = listLeast(level)
     keysOfIds(compared)
     current = min(current, insertListed(compared, viewed))
-    let expanded: i32 = 0
-    for (; current < size && expanded < width; ++current) {
-      const entry = entryAt(current)
-      if (entry & EXPANDED) continue
-      setEntry(current, entry | EXPANDED)
-      const list = linksOf(idOf(entry), level)
-      sink = load<u32>(list) ^ load<u32>(list + (<usize>(degree - 1) << 2))
-      store<u32>(selected + (<usize>expanded << 2), <u32>list)
-      expanded++
-    }
+    const expanded = expandBest(current, width, level)
+    current = stopped
     if (expanded == 0) {
       if (waiting == 0) return
       continue
     }
-    countHops(expanded)
-    let count: i32 = 0
-    for (let i: usize = 0; i < <usize>expanded << 2; i += 4) count = listUnvisited(load<u32>(selected + i), degree, mark, count)
+    const count = listExpanded(expanded, level, mark)
     const kept = screen(count, worst == u64.MAX_VALUE ? f32.MAX_VALUE : keyOfEntry(worst))
     if (waiting + kept <= poolMax >> 1) {
       addWaiting(kept)

@@ -9,7 +9,6 @@ import {
   followers,
   hiddenAt,
   linksOf,
-  rotated,
   rowOf,
   tailOf,
 } from '../layout'
@@ -20,6 +19,8 @@ import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, clear, entryOf, idOf, insert, keyOfEntry, setEntry, reseed, size, worst } from './pool'
 import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, resetChecks, takeChecks } from './copies'
 import { approachByHeads, expandByHeads } from './screened'
+import { expandBest, listExpanded, stopped, touchNext, widthFor } from './expand'
+import { keepFour } from './keep'
 import { ignoreSubBatch } from './sub-batch'
 
 /** Width of the beam at level 1 during a build. */
@@ -35,9 +36,6 @@ export function takeHops(): u32 {
   hops = 0
   return n
 }
-
-/** Prevents the compiler from removing loads that only prefetch. */
-let sink: u32 = 0
 
 let version: u32 = 0
 let allowed: usize = 0
@@ -187,32 +185,6 @@ function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   return best
 }
 
-/** Prefetches the list of the entry that is probably expanded next, while distances are computed. */
-@inline
-function touchNext(current: i32, level: i32): void {
-  let next = current + 1
-  if (next >= size) return
-  let entry = entryAt(next)
-  if (entry & EXPANDED) {
-    next++
-    if (next >= size) return
-    entry = entryAt(next)
-  }
-  const list = linksOf(idOf(entry), level)
-  sink = load<u32>(list) ^ load<u32>(list, 64)
-}
-
-/** Expands the first entry after `current` that is not expanded yet. Returns the address of its list, or 0 if there is none. */
-@inline
-export function expandAfter(current: i32, level: i32): usize {
-  let next = current + 1
-  while (next < size && entryAt(next) & EXPANDED) next++
-  if (next == size) return 0
-  setEntry(next, entryAt(next) | EXPANDED)
-  hops++
-  return linksOf(idOf(entryAt(next)), level)
-}
-
 /** Appends the unvisited neighbors of the list at `from` to the `listed` ordinals of `ids`. Returns the new number of ordinals. */
 @inline
 export function listUnvisited(from: usize, degree: i32, mark: u32, listed: i32): i32 {
@@ -231,120 +203,63 @@ export function listUnvisited(from: usize, degree: i32, mark: u32, listed: i32):
   return count
 }
 
-/**
- * Inserts the listed rows into the pool. Returns the first position that changed. Most rows are worse than the last of the pool and are
- * skipped four at a time; rows with an equal key are compared by ordinal.
- */
+/** Inserts the listed rows into the pool. Returns the first position that changed. Rows with an equal key are compared by ordinal. */
 export function insertListed(count: i32, viewed: bool): i32 {
   let first = size
-  for (let from: i32 = 0; from < count; from += 4) {
-    const beyond = f32x4.gt(v128.load(keys + (<usize>from << 2)), f32x4.splat(keyOfEntry(worst)))
-    let near = ~i32x4.bitmask(beyond) & ((1 << min(4, count - from)) - 1)
-    for (; near != 0; near &= near - 1) {
-      const place = <usize>(from + ctz(near)) << 2
-      const id = load<u32>(ids + place)
-      let found = entryOf(load<f32>(keys + place), id)
-      if (found >= worst) continue
-      if (viewed && isHidden(id)) found |= HIDDEN
-      first = min(first, insert(found))
-    }
+  const kept = worst == u64.MAX_VALUE ? count : keepNear(count, keyOfEntry(worst))
+  for (let place: usize = 0; place < <usize>kept << 2; place += 4) {
+    const id = load<u32>(ids + place)
+    let found = entryOf(load<f32>(keys + place), id)
+    if (found >= worst) continue
+    if (viewed && isHidden(id)) found |= HIDDEN
+    first = min(first, insert(found))
   }
   return first
 }
 
+/** Removes the listed rows whose keys are above the limit, which are most. Returns the number of the others. */
+function keepNear(count: i32, limit: f32): i32 {
+  const limits = f32x4.splat(limit)
+  let kept: usize = 0
+  for (let i: i32 = 0; i < count; i += 4) {
+    const from = <usize>i << 2
+    const four = v128.load(keys + from)
+    kept = keepFour(kept, from, four, ~i32x4.bitmask(f32x4.gt(four, limits)) & ((1 << min(4, count - i)) - 1))
+  }
+  return <i32>(kept >> 2)
+}
+
 /**
  * Best-first walk of one level from the entries of the pool, until every entry is expanded. The pool keeps `ef` visible entries. With
- * `viewed`, rows outside the view are hidden. With `pairs`, the two best entries are expanded at a time: loading their lists and rows
- * together saves more time than the few additional rows cost.
+ * `viewed`, rows outside the view are hidden. With `together`, several entries are expanded at a time: loading their lists and rows together
+ * saves more time than the few additional rows cost.
  */
-export function walkLevel(ef: i32, level: i32, viewed: bool, pairs: bool, mark: u32): void {
+export function walkLevel(ef: i32, level: i32, viewed: bool, together: bool, mark: u32): void {
   for (let i: i32 = 0; i < size; ++i) {
     const id = idOf(entryAt(i))
     store<u8>(visited + <usize>id, <u8>mark)
     setEntry(i, (entryAt(i) & ~(EXPANDED | HIDDEN)) | (viewed && isHidden(id) ? HIDDEN : 0))
   }
   reseed(ef)
-  expandAll(level, viewed, pairs, mark)
+  expandAll(level, viewed, together ? widthFor(ef) : 1, mark)
 }
 
-/** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
-function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
+/** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile, `width` at a time. */
+function expandAll(level: i32, viewed: bool, width: i32, mark: u32): void {
   if (screens) {
     expandByHeads(level, viewed, mark)
     return
   }
-  if (rotated && pairs) {
-    expandWide(level, viewed, mark)
-    return
-  }
-  const degree = degreeAt(level)
   let current: i32 = 0
-  while (current < size) {
-    const entry = entryAt(current)
-    if (entry & EXPANDED) {
-      current++
-      continue
-    }
-    setEntry(current, entry | EXPANDED)
-    hops++
-    const list = linksOf(idOf(entry), level)
-    const second = pairs ? expandAfter(current, level) : 0
-    // Both lists are loaded before the first is read. The end of a list is unpredictable, so the second would be late otherwise.
-    if (second != 0) sink = load<u32>(list) ^ load<u32>(list, 64) ^ load<u32>(second) ^ load<u32>(second, 64)
-    let count = listUnvisited(list, degree, mark, 0)
-    if (second != 0) count = listUnvisited(second, degree, mark, count)
-    if (count == 0) {
-      current++
-      continue
-    }
-    if (level == 0) touchNext(current, level)
-    keysOfIds(count)
-    const first = insertListed(count, viewed)
-    current = first <= current ? first : current + 1
-  }
-}
-
-/** Entries that a walk expands at a time if codes are short: more rows are on their way at once, and a comparison takes little time. */
-const WIDTH: i32 = 4
-let list0: usize = 0
-let list1: usize = 0
-let list2: usize = 0
-let list3: usize = 0
-
-/** Like `expandAll`, but expands the best four entries at a time once the pool is full. */
-function expandWide(level: i32, viewed: bool, mark: u32): void {
-  const degree = degreeAt(level)
-  let current: i32 = 0
-  while (current < size) {
-    const wide = worst == u64.MAX_VALUE ? 2 : WIDTH
-    let expanded: i32 = 0
-    let next = current
-    for (; next < size && expanded < wide; ++next) {
-      const entry = entryAt(next)
-      if (entry & EXPANDED) continue
-      setEntry(next, entry | EXPANDED)
-      const list = linksOf(idOf(entry), level)
-      sink ^= load<u32>(list) ^ load<u32>(list, 64)
-      if (expanded == 0) list0 = list
-      else if (expanded == 1) list1 = list
-      else if (expanded == 2) list2 = list
-      else list3 = list
-      expanded++
-    }
+  while (true) {
+    const expanded = expandBest(current, width, level)
     if (expanded == 0) return
-    hops += expanded
-    let count = listUnvisited(list0, degree, mark, 0)
-    if (expanded > 1) count = listUnvisited(list1, degree, mark, count)
-    if (expanded > 2) count = listUnvisited(list2, degree, mark, count)
-    if (expanded > 3) count = listUnvisited(list3, degree, mark, count)
-    if (count > 0 && level == 0) touchNext(next - 1, level)
-    if (count == 0) {
-      current++
-      continue
-    }
+    current = stopped
+    const count = listExpanded(expanded, level, mark)
+    if (count == 0) continue
+    if (level == 0) touchNext(width, level)
     keysOfIds(count)
-    const first = insertListed(count, viewed)
-    current = first <= current ? first : current + 1
+    current = min(current, insertListed(count, viewed))
   }
 }
 
@@ -359,7 +274,7 @@ export function walkFrom(seeds: usize, count: i32, ef: i32, mark: u32): void {
     store<u8>(seen, <u8>mark)
     insert(isHidden(idOf(seed)) ? seed | HIDDEN : seed)
   }
-  expandAll(0, true, true, mark)
+  expandAll(0, true, widthFor(ef), mark)
 }
 
 /**

@@ -9,6 +9,9 @@ export const poolEntries = 16_384
  */
 export const walkEntriesMax = poolEntries / 2
 
+/** Bytes of zeros before the pool. */
+const poolGuard = 64
+
 /** Addresses that the host writes and reads; they never change. */
 export interface ScratchAddresses {
   readonly descriptor: number
@@ -33,7 +36,8 @@ export function planScratch(shape: Shape, take: (bytes: number, align?: number) 
   const chosen = take(shape.linksAtBase * 4)
   // Three words for each selected neighbor, and its query form.
   const selected = take(shape.linksAtBase * (12 + form) + 16)
-  const pool = take(poolEntries * 8)
+  // Zeros before the pool end the search for the place of an entry.
+  const pool = take(poolGuard + poolEntries * 8) + poolGuard
   const ranked = take(poolEntries * 8)
   const ids = take(poolEntries * 4)
   const keys = take(poolEntries * 4)
