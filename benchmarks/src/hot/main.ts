@@ -28,6 +28,7 @@ const hits: HitBytes = {
   count: ids.length,
   lsn: 1_234,
   complete: true,
+  recall: undefined,
   similarity: (hit) => 0.98765 - hit * 0.01234,
   distance: (hit) => 0.01235 + hit * 0.01234,
   norm: () => 9.87654,

@@ -25,6 +25,7 @@ export class Committer {
   readonly #clock: Clock
   readonly #onBroken: (error: Error) => void
   readonly #onApplied: (event: Event, bytes: number) => void
+  readonly #onAdvanced: (lsn: number) => void
   #timeMs = 0
   /** Records whose append settled, oldest first, until they and all earlier ones are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
@@ -37,17 +38,21 @@ export class Committer {
     clock: Clock
     onBroken: (error: Error) => void
     onApplied: (event: Event, bytes: number) => void
+    /** Called with `lsnApplied` when it grows, before anything is acknowledged. */
+    onAdvanced: (lsn: number) => void
   }) {
     this.#log = options.log
     this.#clock = options.clock
     this.#onBroken = options.onBroken
     this.#onApplied = options.onApplied
+    this.#onAdvanced = options.onAdvanced
   }
 
   /** Sets the LSN where recovery ended; commits continue from there. */
   startAfter(recovered: { readonly lsn: number; readonly timeMs: number }): void {
     this.#lsnApplied = recovered.lsn
     this.#timeMs = recovered.timeMs
+    this.#onAdvanced(recovered.lsn)
   }
 
   /** Every record up to this LSN is applied. */
@@ -114,7 +119,9 @@ export class Committer {
   }
 
   #advance(): void {
+    if (!this.#settled[0]?.applied) return
     while (this.#settled[0]?.applied) this.#lsnApplied = this.#settled.shift()?.lsn ?? this.#lsnApplied
+    this.#onAdvanced(this.#lsnApplied)
     for (const { lsn, reached } of this.#waiting) if (lsn <= this.#lsnApplied) reached()
   }
 }

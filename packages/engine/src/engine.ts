@@ -27,6 +27,7 @@ import { checkedDataDir, checkedLimits, checkedReaders, checkedThreads } from '.
 import type { Limits } from './limits.ts'
 import type { HashSeed } from './memory/id-hash.ts'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, GraphThreadOptions } from './model/api.ts'
+import type { CalibrationCounts } from './model/calibration.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
 import { ProgressReport } from './progress.ts'
@@ -143,6 +144,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       limits: this.limits,
       onSearch: options.onSearch,
       onServing: (entry, replica) => this.#serveReaders(entry, replica),
+      onCalibrated: (collection) => this.#hub?.calibrate(collection.entry.id, collection.calibrationTable()),
       calibrations: {
         ...{ vfs: this.#vfs, dataDir, isReadOnly: parts.readOnly ?? false },
         directory: () => this.id,
@@ -269,8 +271,15 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       log: { bytes, segments, appends, syncs, syncMs, queuedRecords, queuedBytes },
       checkpoints: this.#checkpointer.stats(),
       workers: { threads, lost, queriesWaiting: waiting },
-      calibrations: this.#collections.calibrationCounts(),
+      calibrations: this.#calibrationCounts(),
     }
+  }
+
+  /** Of searches on this thread and on those of the readers. */
+  #calibrationCounts(): CalibrationCounts {
+    const counts = this.#collections.calibrationCounts()
+    const { searches, unreachable } = this.#hub?.slots.recallCounts() ?? { searches: 0, unreachable: 0 }
+    return { ...counts, searches: counts.searches + searches, unreachable: counts.unreachable + unreachable }
   }
 
   limitGraphThreads(count: number, { pauses = false }: GraphThreadOptions = {}): void {
@@ -292,13 +301,19 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       collection: (database: string, name: string) => this.database(database).collection(name),
       replicaOf: (board: number) => this.#hub?.replicaOf(board),
     }
-    return new ReaderHub({ pool, slots, limits, answer: (call) => answerCall(call, host) })
+    return new ReaderHub({
+      ...{ pool, slots, limits },
+      answer: (call) => answerCall(call, host),
+      receive: ({ collectionId, ...queries }) => this.#collections.get(collectionId)?.receiveQueries(queries),
+    })
   }
 
   #serveReaders({ id, databaseId }: CollectionEntry, replica: Replica | undefined): void {
     if (this.#hub === undefined) return
     const database = this.#catalog.databaseById(databaseId)?.name ?? ''
-    this.#hub.serve({ collectionId: id, database }, replica)
+    // A collection that is being made has none.
+    const calibration = replica && this.#collections.get(id)?.calibrationTable()
+    this.#hub.serve({ collectionId: id, database }, replica, calibration)
   }
 
   checkpoint(): Promise<{ readonly lsn: number }> {
@@ -474,6 +489,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       clock: this.#options.clock ?? { now: Date.now },
       onBroken: (error) => this.#fail(error),
       onApplied: (event, bytes) => this.applied(event, bytes),
+      onAdvanced: (lsn) => this.#hub?.slots.advance(lsn),
     })
   }
 

@@ -17,12 +17,15 @@ interface World {
   readonly appended: NewRecord[]
   /** The appends that did not settle yet, oldest first. */
   readonly appends: PromiseWithResolvers<Appended>[]
+  /** The LSNs up to which everything was applied, in their order. */
+  readonly advanced: number[]
 }
 
 function openWorld(): World {
   const trace: string[] = []
   const appended: NewRecord[] = []
   const appends: PromiseWithResolvers<Appended>[] = []
+  const advanced: number[] = []
   const log = {
     append(record: NewRecord) {
       trace.push('append')
@@ -38,8 +41,9 @@ function openWorld(): World {
     clock: { now: () => clock.ms },
     onBroken: (error) => trace.push(`broken ${error.message}`),
     onApplied: (event, bytes) => trace.push(`applied ${event.kind} ${bytes}`),
+    onAdvanced: (lsn) => void advanced.push(lsn),
   })
-  return { committer, clock, trace, appended, appends }
+  return { committer, clock, trace, appended, appends, advanced }
 }
 
 const drop: EventDraft = { kind: 'collection-dropped', collectionId: 4 }
@@ -119,7 +123,7 @@ test('time in the log never runs backward, and continues where recovery ended', 
 })
 
 test('a record counts as applied when all earlier ones are, whichever collection they belong to', async (t) => {
-  const { committer, appends } = openWorld()
+  const { committer, appends, advanced } = openWorld()
   const gates = [new WriteGate(), new WriteGate(), new WriteGate()]
   const applies = gates.map(() => Promise.withResolvers<void>())
   const writes = gates.map((gate, i) => committer.commit(drop, gate, () => applies[i]?.promise))
@@ -133,6 +137,7 @@ test('a record counts as applied when all earlier ones are, whichever collection
   applies[1]?.resolve()
   await writes[1]
   t.equal(committer.lsnApplied, 12)
+  t.strictSame(advanced, [10, 12])
 })
 
 test('a record that the log refuses is not applied, and its writer receives the reason', async (t) => {

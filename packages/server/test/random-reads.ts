@@ -26,6 +26,9 @@ export function randomRead(random: Random, version: 'v1' | 'v2', ids: readonly s
   const list = random.chance(0.98) ? Array.from({ length: count }, id) : pick(random, [null, 'a', { a: 1 }])
   const body = {
     ...(random.chance(0.98) && (version === 'v1' ? { id: id() } : { ids: list })),
+    ...(random.chance(0.2) && {
+      min_lsn: random.chance(0.9) ? random.below(4) : pick(random, [-1, 1.5, null, '1', 2 ** 53]),
+    }),
     ...(random.chance(0.02) && { [pick(random, ['include_vectors', 'id', 'ids', 'x'])]: true }),
   }
   const accept = pick(random, [undefined, 'application/json', '*/*', 'application/json;q=1'])

@@ -38,6 +38,8 @@ const numbers = {
   ef: ['16', '64', '128', '1024', '1025', '0', '1.5', 'null', '[]'],
   threshold: ['1000', '5000', '1000000', '999', '0', 'null', '1000000001'],
   boost: ['0', '10', '100', '400', '401', '-1', 'null'],
+  recall: ['0.5', '0.9', '0.99', '0.999', '1', '0', '-1', '"0.9"', 'null', '1e-1'],
+  lsn: ['0', '1', '2', '3e0', '007', '-1', '0.5', '"1"', 'null', '9007199254740993'],
   score: ['-1', '0.5', '-1e3', '0', 'null', '"0"', '-0', '1e400', '.5', '01'],
   weight: ['0.5', '0', '1', '1e-3', '-0', '1.1', '-1', 'null', '"1"'],
   constant: ['60', '60.0', '0.1', '1e6', '0', '-1', 'null'],
@@ -113,7 +115,9 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
   }
   if (version === 'v1') {
     add(0.85, 'k', () => usually(random, numbers.count, 5))
-    add(0.7, 'ef', () => usually(random, numbers.ef, 4))
+    const statesRecall = random.chance(0.25)
+    add(statesRecall ? 0.03 : 0.7, 'ef', () => usually(random, numbers.ef, 4))
+    add(statesRecall ? 1 : 0.02, 'recall', () => usually(random, numbers.recall, 4))
     if (vector !== undefined) add(0.98, 'vector', () => vector)
     add(0.1, 'dense_rrf_weight', () => usually(random, numbers.weight, 4))
     add(0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
@@ -123,8 +127,10 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
       const inner: string[] = []
       if (vector !== undefined) inner.push(`"query":${queryText(random, { vector, dimension, name })}`)
       if (random.chance(0.8)) inner.push(`"limit":${usually(random, numbers.count, 5)}`)
-      if (random.chance(0.5)) inner.push(`"ef_search":${usually(random, numbers.ef, 4)}`)
-      if (random.chance(0.1)) inner.push(`"ef":${usually(random, numbers.ef, 4)}`)
+      const statesRecall = name !== 'parts' && random.chance(0.25)
+      if (random.chance(statesRecall ? 1 : 0.02)) inner.push(`"recall":${usually(random, numbers.recall, 4)}`)
+      if (random.chance(statesRecall ? 0.03 : 0.5)) inner.push(`"ef_search":${usually(random, numbers.ef, 4)}`)
+      if (random.chance(statesRecall ? 0.01 : 0.1)) inner.push(`"ef":${usually(random, numbers.ef, 4)}`)
       if (random.chance(0.2)) inner.push(`"score_threshold":${usually(random, numbers.score, 4)}`)
       return `"${name}":{${shuffled(random, inner).join(',')}}`
     }
@@ -136,6 +142,7 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
     const list = vector === undefined || random.chance(0.8) ? [one()] : random.chance(0.95) ? two() : [one(), one()]
     const listed = () => `[${list.map((text) => `{${text}}`).join(',')}]`
     add(0.98, 'fields', () => (random.chance(0.1) ? listed() : `{${list.join(',')}}`))
+    add(0.15, 'min_lsn', () => usually(random, numbers.lsn, 4))
     add(list.length > 1 ? 0.7 : 0.03, 'fusion', () => fusionText(random, fields))
     tuning()
   }

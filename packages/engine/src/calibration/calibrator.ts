@@ -2,7 +2,13 @@
 // What it knows is derived from the collection and its queries: nothing in the log or in a checkpoint depends on it, and a file next to them
 // keeps it over restarts. Measurements run in the background, one at a time in the engine.
 import { EngineError } from '../errors.ts'
-import type { CalibrationCounts, FieldCalibration, SearchRecall } from '../model/calibration.ts'
+import type {
+  CalibrationCounts,
+  CalibrationTable,
+  FieldCalibration,
+  ReceivedQueries,
+  SearchRecall,
+} from '../model/calibration.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { EfChooser, RecallSearch } from '../search/ef-chooser.ts'
 import { type MeasuredSearch, measureCurves, readsPerQuery } from './measure-curves.ts'
@@ -11,7 +17,7 @@ import { QuerySample } from './query-sample.ts'
 import type { CalibrationQueue } from './queue.ts'
 import type { ShareCurve } from './shares.ts'
 import type { CalibrationStore, KeptMeasurement, Measurement } from './store.ts'
-import { type CalibrationTable, chooseFrom, measuredLimit } from './table.ts'
+import { chooseFrom, findKind, measuredLimit } from './table.ts'
 import { changedRows, takeWitnesses } from './witnesses.ts'
 import { keepAlive, WorkPace } from './work-pace.ts'
 
@@ -66,7 +72,7 @@ export interface CalibratorHost {
   /** The replica that serves. Throws if there is none. */
   replica(): Replica
   /** Called when `table` returns another table than before. */
-  onTable?(): void
+  onTable(): void
 }
 
 export class Calibrator implements EfChooser {
@@ -89,24 +95,24 @@ export class Calibrator implements EfChooser {
     if (this.#changes > this.#tableUntil) this.changed()
   }
 
-  /** Call it when another replica serves. */
+  /** Call it when another replica serves, or when a measurement ended or became untrue. */
   changed(): void {
     this.#table = undefined
     this.#tableUntil = Number.POSITIVE_INFINITY
-    this.#host.onTable?.()
+    this.#host.onTable()
   }
 
-  /** Everything that was measured of the replica that serves, for other threads. */
+  /** Everything that was measured, from which this thread and others choose ef. */
   table(): CalibrationTable {
-    if (this.#table !== undefined) return this.#table
     const { generation } = this.#host.replica()
-    const kinds = this.#measurements().flatMap(({ search, measured }) => {
-      if (measured.generation !== generation) return []
+    if (this.#table?.generation === generation) return this.#table
+    this.#tableUntil = Number.POSITIVE_INFINITY
+    const kinds = this.#measurements().map(({ search, measured }) => {
       const isTrue = this.#isTrue(measured)
       if (isTrue) this.#tableUntil = Math.min(this.#tableUntil, measured.trueUntil)
       const { fieldIndex, k: limit, rescore } = search
       const { curves, rowCurves } = measured
-      return [{ fieldIndex, limit, rescore, isTrue, curves, ...(rowCurves && { rowCurves }) }]
+      return { fieldIndex, limit, rescore, isTrue, curves, ...(rowCurves && { rowCurves }) }
     })
     this.#table = { form: 1, generation, kinds }
     return this.#table
@@ -138,15 +144,29 @@ export class Calibrator implements EfChooser {
     const { fieldIndex, query } = search
     const { sample, calibrations } = this.#field(search)
     if (query !== undefined) sample.add(query)
-    const calibration = calibrationOf(calibrations, search)
-    const { measured } = calibration
-    const isTrue = measured !== undefined && this.#isTrue(measured)
-    if (!isTrue || sample.seen >= measured.receivedNext) this.#startWhenDue(calibration, sample)
-    const kind = measured && { curves: measured.curves, rowCurves: measured.rowCurves, isTrue }
-    const choice = chooseFrom(kind, { ...search, rows: this.#host.replica().rowsAt(fieldIndex) })
+    this.#measureIfNeeded(calibrationOf(calibrations, search), sample)
+    const rows = this.#host.replica().rowsAt(fieldIndex)
+    const choice = chooseFrom(findKind(this.table(), search), { ...search, rows })
     this.#searches++
     if (choice.reachable === false) this.#unreachable++
     return choice
+  }
+
+  /** Takes the queries of searches that other threads ran, and starts a measurement if there is none that is true. */
+  receive({ fieldIndex, k, rescore, seen, queries }: ReceivedQueries): void {
+    const definition = this.#host.replica().definition.fields[fieldIndex]
+    if (definition?.kind !== 'dense') return
+    const search = { fieldIndex, definition, k, rescore }
+    const { sample, calibrations } = this.#field(search)
+    if (queries.length === 0) sample.skip(seen)
+    for (const query of queries) sample.add(query, seen / queries.length)
+    this.#measureIfNeeded(calibrationOf(calibrations, search), sample)
+  }
+
+  #measureIfNeeded(calibration: Calibration, sample: QuerySample): void {
+    const { measured } = calibration
+    const isTrue = measured !== undefined && this.#isTrue(measured)
+    if (!isTrue || sample.seen >= measured.receivedNext) this.#startWhenDue(calibration, sample)
   }
 
   /** Measures as soon as no other measurement runs, whether it is due or not. Rejects if the measurement failed. */

@@ -19,9 +19,9 @@ export class QuerySample {
     this.#max = Math.max(1, Math.min(queriesMax, Math.floor(bytesMax / 4 / dimension)))
   }
 
-  /** Number of queries that were added so far. */
+  /** Number of queries that were received so far. */
   get seen(): number {
-    return this.#seen
+    return Math.round(this.#seen)
   }
 
   get size(): number {
@@ -32,15 +32,20 @@ export class QuerySample {
     return this.#queries.reduce((sum, query) => sum + query.byteLength, 0)
   }
 
-  /** Copies the query if it becomes part of the sample. */
-  add(query: Float32Array): void {
-    this.#seen++
+  /** Copies the query if it becomes part of the sample. It stands for `weight` queries. */
+  add(query: Float32Array, weight = 1): void {
+    this.#seen += weight
     if (this.#queries.length < this.#max) {
       this.#queries.push(query.slice())
       return
     }
-    const place = Math.floor(this.#random() * Math.min(this.#seen, windows * this.#max))
-    this.#queries[place]?.set(query)
+    const places = Math.min(this.#seen, windows * this.#max) / weight
+    this.#queries[Math.floor(this.#random() * Math.max(places, this.#max))]?.set(query)
+  }
+
+  /** Counts queries that are not known. */
+  skip(queries: number): void {
+    this.#seen += queries
   }
 
   /** At most `count` of the queries, evenly spread. They are copies. */

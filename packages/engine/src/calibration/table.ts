@@ -1,38 +1,15 @@
 // What was measured in one collection, in a form that crosses threads and processes as it is, and how ef is chosen from it. Every thread
 // that has the table chooses the same ef.
 import { efMax } from '../limits.ts'
-import type { SearchRecall } from '../model/calibration.ts'
+import type { CalibratedKind, CalibrationTable, SearchRecall } from '../model/calibration.ts'
 import type { ChosenEf } from './recall-curve.ts'
-import { chooseForShare, type ShareCurve } from './shares.ts'
+import { chooseForShare } from './shares.ts'
 
 /** Values of k that are measured. A search uses the next larger one: at the same ef, its recall is higher. */
 const measuredLimits = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 4_096]
 
 /** Values of ef of an untrue measurement are raised by this factor. */
 const staleFactor = 1.25
-
-/** The measurement of one kind of search: plain data. */
-export interface CalibratedKind {
-  /** Position of the field in the definition. */
-  readonly fieldIndex: number
-  /** One of the measured limits. */
-  readonly limit: number
-  readonly rescore: boolean
-  /** Whether the field is still close to what was measured. */
-  readonly isTrue: boolean
-  readonly curves: readonly ShareCurve[]
-  /** Measured with queries made of rows, where `curves` are of few received queries. The smaller ef of both is enough. */
-  readonly rowCurves?: readonly ShareCurve[] | undefined
-}
-
-/** The measurements of one collection: plain data that can be sent to other threads. */
-export interface CalibrationTable {
-  /** Of this form. A reader ignores a table of a form that it does not know. */
-  readonly form: 1
-  /** Generation of the replica that was measured. They say nothing about another one. */
-  readonly generation: number
-  readonly kinds: readonly CalibratedKind[]
-}
 
 /** What a choice depends on besides the table. */
 export interface RecallNeed {

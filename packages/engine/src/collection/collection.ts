@@ -17,7 +17,7 @@ import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-upd
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
 import type { ReceivedSearch } from '../model/api.ts'
-import type { CalibrateRequest, FieldCalibration } from '../model/calibration.ts'
+import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
 import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
@@ -70,6 +70,8 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly calibrations: CalibrationQueue
       readonly calibrationStore: CalibrationStore
       readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
+      /** Called when `calibrationTable` returns another table. */
+      readonly onCalibrated?: ((collection: LocalCollection) => void) | undefined
     },
   ) {
     super(options)
@@ -84,6 +86,9 @@ export class LocalCollection extends CollectionLife implements Collection {
       replica: () => {
         this.checkOpen()
         return this.replica
+      },
+      onTable: () => {
+        if (this.condition === 'ready' && !this.isClosed) options.onCalibrated?.(this)
       },
     })
   }
@@ -322,6 +327,16 @@ export class LocalCollection extends CollectionLife implements Collection {
       states: serves ? this.#calibrator.describe().map(({ state }) => state) : [],
       ...this.#calibrator.counts,
     }
+  }
+
+  /** The measurements from which other threads choose ef. */
+  calibrationTable(): CalibrationTable {
+    return this.#calibrator.table()
+  }
+
+  /** Takes the queries of searches that other threads ran. */
+  receiveQueries(queries: ReceivedQueries): void {
+    if (this.condition === 'ready' && !this.isClosed) this.#calibrator.receive(queries)
   }
 
   /** Continues with the calibrations that an earlier process kept. */

@@ -18,6 +18,7 @@ export interface CollectionsHost {
   readonly limits: Limits
   readonly onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly onServing: CollectionBirth['onServing']
+  readonly onCalibrated: (collection: LocalCollection) => void
   readonly calibrations: CalibrationPlace
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
@@ -48,10 +49,10 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, onSearch, onServing } = this.#host
+    const { limits, onSearch, onServing, onCalibrated } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
-    const more = { committer: this.#host.committer(), limits, host, ...kept, onSearch, onServing }
+    const more = { committer: this.#host.committer(), limits, host, ...kept, onSearch, onServing, onCalibrated }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 

@@ -73,3 +73,38 @@ export interface CalibratedCurve {
   /** `error` is the standard error of `recall`. */
   readonly points: readonly { readonly ef: number; readonly recall: number; readonly error: number }[]
 }
+
+/** The measurement of one kind of search: plain data. */
+export interface CalibratedKind {
+  /** Position of the field in the definition. */
+  readonly fieldIndex: number
+  /** One of the measured limits. */
+  readonly limit: number
+  readonly rescore: boolean
+  /** Whether the field is still close to what was measured. */
+  readonly isTrue: boolean
+  readonly curves: readonly CalibratedCurve[]
+  /** Measured with queries made of rows, where `curves` are of few received queries. The smaller ef of both is enough. */
+  readonly rowCurves?: readonly CalibratedCurve[] | undefined
+}
+
+/** The measurements of one collection: plain data that can be sent to other threads. */
+export interface CalibrationTable {
+  /** Of this form. A reader ignores a table of a form that it does not know. */
+  readonly form: 1
+  /** Generation of the replica that serves. What was measured before a rebuild is not true. */
+  readonly generation: number
+  readonly kinds: readonly CalibratedKind[]
+}
+
+/** Queries that stated a recall, or whose field has a default, of one kind of search. */
+export interface ReceivedQueries {
+  /** Position of the field in the definition. */
+  readonly fieldIndex: number
+  readonly k: number
+  readonly rescore: boolean
+  /** Number of queries by a vector. */
+  readonly seen: number
+  /** A sample of them, as they are compared with rows. */
+  readonly queries: readonly Float32Array[]
+}

@@ -1,6 +1,7 @@
 // The types of readers: threads besides the owner of an engine that search its collections in shared memory.
 
 import type { MessagePort } from 'node:worker_threads'
+import type { SearchRecall } from './calibration.ts'
 import type { Filter } from './filter.ts'
 import type { StoredObject } from './object.ts'
 import type { SearchRequest, SearchResult } from './query.ts'
@@ -36,7 +37,11 @@ export interface ReaderSearch {
   /** `dimension` components. */
   readonly query: Float32Array
   readonly limit: number
-  readonly ef: number
+  /** At most one of `ef` and `recall`, as in a search. Without them, the recall of the field counts, if it has one. */
+  readonly ef?: number
+  readonly recall?: number
+  /** The search sees the record with this LSN. It is left to the owner, which waits, if it is not applied yet. */
+  readonly minLsn?: number
   readonly filter?: Filter
   readonly exact?: boolean
   readonly boostPercentage?: number
@@ -51,6 +56,8 @@ export interface HitBytes {
   readonly lsn: number
   /** Whether all requested hits were found, or all that exist. */
   readonly complete: boolean
+  /** How ef was chosen, if it was. */
+  readonly recall: SearchRecall | undefined
   similarity(hit: number): number
   distance(hit: number): number
   norm(hit: number): number
@@ -73,8 +80,8 @@ export interface ReaderCollection {
   /** The newest record of the collection that searches of this thread see. */
   readonly lsn: number
   /**
-   * Resolves when searches of this thread see the record with this LSN: at once after a write of the same process was acknowledged. Resolves
-   * to false after `timeoutMs`, or when the collection does not exist any more.
+   * Resolves when searches of this thread see the record with this LSN, of this collection or another one: at once after a write of the same
+   * process was acknowledged. Resolves to false after `timeoutMs`, or when the collection does not exist any more.
    *
    * @example
    * ```ts
@@ -104,8 +111,8 @@ export interface ReaderCollection {
   /**
    * The same results as `searchBatch` of the collection, run in this thread, all on one version: also of several fields, by stored objects,
    * reordered by original vectors, and with vectors. Undefined: only the owner can run these searches, or refuse one; for example because
-   * the results take more than `bytesMax` bytes, or the searches more than the work of about one millisecond. A promise if the matches of
-   * a filter have to be fetched from the owner, and the first time.
+   * the results take more than `bytesMax` bytes, or the searches more than the work of about one millisecond, or a `minLsn` is not applied
+   * yet. A promise if the matches of a filter have to be fetched from the owner, and the first time.
    *
    * @example
    * ```ts
@@ -120,7 +127,8 @@ export interface ReaderCollection {
   ): readonly SearchResult[] | undefined | Promise<readonly SearchResult[] | undefined>
   /**
    * The same objects as `getMany` of the collection, read in this thread: in the order of the ids, without unknown ids. Undefined: only
-   * the owner can read them, or refuse; also if they take more than `bytesMax` bytes. A promise only if vectors are read from disk.
+   * the owner can read them, or refuse; also if they take more than `bytesMax` bytes, or if the record `minLsn` is not applied yet. A
+   * promise only if vectors are read from disk.
    *
    * @example
    * ```ts
@@ -129,7 +137,7 @@ export interface ReaderCollection {
    */
   getHere(
     ids: readonly string[],
-    options: { readonly bytesMax: number },
+    options: { readonly bytesMax: number; readonly minLsn?: number | undefined },
   ): readonly StoredObject[] | undefined | Promise<readonly StoredObject[] | undefined>
 }
 

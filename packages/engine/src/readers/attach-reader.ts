@@ -1,6 +1,7 @@
 // A reader: a thread besides the owner of an engine that searches its collections in shared memory.
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
+import type { SearchRecall } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { StoredObject } from '../model/object.ts'
 import type { SearchRequest, SearchResult } from '../model/query.ts'
@@ -10,6 +11,7 @@ import { collectGarbage } from '../vector/threads/garbage.ts'
 import { ReaderSlots } from '../vector/threads/reader-slots.ts'
 import { OriginalFiles } from './original-files.ts'
 import { OwnerPort } from './owner-port.ts'
+import { QueryReports, type RanSearch } from './query-reports.ts'
 import { ReaderArena } from './reader-arena.ts'
 import { ReplicaView } from './replica-view.ts'
 import { type ReaderThread, SharedCollection } from './shared-collection.ts'
@@ -53,6 +55,7 @@ class LocalReader implements Reader, ReaderThread {
   readonly files: OriginalFiles
   readonly #slots: ReaderSlots
   readonly #port: OwnerPort
+  readonly #reports: QueryReports
   readonly #views = new Map<number, ReplicaView>()
   readonly #byId = new Map<number, SharedCollection>()
   /** By database and name. */
@@ -66,6 +69,7 @@ class LocalReader implements Reader, ReaderThread {
     this.#handle = handle
     this.files = new OriginalFiles(handle.readers)
     this.#slots = new ReaderSlots(handle.readers, handle.slots)
+    this.#reports = new QueryReports(handle.reader, (list) => this.#port.post({ kind: 'queries', list }))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.welcomed = promise
     this.#port = new OwnerPort(handle.port, {
@@ -117,6 +121,23 @@ class LocalReader implements Reader, ReaderThread {
     if (this.#closesAfterwards) this.close()
   }
 
+  get lsnApplied(): number {
+    return this.#slots.lsnApplied
+  }
+
+  get progress(): number {
+    return this.#slots.progress
+  }
+
+  progressed(seen: number, timeoutMs: number): Promise<void> {
+    return this.#slots.progressed(seen, timeoutMs)
+  }
+
+  ranRecall(collectionId: number, search: RanSearch, { reachable }: SearchRecall): void {
+    this.#slots.countRecall(this.#handle.reader, reachable !== false)
+    this.#reports.add(collectionId, search)
+  }
+
   settle(): void {
     this.#slots.settle(this.#handle.reader)
   }
@@ -161,6 +182,7 @@ class LocalReader implements Reader, ReaderThread {
     // The owner gives the slot to another thread when the port closes.
     this.#closesAfterwards = this.#isReading
     if (this.#isReading) return
+    this.#reports.report()
     this.#port.close()
     this.#withdrawAll()
   }
@@ -209,7 +231,7 @@ class LocalReader implements Reader, ReaderThread {
     if (collection?.view !== view) return
     collection.serve(undefined)
     // An owner that ended without closing wakes nobody.
-    view.words.wake()
+    this.#slots.turn()
     this.#byId.delete(collectionId)
     const names = this.#byName.get(database)
     if (names?.get(definition.name) === collection) names.delete(definition.name)

@@ -1,4 +1,5 @@
 // Finds the hits of a search of one dense field in shared memory, by the plan of the owner's own searches.
+import { efDefault } from '../defaults.ts'
 import {
   cosineLengthMax,
   efMax,
@@ -6,6 +7,8 @@ import {
   lengthMax,
   prefilterThresholdMax,
   prefilterThresholdMin,
+  recallTargetMax,
+  recallTargetMin,
 } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
 import { isCoarse } from '../model/choices.ts'
@@ -18,6 +21,7 @@ import { mergeHits } from '../vector/dense/merge-hits.ts'
 import type { DenseHits } from '../vector/field.ts'
 import type { Found } from '../vector/pool.ts'
 import type { HitBuffer } from './hit-buffer.ts'
+import type { RanSearch } from './query-reports.ts'
 import type { ReaderSegment } from './reader-arena.ts'
 import type { ReplicaView } from './replica-view.ts'
 
@@ -69,11 +73,15 @@ interface Run extends SearchedState {
 /** Takes the work of one search. */
 const one: Work = { left: 1 }
 
-/** Puts the hits into the buffer. False: only the owner can run the search, or refuse it. */
+/**
+ * Puts the hits into the buffer. False: only the owner can run the search, or refuse it. A search whose ef is chosen becomes `ran`, for the
+ * sample of the owner.
+ */
 export function findHits(
   state: SearchedState & { readonly topKMax: number },
   search: ReaderSearch,
   hits: HitBuffer,
+  ran: { search: RanSearch | undefined },
 ): boolean {
   const { definition, fields } = state.view.facts
   const index = definition.fields.findIndex(({ name }) => name === search.field)
@@ -85,16 +93,24 @@ export function findHits(
   if (shared.hasOriginals && (exact || isCoarse(precision))) return false
   const query = comparedQuery(search.query, field)
   if (query === undefined) return false
+  const target = search.ef === undefined && !exact ? (search.recall ?? field.params.recall) : undefined
+  const kind = { fieldIndex: index, k: search.limit, rescore: isCoarse(precision) }
+  const recall =
+    target === undefined ? undefined : state.view.chooseEf({ ...kind, target, matches: state.matches?.count })
+  ran.search = recall && { ...kind, query }
+  const ef = recall?.ef ?? search.ef ?? efDefault
   one.left = 1
-  return findRows(
+  const isFound = findRows(
     state,
     {
       ...{ fieldIndex: index, params: field.params, query, exact, boostPercentage, prefilterThreshold, scoreThreshold },
-      ...{ k: search.limit, ef: Math.max(search.ef, search.limit) },
+      ...{ k: search.limit, ef: Math.max(ef, search.limit) },
     },
     one,
     hits,
   )
+  hits.recall = recall
+  return isFound
 }
 
 /** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
@@ -210,10 +226,12 @@ function comparedQuery(query: Float32Array, { params }: DenseFieldSchema): Float
 }
 
 function isInRange(search: ReaderSearch, topKMax: number): boolean {
-  const { limit, ef, boostPercentage = 0, prefilterThreshold = prefilterThresholdMin, scoreThreshold = 0 } = search
+  const { limit, ef = efDefault, recall, boostPercentage = 0 } = search
+  const { prefilterThreshold = prefilterThresholdMin, scoreThreshold = 0 } = search
   return (
     isWithin(limit, 1, topKMax) &&
     isWithin(ef, 1, efMax) &&
+    (recall === undefined || (search.ef === undefined && isWithin(recall, recallTargetMin, recallTargetMax))) &&
     Number.isInteger(limit) &&
     Number.isInteger(ef) &&
     isWithin(boostPercentage, 0, filterBoostMax) &&

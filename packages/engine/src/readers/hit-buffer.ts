@@ -1,5 +1,6 @@
 // The hits of one search as bytes in shared memory. One buffer serves all searches of a reader, one after another.
 import type { SharedBytes } from '../memory/chunks.ts'
+import type { SearchRecall } from '../model/calibration.ts'
 import type { HitBytes } from '../model/reader.ts'
 import type { ObjectPlace, ReplicaView } from './replica-view.ts'
 
@@ -20,10 +21,12 @@ export class HitBuffer implements HitBytes {
   lsn = 0
   /** Always: a search that would be incomplete is left to the owner. */
   readonly complete = true
+  recall: SearchRecall | undefined
 
   /** Begins the hits of another search. */
   begin(facts: { readonly lsn: number; readonly isCosine: boolean }): void {
     this.count = 0
+    this.recall = undefined
     this.lsn = facts.lsn
     this.#isCosine = facts.isCosine
   }

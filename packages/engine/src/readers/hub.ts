@@ -3,6 +3,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { assert, EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
+import type { CalibrationTable } from '../model/calibration.ts'
 import type { ReaderHandle } from '../model/reader.ts'
 import type { Replica } from '../replica/replica.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type ReaderMessage,
   type ReaderNews,
   readerProtocol,
+  type SentQueries,
 } from '../sharing/messages.ts'
 import type { NewsHost, SharedReplica } from '../sharing/shared-replica.ts'
 import type { WorkerPool } from '../vector/pool.ts'
@@ -22,6 +24,8 @@ export interface ReaderHubOptions {
   readonly limits: Limits
   /** Answers a call of a reader. */
   answer(call: OwnerCall): Promise<unknown>
+  /** Takes queries that readers ran. */
+  receive(queries: SentQueries): void
 }
 
 interface Serving {
@@ -89,15 +93,28 @@ export class ReaderHub implements NewsHost {
     this.slots.announce()
   }
 
-  /** The replica serves the collection from now on. Undefined: none does. */
-  serve(collection: { readonly collectionId: number; readonly database: string }, replica: Replica | undefined): void {
+  /** The replica serves the collection from now on, with these measurements. Undefined: none does. */
+  serve(
+    collection: { readonly collectionId: number; readonly database: string },
+    replica: Replica | undefined,
+    calibration?: CalibrationTable,
+  ): void {
     const { collectionId } = collection
     const before = this.#serving.get(collectionId)
     if (before?.replica === replica) return
     if (replica === undefined) this.#serving.delete(collectionId)
-    else this.#serving.set(collectionId, { replica, shared: replica.share(this, collection) })
+    else {
+      const shared = replica.share(this, collection)
+      shared.serve(calibration)
+      this.#serving.set(collectionId, { replica, shared })
+    }
     // Last: a reader that finds the withdrawal has the replica that follows.
     before?.shared.withdraw()
+  }
+
+  /** Readers choose ef for the searches of a collection from the table from now on. */
+  calibrate(collectionId: number, table: CalibrationTable): void {
+    this.#serving.get(collectionId)?.shared.calibrate(table)
   }
 
   /** The matches of a filter for the readers of a board. */
@@ -118,6 +135,7 @@ export class ReaderHub implements NewsHost {
 
   #receive(port: MessagePort, message: ReaderMessage): void {
     if (message.kind === 'hello') this.#welcome(port)
+    else if (message.kind === 'queries') for (const queries of message.list) this.#options.receive(queries)
     else void this.#answer(port, message.id, message.call)
   }
 

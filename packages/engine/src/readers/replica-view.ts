@@ -1,11 +1,14 @@
 // A replica as a reader sees it: its words, its chunks, its arenas. News of the owner is applied before a version is read that needs it.
+import { chooseFrom, findKind } from '../calibration/table.ts'
 import { idBytesMax } from '../limits.ts'
 import { heapChunkBytes } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import { type PagesShape, PagesView } from '../memory/hash-pages.ts'
 import { hashWords, TextWords } from '../memory/id-hash.ts'
+import type { SearchRecall } from '../model/calibration.ts'
 import { headBytes, type SparseTermsOfField, sparseStart, sparseTermsIn } from '../replica/object-record.ts'
 import type { OriginalsList } from '../replica/originals-rows.ts'
+import type { RecallSearch } from '../search/ef-chooser.ts'
 import { BoardWords } from '../sharing/board.ts'
 import { chunkList, originalsListOf, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
 import type { ArenaHandle } from '../vector/dense/attached.ts'
@@ -14,7 +17,10 @@ import type { FieldSegment } from '../vector/field.ts'
 import { attachSegments, type ReaderArena, type ReaderSegment } from './reader-arena.ts'
 
 /** What changes in a replica while it serves. */
-export type ReplicaNews = Extract<ReaderNews, { readonly kind: 'chunks' | 'segments' | 'ids' | 'definition' | 'grown' }>
+export type ReplicaNews = Extract<
+  ReaderNews,
+  { readonly kind: 'chunks' | 'segments' | 'ids' | 'definition' | 'calibration' | 'grown' }
+>
 
 /** Entries of one chunk of a column. */
 const columnShift = 16
@@ -72,12 +78,21 @@ export class ReplicaView {
     return this.#facts
   }
 
+  /** Chooses ef for a search of the pinned version that states a recall, as the owner does. */
+  chooseEf(search: Pick<RecallSearch, 'fieldIndex' | 'k' | 'rescore' | 'target' | 'matches'>): SearchRecall {
+    const { calibration } = this.facts
+    // One of another form is of no use.
+    const kind = calibration?.form === 1 ? findKind(calibration, search) : undefined
+    return chooseFrom(kind, { ...search, rows: this.words.pinnedRows(search.fieldIndex) })
+  }
+
   get board(): number {
     return this.facts.board
   }
 
   take(news: ReplicaNews): void {
     if (news.kind === 'definition') this.#facts = { ...this.#facts, definition: news.definition }
+    else if (news.kind === 'calibration') this.#facts = { ...this.#facts, calibration: news.table }
     else if (news.kind === 'chunks') this.#takeChunks(news.list, news.from, news.chunks)
     else if (news.kind === 'segments') this.#takeSegments(news.field, news.segments)
     else if (news.kind === 'ids') this.#idShape = news.shape

@@ -37,8 +37,6 @@ function searchShared(
   limits: Limits,
 ): SearchResult | undefined | Promise<SearchResult | undefined> {
   const input = parseSearch(request, collection.definition, limits)
-  // The owner waits for it, or refuses.
-  if (request.minLsn !== undefined && !(collection.lsn >= request.minLsn)) return undefined
   const [task] = input.tasks
   if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1 || !isPlain(input, task)) {
     const found = collection.searchBatchHere([request], { bytesMax: resultBytesMax })
@@ -53,23 +51,26 @@ function searchShared(
       field: name,
       query: task.source.query,
       limit: task.k,
-      ef: task.ef,
+      ...(task.recall === undefined ? { ef: task.ef } : { recall: task.recall }),
       exact: input.exact,
       boostPercentage: input.boostPercentage,
+      ...(request.minLsn !== undefined && { minLsn: request.minLsn }),
       ...(filter !== undefined && { filter }),
       ...(prefilterThreshold !== undefined && { prefilterThreshold }),
       ...(scoreThreshold !== undefined && { scoreThreshold }),
     },
-    (hits) => ({ results: { [name]: copyHits(hits) }, complete: hits.complete, lsn: hits.lsn }),
+    (hits) => ({
+      results: { [name]: copyHits(hits) },
+      complete: hits.complete,
+      ...(hits.recall && { recall: { [name]: hits.recall } }),
+      lsn: hits.lsn,
+    }),
   )
 }
 
 /** Whether nothing but the rows in memory is needed. */
-function isPlain(
-  { includeVectors, fusion, explain, rescore }: SearchPlanInput,
-  { definition, recall }: DenseTask,
-): boolean {
-  if (includeVectors || fusion || explain || rescore !== undefined || recall !== undefined) return false
+function isPlain({ includeVectors, fusion, explain, rescore }: SearchPlanInput, { definition }: DenseTask): boolean {
+  if (includeVectors || fusion || explain || rescore !== undefined) return false
   return !isCoarse(definition.params.precision)
 }
 

@@ -7,6 +7,7 @@ import type { SearchHit, SearchResult } from '../model/query.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import type { SharedOriginals } from '../replica/originals-rows.ts'
 import { CandidateRanking } from '../search/candidate-ranking.ts'
+import { chooseEfs, type EfChooser } from '../search/ef-chooser.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { fuseResults } from '../search/fuse.ts'
 import { maxSim } from '../search/max-sim.ts'
@@ -36,6 +37,8 @@ export interface PinnedState {
   readonly version: number
   readonly files: OriginalFiles
   readonly comparer: OriginalComparer
+  /** Chooses ef for searches that state a recall. */
+  readonly chooser: EfChooser
   /** Whether the ids that were looked up so far are those of the version. */
   areIdsUnchanged(): boolean
 }
@@ -101,7 +104,8 @@ class Turn {
   }
 
   #search(search: PinnedSearch): SearchResult {
-    const { tasks, includeVectors, fusion } = search.input
+    const { includeVectors, fusion } = search.input
+    const { tasks, recall } = chooseEfs(search.input, search.matches?.count, this.#state.chooser)
     const lists = tasks.map((task): [string, SearchHit[]] => {
       const found = this.#runTask(task, search)
       return [task.definition.name, this.#createHits(task, found, includeVectors)]
@@ -109,12 +113,12 @@ class Turn {
     const results = Object.fromEntries(lists)
     const { view } = this.#state
     const fused = fusion && fuseResults(results, fusion)
-    return { results, ...(fused && { fused }), complete: true, lsn: view.words.pinnedLsn }
+    return { results, ...(fused && { fused }), complete: true, ...(recall && { recall }), lsn: view.words.pinnedLsn }
   }
 
   #runTask(task: Task, search: PinnedSearch): Found {
     const { input } = search
-    if (task.kind === 'sparse' || task.recall !== undefined || input.explain) throw left
+    if (task.kind === 'sparse' || input.explain) throw left
     const shared = this.#state.view.facts.fields[task.fieldIndex]
     if (task.kind === 'multi') {
       if (input.exact || shared?.originals === undefined) throw left

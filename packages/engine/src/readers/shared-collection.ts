@@ -2,17 +2,20 @@
 // version in the reader's slot meanwhile, so the owner reuses nothing that it reads.
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
+import type { SearchRecall } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import { parseIds } from '../model/ids.ts'
 import type { StoredObject } from '../model/object.ts'
 import type { SearchRequest, SearchResult } from '../model/query.ts'
 import type { HitBytes, ReaderCollection, ReaderSearch } from '../model/reader.ts'
 import type { CollectionSchema } from '../model/schema.ts'
+import type { EfChooser, RecallSearch } from '../search/ef-chooser.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { ParsedBatch } from './batches.ts'
 import { findHits } from './find-hits.ts'
 import { HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles } from './original-files.ts'
+import type { RanSearch } from './query-reports.ts'
 import { draftObjects, finishObjects } from './read-objects.ts'
 import type { ReplicaView } from './replica-view.ts'
 import { SharedFilters } from './shared-filters.ts'
@@ -31,6 +34,14 @@ export interface ReaderThread {
   readonly files: OriginalFiles
   /** The kernel of dense fields. */
   readonly module: WebAssembly.Module
+  /** Every record up to this LSN is applied, and what is read from now on has it. */
+  readonly lsnApplied: number
+  /** Changes with everything that a wait for a record may wait for. */
+  readonly progress: number
+  /** Resolves when `progress` is not `seen` any more, or after `timeoutMs`. */
+  progressed(seen: number, timeoutMs: number): Promise<void>
+  /** The thread ran a search that states a recall. */
+  ranRecall(collectionId: number, search: RanSearch, recall: SearchRecall): void
   /** Evaluated by the owner. Undefined: only the owner can run the search. */
   matches(board: number, filter: Filter): Promise<SharedMatches | undefined>
 }
@@ -95,20 +106,24 @@ export class SharedCollection implements ReaderCollection {
   async waitFor(lsn: number, timeoutMs: number): Promise<boolean> {
     const end = performance.now() + timeoutMs
     for (;;) {
+      const { progress } = this.#thread
       this.#thread.receive()
-      const words = this.#view?.words
-      if (words === undefined) return false
-      const { version } = words
-      if (this.lsn >= lsn) return true
+      if (this.#view === undefined) return false
+      if (this.#isApplied(lsn)) return true
       const rest = end - performance.now()
       if (rest <= 0) return false
-      await words.changed(version, rest)
+      await this.#thread.progressed(progress, rest)
     }
+  }
+
+  /** Whether what is read from now on has the record. */
+  #isApplied(lsn: number | undefined): boolean {
+    return lsn === undefined || this.#thread.lsnApplied >= lsn || this.lsn >= lsn
   }
 
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined> {
     // A call from within `write` would read on without its pin.
-    if (this.#thread.isReading) return undefined
+    if (this.#thread.isReading || !this.#isApplied(search.minLsn)) return undefined
     const { filter } = search
     if (filter === undefined || (Array.isArray(filter) && filter.length === 0))
       return this.#search(search, undefined, write)
@@ -126,7 +141,7 @@ export class SharedCollection implements ReaderCollection {
     options: { readonly bytesMax: number },
   ): readonly SearchResult[] | undefined | Promise<readonly SearchResult[] | undefined> {
     if (this.#batches === undefined) return this.#loadBatches().then(() => this.searchBatchHere(requests, options))
-    if (this.#thread.isReading) return undefined
+    if (this.#thread.isReading || !requests.every(({ minLsn }) => this.#isApplied(minLsn))) return undefined
     const batch = this.#batches.parseBatch(requests, this.definition, this.#thread.limits)
     if (batch === undefined) return undefined
     const cached = this.#batches.cachedMatches(batch, this.#filters)
@@ -167,15 +182,21 @@ export class SharedCollection implements ReaderCollection {
     const { files, module } = this.#thread
     const [first] = matches
     if (matches.some(({ version }) => version !== first?.version)) return otherVersion
-    return this.#attempts(first, (view, version) => {
+    let chooser: SharedEfChooser | undefined
+    const results = this.#attempts(first, (view, version) => {
       // A rebuild replaced the definition after the searches were parsed.
       if (view.facts.definition !== batch.definition) return owner
       const areIdsUnchanged = batch.needsIds ? this.#watchIds(view, version) : () => true
       if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
-      const state = { view, version, files, module, areIdsUnchanged }
+      chooser = new SharedEfChooser(view)
+      const state = { view, version, files, module, chooser, areIdsUnchanged }
       const found = this.#batches?.runBatch(state, batch, matches, bytesMax) ?? 'owner'
       return found === 'again' ? again : found === 'owner' ? owner : found
     })
+    // Those that the owner runs, it counts itself.
+    if (typeof results !== 'symbol')
+      for (const { search, choice } of chooser?.chosen ?? []) this.#thread.ranRecall(this.collectionId, search, choice)
+    return results
   }
 
   /** A function that returns whether the ids are still those of the version. */
@@ -192,10 +213,10 @@ export class SharedCollection implements ReaderCollection {
 
   getHere(
     ids: readonly string[],
-    { bytesMax }: { readonly bytesMax: number },
+    { bytesMax, minLsn }: { readonly bytesMax: number; readonly minLsn?: number | undefined },
   ): readonly StoredObject[] | undefined | Promise<readonly StoredObject[] | undefined> {
     const wanted = wantedIds(ids)
-    if (wanted === undefined || this.#thread.isReading) return undefined
+    if (wanted === undefined || this.#thread.isReading || !this.#isApplied(minLsn)) return undefined
     const drafts = this.#attempts(undefined, (view, version) => {
       const areIdsUnchanged = this.#watchIds(view, version)
       if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
@@ -227,11 +248,17 @@ export class SharedCollection implements ReaderCollection {
     matches: SharedMatches | undefined,
     write: (hits: HitBytes) => T,
   ): T | typeof owner | typeof otherVersion {
-    return this.#attempts(matches, (view, version) => {
+    const ran: { search: RanSearch | undefined } = { search: undefined }
+    const hits = this.#hits
+    const found = this.#attempts(matches, (view, version) => {
       const state = { view, version, matches, topKMax: this.#thread.limits.topKMax }
-      if (!findHits(state, search, this.#hits)) return owner
-      return this.#hits.locate(view) ? write(this.#hits) : again
+      if (!findHits(state, search, hits, ran)) return owner
+      return hits.locate(view) ? write(hits) : again
     })
+    const { recall } = hits
+    if (ran.search && recall && found !== undefined && found !== owner && found !== otherVersion)
+      this.#thread.ranRecall(this.collectionId, ran.search, recall)
+    return found
   }
 
   /** `read` reads a pinned version, and may be called again. */
@@ -275,6 +302,22 @@ export class SharedCollection implements ReaderCollection {
     } finally {
       thread.leave()
     }
+  }
+}
+
+/** Chooses ef by what the owner has measured. */
+class SharedEfChooser implements EfChooser {
+  readonly chosen: { readonly search: RecallSearch; readonly choice: SearchRecall }[] = []
+  readonly #view: ReplicaView
+
+  constructor(view: ReplicaView) {
+    this.#view = view
+  }
+
+  choose(search: RecallSearch): SearchRecall {
+    const choice = this.#view.chooseEf(search)
+    this.chosen.push({ search, choice })
+    return choice
   }
 }
 

@@ -194,14 +194,11 @@ export class Replica {
   }
 
   /**
-   * Shares the replica with readers in other threads, from the newest version on. A replica keeps its board: readers of before may still
-   * read when it is shared again.
+   * Shares the replica with readers in other threads, from the newest version on; `serve` lets them find it. A replica keeps its board:
+   * readers of before may still read when it is shared again.
    */
   share(host: NewsHost, collection: { readonly collectionId: number; readonly database: string }): SharedReplica {
-    if (this.#shared !== undefined) {
-      this.#shared.serve()
-      return this.#shared
-    }
+    if (this.#shared !== undefined) return this.#shared
     const shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
     this.#shared = shared
     if (this.#isReplacingFilters) shared.turnFilterEpoch()

@@ -1,15 +1,13 @@
 // Runs one search, from the checked request to hits: pins a version, evaluates the filter, runs each field by its cheapest plan, loads the
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import type { TimeSlice } from '@annal/wal'
-import type { SearchRecall } from '../model/calibration.ts'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
-import type { EfChooser } from './ef-chooser.ts'
+import { chooseEfs, type EfChooser } from './ef-chooser.ts'
 import { fuseResults } from './fuse.ts'
 import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
-import { isRescored } from './rescore.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 
@@ -100,30 +98,6 @@ interface TaskAnswer {
 /** Runs the fields concurrently. */
 function runTasks(tasks: readonly Task[], context: RunContext): Promise<readonly TaskAnswer[]> {
   return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
-}
-
-/** The tasks with the ef that reaches their recall, and how it was chosen. */
-function chooseEfs(
-  input: SearchPlanInput,
-  matches: number | undefined,
-  calibrator: EfChooser | undefined,
-): { readonly tasks: readonly Task[]; readonly recall?: Record<string, SearchRecall> } {
-  const { tasks, exact } = input
-  if (calibrator === undefined || exact || tasks.every(({ recall }) => recall === undefined)) return input
-  const recall: Record<string, SearchRecall> = {}
-  const chosen = tasks.map((task): Task => {
-    if (task.kind !== 'dense' || task.recall === undefined) return task
-    const { fieldIndex, definition, k, source } = task
-    const choice = calibrator.choose({
-      ...{ fieldIndex, definition, k, matches },
-      target: task.recall,
-      rescore: isRescored(task, input),
-      query: source.kind === 'vector' ? source.query : undefined,
-    })
-    recall[definition.name] = choice
-    return { ...task, ef: choice.ef }
-  })
-  return { tasks: chosen, recall }
 }
 
 function explainFilter(matches: Matches | undefined, ms: number) {

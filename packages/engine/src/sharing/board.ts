@@ -83,17 +83,6 @@ export class BoardWords {
     return (this.#pinned[record.rows + field] as number) >>> 0
   }
 
-  /** Resolves to false after `timeoutMs`; otherwise when the version may have changed. */
-  async changed(version: number, timeoutMs: number): Promise<boolean> {
-    const wait = Atomics.waitAsync(this.words, words.version, version | 0, timeoutMs)
-    return !wait.async || (await wait.value) !== 'timed-out'
-  }
-
-  /** Lets those that wait for another version look again. */
-  wake(): void {
-    Atomics.notify(this.words, words.version)
-  }
-
   // The owner's part.
 
   publish({ version, lsn, count, rows }: VersionFacts): void {
@@ -103,7 +92,6 @@ export class BoardWords {
     Atomics.store(this.words, at + record.count, count)
     for (const [field, number] of rows.entries()) Atomics.store(this.words, at + record.rows + field, number)
     Atomics.store(this.words, words.version, version)
-    Atomics.notify(this.words, words.version)
   }
 
   /** Filters are about to be replaced, or were. After the end, the version that has them must already be published. */
@@ -122,7 +110,6 @@ export class BoardWords {
 
   withdraw(): void {
     Atomics.store(this.words, words.state, 1)
-    Atomics.notify(this.words, words.version)
   }
 
   #recordAt(version: number): number {

@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { CalibrationTable, ReceivedQueries } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
 import type { Fused, SearchReport, SearchRequest } from '../model/query.ts'
@@ -13,7 +14,7 @@ import { type OriginalsList, originalsLists, type SharedOriginals } from '../rep
 import type { FieldSegment } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 3
+export const readerProtocol = 4
 
 /** Numbers of the chunk lists of a replica that its readers read. Those of the original vectors of each field follow. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4 } as const
@@ -48,6 +49,8 @@ export interface SharedReplicaFacts {
   readonly chunks: readonly (readonly SharedBytes[])[]
   readonly idSeed: HashSeed
   readonly idShape: PagesShape
+  /** Undefined: nothing is measured. */
+  readonly calibration: CalibrationTable | undefined
 }
 
 /** From the owner to every reader, in the order in which it happened. */
@@ -73,6 +76,8 @@ export type ReaderNews =
   | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }
   /** Fields have other defaults. */
   | { readonly kind: 'definition'; readonly board: number; readonly definition: CollectionSchema }
+  /** Measurements have ended or become untrue. */
+  | { readonly kind: 'calibration'; readonly board: number; readonly table: CalibrationTable }
   /** Memories of the replica have another size. */
   | { readonly kind: 'grown'; readonly board: number }
   /** Return the memories dropped so far to the operating system. */
@@ -99,9 +104,15 @@ export type OwnerCall =
   | { readonly kind: 'search'; readonly database: string; readonly collection: string; readonly request: SearchRequest }
   | { readonly kind: 'get'; readonly database: string; readonly collection: string; readonly ids: readonly string[] }
 
+/** The queries of a collection that a reader ran and that stated a recall. */
+export interface SentQueries extends ReceivedQueries {
+  readonly collectionId: number
+}
+
 /** From a reader to the owner. */
 export type ReaderMessage =
   | { readonly kind: 'hello' }
+  | { readonly kind: 'queries'; readonly list: readonly SentQueries[] }
   | { readonly kind: 'call'; readonly id: number; readonly call: OwnerCall }
 
 /** From the owner to one reader. */

@@ -3,6 +3,7 @@
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { CalibrationTable } from '../model/calibration.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReaderSlots } from '../vector/threads/reader-slots.ts'
 import { BoardWords, type VersionFacts } from './board.ts'
@@ -39,6 +40,7 @@ export class SharedReplica {
   #fields: SharedField[]
   #definition: CollectionSchema
   #memoryBytes: number[] = []
+  #calibration: CalibrationTable | undefined
 
   constructor(
     host: NewsHost,
@@ -57,13 +59,19 @@ export class SharedReplica {
     this.#fields = [...fields]
     this.#memoryBytes = memoryBytes(fields)
     this.#words.publish(version)
-    this.serve()
   }
 
   /** Readers find the replica from now on. */
-  serve(): void {
+  serve(calibration?: CalibrationTable): void {
+    this.#calibration = calibration
     this.#words.serve()
     this.#host.announce({ kind: 'serve', replica: this.facts })
+  }
+
+  /** Readers choose ef from the table from now on. */
+  calibrate(table: CalibrationTable): void {
+    this.#calibration = table
+    this.#host.announce({ kind: 'calibration', board: this.board, table })
   }
 
   /** For a reader that attaches now. */
@@ -78,6 +86,7 @@ export class SharedReplica {
       chunks: this.#chunks,
       idSeed,
       idShape: this.#idShape,
+      calibration: this.#calibration,
     }
   }
 
@@ -96,6 +105,7 @@ export class SharedReplica {
     for (const [field, shared] of fields.entries()) this.#announceSegments(field, shared)
     this.#announceGrowth(fields)
     this.#words.publish(version)
+    this.#host.slots.turn()
   }
 
   /** Filters are about to be replaced, or were: then the version that has them is already published. */
@@ -111,6 +121,7 @@ export class SharedReplica {
   /** No reading begins from now on. */
   withdraw(): void {
     this.#words.withdraw()
+    this.#host.slots.turn()
     this.#host.announce({ kind: 'withdraw', board: this.board })
   }
 

@@ -1,6 +1,7 @@
 // The choice of ef from a table of measurements, which other threads make from a copy.
 import { test } from 'tap'
-import { type CalibratedKind, type CalibrationTable, chooseFrom, findKind } from '../../src/calibration/table.ts'
+import { chooseFrom, findKind } from '../../src/calibration/table.ts'
+import type { CalibratedKind, CalibrationTable } from '../../src/model/calibration.ts'
 
 const pointsOf = (recalls: readonly number[]) => recalls.map((recall, i) => ({ ef: 10 * 2 ** i, recall, error: 0.001 }))
 const curvesOf = (...recalls: readonly number[]) =>

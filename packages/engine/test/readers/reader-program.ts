@@ -54,8 +54,8 @@ async function answer(call: ReaderCall): Promise<unknown> {
     case 'get':
       return JSON.parse(JSON.stringify(await reader.getMany(call.collection, call.ids)))
     case 'getHere': {
-      const { ids, bytesMax = 2 ** 20 } = call
-      return plainObjects(await reader.collection('default', call.collection)?.getHere(ids, { bytesMax }))
+      const { ids, bytesMax = 2 ** 20, minLsn } = call
+      return plainObjects(await reader.collection('default', call.collection)?.getHere(ids, { bytesMax, minLsn }))
     }
     case 'batchHere': {
       const { requests, bytesMax = 2 ** 20 } = call
@@ -94,7 +94,7 @@ async function searchUntilRefused(
 }
 
 function copy(hits: HitBytes): unknown {
-  const { lsn, complete } = hits
+  const { lsn, complete, recall } = hits
   const text = (bytes: number, into: (target: Uint8Array) => void) => {
     const target = Buffer.alloc(bytes)
     into(target)
@@ -103,6 +103,7 @@ function copy(hits: HitBytes): unknown {
   return {
     lsn,
     complete,
+    ...(recall && { recall }),
     hits: Array.from({ length: hits.count }, (_, hit) => ({
       id: text(hits.idBytes(hit), (target) => hits.copyId(hit, target, 0)),
       similarity: hits.similarity(hit),

@@ -5,6 +5,7 @@ import type {
   Engine,
   ReaderHandle,
   SearchHit,
+  SearchRecall,
   SearchRequest,
   SearchResult,
   StoredObject,
@@ -30,6 +31,7 @@ export type ReaderCall =
       readonly collection: string
       readonly ids: readonly string[]
       readonly bytesMax?: number
+      readonly minLsn?: number
     }
   /** Without the owner. */
   | {
@@ -59,6 +61,7 @@ export interface ReaderReply {
 export interface HereResult {
   readonly lsn: number
   readonly complete: boolean
+  readonly recall?: SearchRecall
   readonly hits: readonly {
     readonly id: string
     readonly similarity: number
@@ -90,8 +93,8 @@ export function plainResults(results: readonly SearchResult[] | undefined) {
     const meta = Buffer.from(hit.metaBytes).toString('base64')
     return { id, similarity, distance, norm, meta, filterText, row, vector, members: hit.members?.map(plainRow) }
   }
-  return results?.map(({ results: lists, fused, complete, lsn }) => ({
-    ...{ complete, lsn },
+  return results?.map(({ results: lists, fused, complete, recall, lsn }) => ({
+    ...{ complete, recall, lsn },
     lists: Object.entries(lists).map(([name, hits]) => [name, hits.map(plainHit)]),
     fused: fused?.map(({ hit, score, standings }) => ({ hit: plainHit(hit), score, standings })),
   }))

@@ -32,6 +32,12 @@ export interface BodyCursor {
   ends(): boolean
 }
 
+/** The LSN of a record. */
+export function readLsn(cursor: BodyCursor): number | undefined {
+  const lsn = cursor.number()
+  return lsn !== undefined && Number.isSafeInteger(lsn) && lsn >= 0 ? lsn : undefined
+}
+
 /** Filters nest a few levels. Main threads check deeper ones, because the limits count from the beginning of the body. */
 const depthMax = 16
 /** A longer filter is parsed by the main thread, so that it does not delay the searches of this one. */

@@ -3,7 +3,7 @@
 // request is left to the main thread (see serving/contract.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CollectionSchema, DatabaseType, SearchRequest, SearchResult } from '@annal/engine'
-import type { ReaderCollection, ReaderSearch } from '@annal/engine/reader'
+import type { HitBytes, ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { hotBodyBytesMax, largeReplyBytes } from '../http/limits.ts'
 import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
@@ -37,6 +37,7 @@ import {
   indexJson,
   indexMsgpack,
   type ReplyForm,
+  recallJson,
 } from './reply-bytes.ts'
 import { matchPath, type RoutePath } from './route-paths.ts'
 
@@ -155,25 +156,32 @@ function searchAndWrite<Copied>(
   note: ((lsn: number) => void) | undefined,
 ): HotAnswer {
   let searchedLsn = 0
+  let chosen: HitBytes['recall']
   const copied = reader.searchHere(search, (hits) => {
     searchedLsn = hits.lsn
+    chosen = hits.recall
     return copy(hits, search.field)
   })
   const finish = (copied: Copied | undefined): HotReply | undefined => {
     const body = copied === undefined ? undefined : write(copied, search.field)
     if (body === undefined) return undefined
     note?.(searchedLsn)
-    return { status: 200, contentType, body }
+    return chosen === undefined
+      ? { status: 200, contentType, body }
+      : { status: 200, contentType, recall: recallJson(search.field, chosen), body }
   }
   return copied instanceof Promise ? copied.then(finish) : finish(copied)
 }
 
 /** The search as the engine records it. */
 function requestOf(search: ReaderSearch): SearchRequest {
-  const { field, query, limit, ef, filter, scoreThreshold, prefilterThreshold, boostPercentage, exact = false } = search
+  const { field, query, limit, ef, recall, minLsn, filter, scoreThreshold } = search
+  const { prefilterThreshold, boostPercentage, exact = false } = search
+  const effort = { ...(ef !== undefined && { ef }), ...(recall !== undefined && { recall }) }
   return {
-    fields: { [field]: { query, limit, ef, ...(scoreThreshold !== undefined && { scoreThreshold }) } },
+    fields: { [field]: { query, limit, ...effort, ...(scoreThreshold !== undefined && { scoreThreshold }) } },
     ...(filter && { filter }),
+    ...(minLsn !== undefined && { minLsn }),
     ...(prefilterThreshold !== undefined && { prefilterCardinalityThreshold: prefilterThreshold }),
     ...(boostPercentage !== undefined && { filterBoostPercentage: boostPercentage }),
     exact,
@@ -220,9 +228,10 @@ function indexReply(
   const known = fieldsOfIndex(fields)
   if (known === undefined) return undefined
   const hits = hitsOf(result, namesOf(known))
-  return acceptsOnlyJson(accept)
+  const reply = acceptsOnlyJson(accept)
     ? replyOf(jsonType, searchReplyJson(hits, result))
     : replyOf(msgpackType, searchReplyMsgpack(hits))
+  return withRecall(reply, result)
 }
 
 function collectionReply(
@@ -230,9 +239,15 @@ function collectionReply(
   _definition: CollectionSchema,
   { accept }: IncomingHttpHeaders,
 ): HotReply | undefined {
-  return acceptsOnlyJson(accept)
+  const reply = acceptsOnlyJson(accept)
     ? replyOf(jsonType, collectionSearchJson(result))
     : replyOf(msgpackType, collectionSearchMsgpack(result))
+  return withRecall(reply, result)
+}
+
+/** See noteRecall of http/replies.ts. */
+function withRecall(reply: HotReply | undefined, { recall }: SearchResult): HotReply | undefined {
+  return reply && recall && Object.keys(recall).length > 0 ? { ...reply, recall: JSON.stringify(recall) } : reply
 }
 
 function readBody(

@@ -8,7 +8,7 @@ import { hotReadBytesMax, largeReplyBytes } from '../http/limits.ts'
 import type { HotReply } from '../serving/contract.ts'
 import { fieldsOfIndex, type IndexFields, namesOf } from '../wire/index-fields.ts'
 import { objectBatchReply, objectReplyJson, objectReplyMsgpack, objectsJsonReply } from '../wire/object-replies.ts'
-import type { BodyCursor } from './body-cursor.ts'
+import { type BodyCursor, readLsn } from './body-cursor.ts'
 import { openBody } from './open-body.ts'
 import { jsonType, msgpackType, replyOf } from './pieces-reply.ts'
 import type { RoutePath } from './route-paths.ts'
@@ -54,7 +54,7 @@ function answerIndex(reader: ObjectReader, headers: IncomingHttpHeaders, body: B
   const id = openedId(openBody(headers, body))
   if (fields === undefined || id === undefined) return undefined
   const names = namesOf(fields)
-  return read(reader, [id], ([object]) => object && indexReply(object, names, headers))
+  return read(reader, { ids: [id] }, ([object]) => object && indexReply(object, names, headers))
 }
 
 function indexReply(object: StoredObject, names: IndexFields, { accept }: IncomingHttpHeaders): HotReply | undefined {
@@ -64,9 +64,9 @@ function indexReply(object: StoredObject, names: IndexFields, { accept }: Incomi
 }
 
 function answerCollection(reader: ObjectReader, headers: IncomingHttpHeaders, body: Buffer): ReturnType<Answer> {
-  const ids = openedIds(openBody(headers, body))
-  if (ids === undefined) return undefined
-  return read(reader, ids, (objects) =>
+  const query = openedQuery(openBody(headers, body))
+  if (query === undefined) return undefined
+  return read(reader, query, (objects) =>
     acceptsOnlyJson(headers.accept)
       ? replyOf(jsonType, objectsJsonReply(objects))
       : replyOf(msgpackType, objectBatchReply(objects)),
@@ -76,10 +76,10 @@ function answerCollection(reader: ObjectReader, headers: IncomingHttpHeaders, bo
 /** Objects that the main thread would count against its limit of large replies are left to it. */
 function read(
   reader: ObjectReader,
-  ids: readonly string[],
+  { ids, minLsn }: ObjectQuery,
   write: (objects: readonly StoredObject[]) => HotReply | undefined,
 ): ReturnType<Answer> {
-  const found = reader.getHere(ids, { bytesMax: largeReplyBytes })
+  const found = reader.getHere(ids, { bytesMax: largeReplyBytes, minLsn })
   if (found instanceof Promise) return found.then((objects) => objects && write(objects))
   return found && write(found)
 }
@@ -95,10 +95,21 @@ function openedId(cursor: BodyCursor | undefined): string | undefined {
   return isRead && cursor?.ends() ? id : undefined
 }
 
-/** The body `{"ids": [...]}`. */
-function openedIds(cursor: BodyCursor | undefined): string[] | undefined {
+/** What a body of `objects/query` requests. */
+interface ObjectQuery {
+  readonly ids: readonly string[]
+  readonly minLsn?: number | undefined
+}
+
+/** The body `{"ids": [...], "min_lsn": ...}`. */
+function openedQuery(cursor: BodyCursor | undefined): ObjectQuery | undefined {
   let ids: string[] | undefined
+  let minLsn: number | undefined
   const isRead = cursor?.members((key) => {
+    if (key === 'min_lsn' && minLsn === undefined) {
+      minLsn = readLsn(cursor)
+      return minLsn !== undefined
+    }
     if (key !== 'ids' || ids !== undefined) return false
     const list: string[] = []
     ids = list
@@ -109,7 +120,7 @@ function openedIds(cursor: BodyCursor | undefined): string[] | undefined {
       return true
     })
   })
-  return isRead && cursor?.ends() ? ids : undefined
+  return isRead && cursor?.ends() && ids ? { ids, minLsn } : undefined
 }
 
 /** A text, or a whole number, which is the text of its digits. */

@@ -2,7 +2,6 @@
 // same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
 import type { CollectionSchema, FieldQuery, Filter, Fusion, SearchRequest } from '@annal/engine'
 import {
-  efDefault,
   efMax,
   filterBoostMax,
   isCoarse,
@@ -14,7 +13,7 @@ import {
   topKDefault,
 } from '@annal/engine/reader'
 import { fieldsOfIndex } from '../wire/index-fields.ts'
-import type { BodyCursor } from './body-cursor.ts'
+import { type BodyCursor, readLsn } from './body-cursor.ts'
 
 /** What the meaning of a body depends on. */
 export interface SearchContext {
@@ -44,9 +43,11 @@ interface Draft {
   rescore?: boolean
   includeVectors?: boolean
   fusion?: { -readonly [K in keyof Fusion]?: Fusion[K] }
+  minLsn?: number
   /** Of a search in /api/v1. */
   limit?: number
   ef?: number
+  recall?: number
 }
 
 type SearchedField = Exclude<CollectionSchema['fields'][number], { readonly kind: 'sparse' }>
@@ -59,6 +60,7 @@ interface FieldDraft {
   limit?: number
   ef?: number
   efSearch?: number
+  recall?: number
   scoreThreshold?: number
 }
 
@@ -73,9 +75,10 @@ export function readIndexSearch(cursor: BodyCursor, context: SearchContext): Hot
   const only: FieldDraft = { context, field, query: context.outside?.(field.params.dimension) }
   const draft: Draft = { context, fields: [only] }
   if (!readKeys(cursor, draft, indexKeys) || !cursor.ends()) return undefined
-  const { limit, ef } = draft
+  const { limit, ef, recall } = draft
   if (limit !== undefined) only.limit = limit
   if (ef !== undefined) only.ef = ef
+  if (recall !== undefined) only.recall = recall
   return searchOf(draft)
 }
 
@@ -122,14 +125,14 @@ function isPlain({ includeVectors, rescore, fusion }: Draft, { field, query }: F
 
 function plainSearchOf(draft: Draft, only: FieldDraft): ReaderSearch | undefined {
   const { filter, exact, boostPercentage, prefilterThreshold } = tuningOf(draft)
-  const { field, query, limit = topKDefault, scoreThreshold } = only
-  if (!(query instanceof Float32Array) || !isWithinLimits(draft) || choosesEf(only)) return undefined
-  const search: { -readonly [K in keyof ReaderSearch]: ReaderSearch[K] } = {
-    field: field.name,
-    query,
-    limit,
-    ef: Math.max(limit, efOf(only)),
-  }
+  const { field, query, limit = topKDefault, recall, scoreThreshold } = only
+  if (!(query instanceof Float32Array) || !isWithinLimits(draft)) return undefined
+  const search: { -readonly [K in keyof ReaderSearch]: ReaderSearch[K] } = { field: field.name, query, limit }
+  const ef = efOf(only)
+  // Also if it has both, which is an error.
+  if (ef !== undefined) search.ef = Math.max(limit, ef)
+  if (recall !== undefined) search.recall = recall
+  if (draft.minLsn !== undefined) search.minLsn = draft.minLsn
   if (filter !== undefined && filter.length > 0) search.filter = filter
   if (exact === true) search.exact = exact
   if (boostPercentage !== undefined) search.boostPercentage = boostPercentage
@@ -139,9 +142,8 @@ function plainSearchOf(draft: Draft, only: FieldDraft): ReaderSearch | undefined
 }
 
 function requestOf(draft: Draft): SearchRequest | undefined {
-  const { fields, rescore, includeVectors, fusion } = draft
+  const { fields, rescore, includeVectors, fusion, minLsn } = draft
   if (fields.length === 0 || fields.some(({ query }) => query === undefined) || !isWithinLimits(draft)) return undefined
-  if (fields.some(choosesEf)) return undefined
   if (fusion !== undefined && fusion.method === undefined) return undefined
   const { filter, exact, boostPercentage, prefilterThreshold } = tuningOf(draft)
   return {
@@ -153,21 +155,25 @@ function requestOf(draft: Draft): SearchRequest | undefined {
     includeVectors: includeVectors ?? false,
     exact: exact ?? false,
     ...(fusion && { fusion: fusion as Fusion }),
+    ...(minLsn !== undefined && { minLsn }),
   }
 }
 
 function fieldQueryOf(field: FieldDraft): FieldQuery {
-  const { query, limit = topKDefault, scoreThreshold } = field
+  const { query, limit = topKDefault, recall, scoreThreshold } = field
+  const ef = efOf(field)
   return {
     query: query as FieldQuery['query'],
     limit,
-    ef: efOf(field),
+    ...(ef !== undefined && { ef }),
+    ...(recall !== undefined && { recall }),
     ...(scoreThreshold !== undefined && { scoreThreshold }),
   }
 }
 
-function efOf({ ef, efSearch }: FieldDraft): number {
-  return efSearch ?? ef ?? efDefault
+/** Undefined: the engine chooses it. */
+function efOf({ ef, efSearch }: FieldDraft): number | undefined {
+  return efSearch ?? ef
 }
 
 function tuningOf(draft: Draft) {
@@ -184,11 +190,6 @@ function isWithinLimits({ context, fields, boost, boostParameter, fusion }: Draf
   const { topKMax, filterBoostMax } = context
   if ((boost ?? boostParameter ?? 0) > filterBoostMax || (fusion?.limit ?? 0) > topKMax) return false
   return fields.every(({ limit = topKDefault }) => limit <= topKMax)
-}
-
-/** The owner has the measurements that choose ef for the recall of a field. */
-function choosesEf({ field, ef, efSearch }: FieldDraft): boolean {
-  return field.kind === 'dense' && (efSearch ?? ef) === undefined && field.params.recall !== undefined
 }
 
 /** Reads an object with these keys, each at most once. */
@@ -275,10 +276,21 @@ function readFilter(asText: boolean): ReadKey<Draft> {
   }
 }
 
-const readScoreThreshold: ReadKey<FieldDraft> = (cursor, draft) => {
-  const value = cursor.number()
-  if (value === undefined) return false
-  draft.scoreThreshold = value
+/** Reads any number into a key of the draft. */
+function number<K extends string>(key: K): ReadKey<{ [P in K]?: number }> {
+  return (cursor, draft) => {
+    const value = cursor.number()
+    if (value === undefined) return false
+    draft[key] = value
+    return true
+  }
+}
+
+/** Reads an LSN. */
+const readMinLsn: ReadKey<Draft> = (cursor, draft) => {
+  const lsn = readLsn(cursor)
+  if (lsn === undefined) return false
+  draft.minLsn = lsn
   return true
 }
 
@@ -378,6 +390,7 @@ const indexKeys = keyTable<Draft>({
   ...tuningKeys,
   k: integer('limit', 1, limitMax),
   ef: integer('ef', 1, efMax),
+  recall: number('recall'),
   vector: readVector,
   filter: readFilter(true),
   dense_rrf_weight: ignored((weight) => weight >= 0 && weight <= 1),
@@ -396,6 +409,7 @@ const collectionKeys = keyTable<Draft>({
   fields: readFields,
   filter: readFilter(false),
   fusion: readFusion,
+  min_lsn: readMinLsn,
 })
 
 const fieldKeys = keyTable<FieldDraft>({
@@ -403,5 +417,6 @@ const fieldKeys = keyTable<FieldDraft>({
   limit: integer('limit', 1, limitMax),
   ef_search: integer('efSearch', 1, efMax),
   ef: integer('ef', 1, efMax),
-  score_threshold: readScoreThreshold,
+  recall: number('recall'),
+  score_threshold: number('scoreThreshold'),
 })

@@ -67,29 +67,29 @@ export const collectionMsgpack = msgpackForm((hits, field) => {
   return reply.finish()
 })
 
-/** `{"complete","lsn","results":[...]}`. */
+/** `{"complete","recall","lsn","results":[...]}`. */
 export const indexJson: ReplyForm<HitCopy> = {
   contentType: jsonType,
   copy: copyHits,
-  write(hits) {
+  write(hits, field) {
     const list = hitsJson(hits)
-    return list === undefined ? undefined : finishJson(`${accountJson(hits)},"results":${list}}`)
+    return list === undefined ? undefined : finishJson(`${accountJson(hits, field)},"results":${list}}`)
   },
 }
 
-/** `{"complete","lsn","results":{field:[...]}}`. */
+/** `{"complete","recall","lsn","results":{field:[...]}}`. */
 export const collectionJson: ReplyForm<HitCopy> = {
   contentType: jsonType,
   copy: copyHits,
   write(hits, field) {
     const list = hitsJson(hits)
     const key = JSON.stringify(field)
-    return list === undefined ? undefined : finishJson(`${accountJson(hits)},"results":{${key}:${list}}}`)
+    return list === undefined ? undefined : finishJson(`${accountJson(hits, field)},"results":{${key}:${list}}}`)
   },
 }
 
 /** The hits, independent of the memory of the engine. */
-export interface HitCopy extends Pick<HitBytes, 'count' | 'lsn' | 'complete'> {
+export interface HitCopy extends Pick<HitBytes, 'count' | 'lsn' | 'complete' | 'recall'> {
   /** Similarity, distance, and norm of each hit. */
   readonly numbers: Float64Array
   /** Where the id, the meta, and the filter of each hit end in `bytes`. */
@@ -100,7 +100,7 @@ export interface HitCopy extends Pick<HitBytes, 'count' | 'lsn' | 'complete'> {
 function copyHits(hits: HitBytes): HitCopy | undefined {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
-  const { count, lsn, complete } = hits
+  const { count, lsn, complete, recall } = hits
   const numbers = new Float64Array(3 * count)
   const ends = new Uint32Array(3 * count)
   const bytes = Buffer.allocUnsafe(stored)
@@ -119,11 +119,17 @@ function copyHits(hits: HitBytes): HitCopy | undefined {
     at += hits.filterBytes(i)
     ends[3 * i + 2] = at
   }
-  return { count, lsn, complete, numbers, ends, bytes }
+  return { count, lsn, complete, recall, numbers, ends, bytes }
 }
 
-function accountJson({ complete, lsn }: HitCopy): string {
-  return `{"complete":${complete},"lsn":${lsn}`
+function accountJson({ complete, recall, lsn }: HitCopy, field: string): string {
+  const chosen = recall === undefined ? '' : `,"recall":${recallJson(field, recall)}`
+  return `{"complete":${complete}${chosen},"lsn":${lsn}`
+}
+
+/** How ef was chosen for the only field of a search. */
+export function recallJson(field: string, recall: NonNullable<HitBytes['recall']>): string {
+  return JSON.stringify({ [field]: recall })
 }
 
 function finishJson(text: string): Buffer | undefined {

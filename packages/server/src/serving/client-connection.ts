@@ -294,9 +294,9 @@ export class ClientConnection {
       // It was opened to limit the time until the first request.
       if (this.#requests === 1) this.#virtual.close()
       const isLast = this.#isLastReply(head)
-      const { status, contentType, body } = reply
+      const { status, contentType, recall, body } = reply
       const form = { status, contentType, replyHeaders: admission.replyHeaders, date: this.#host.date(), isLast }
-      written = this.#host.heads.reply(form, body)
+      written = this.#host.heads.reply(form, body, recall)
       const sent = (): void => {
         admission.release()
         finish('answered')

@@ -61,6 +61,8 @@ export interface Gate {
 export interface HotReply {
   readonly status: number
   readonly contentType: string
+  /** The header that states how ef was chosen, if it was. */
+  readonly recall?: string | undefined
   readonly body: Uint8Array
 }
 

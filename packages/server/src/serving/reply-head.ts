@@ -1,5 +1,6 @@
 // Writes the heads of replies that a serving thread answers itself. What replies of one form have in common is encoded once a second, and only
-// the request id and the length of the body are written for each reply. The headers are in the order in which the main thread writes them.
+// the request id, the length of the body, and a recall are written for each reply. The headers are in the order in which the main thread writes
+// them.
 import { randomFillSync } from 'node:crypto'
 import { keepAliveTimeoutMs, requestsPerSocketMax } from '../http/limits.ts'
 import { nodeHttp } from '../node-modules.ts'
@@ -13,11 +14,12 @@ export interface ReplyHeadForm extends Pick<HotReply, 'status' | 'contentType'>,
   readonly isLast: boolean
 }
 
-/** The encoded parts of a head: a space for the request id is in `before`, and the length of the body follows it. */
+/** The encoded parts of a head: a space for the request id is in `before`, which ends where a recall may be. The length follows `type`. */
 interface EncodedHead {
   readonly form: ReplyHeadForm
   readonly before: Buffer
   readonly idAt: number
+  readonly type: Buffer
   readonly after: Buffer
 }
 
@@ -31,13 +33,18 @@ export class ReplyHeads {
   #encoded: EncodedHead[] = []
 
   /** A reply with this head and body, in one buffer. */
-  reply(form: ReplyHeadForm, body: Uint8Array): WrittenReply {
-    const { before, after, idAt } = this.#encodedHead(form)
+  reply(form: ReplyHeadForm, body: Uint8Array, recall?: string): WrittenReply {
+    const { before, type, after, idAt } = this.#encodedHead(form)
     const length = `${body.length}`
-    const bytes = Buffer.allocUnsafe(before.length + length.length + after.length + body.length)
+    const line = recall === undefined ? '' : `x-annal-recall: ${recall}\r\n`
+    const headBytes = before.length + line.length + type.length + length.length + after.length
+    const bytes = Buffer.allocUnsafe(headBytes + body.length)
     bytes.set(before)
     writeRequestId(bytes, idAt)
     let at = before.length
+    if (line !== '') at += bytes.write(line, at, 'latin1')
+    bytes.set(type, at)
+    at += type.length
     for (let i = 0; i < length.length; i++) bytes[at++] = length.charCodeAt(i)
     bytes.set(after, at)
     bytes.set(body, at + after.length)
@@ -75,11 +82,11 @@ function encode(form: ReplyHeadForm): EncodedHead {
   const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\nx-request-id: `
   let lines = `\r\nx-content-type-options: nosniff\r\n`
   for (const [name, value] of replyHeaders) lines += `${name}: ${value}\r\n`
-  lines += `content-type: ${contentType}\r\ncontent-length: `
   return {
     form,
     before: Buffer.from(start + ' '.repeat(idLength) + lines, 'latin1'),
     idAt: start.length,
+    type: Buffer.from(`content-type: ${contentType}\r\ncontent-length: `, 'latin1'),
     after: Buffer.from(`\r\nDate: ${date}\r\n${isLast ? 'Connection: close\r\n\r\n' : keepAliveLines}`, 'latin1'),
   }
 }

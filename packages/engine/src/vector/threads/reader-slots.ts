@@ -1,12 +1,13 @@
 // The words through which reader threads say what they are reading, and the owner waits for them. A reader searches synchronously, so
 // it has one slot, whatever it searches.
 //
-//   words   state | generation | waits | left | .. | jobs | .. | slot of reader 0 | slot of reader 1 | ..
-//   slot    board | version | turn
+//   words   state | generation | waits | left | .. | jobs | .. | LSN | progress | .. | slot of reader 0 | slot of reader 1 | ..
+//   slot    board | version | turn | searches low | high | unreachable low | high
 //
 // The order of the stores is the contract, and all of them are sequentially consistent. A reader stores the version and the board,
 // then loads the board's version again: if it changed, the reader begins again. The owner stores a new version before it reads the
-// slots. So either the owner sees the slot, or the reader sees the new version.
+// slots. So either the owner sees the slot, or the reader sees the new version. The LSN is that of the newest record up to which all are
+// applied; it is stored after the versions that have them, so a search that begins after it was loaded sees them.
 
 /** A cache line: words that different threads write are in different lines. */
 const line = 16
@@ -22,10 +23,18 @@ const words = {
   left: line + 1,
   /** Number of jobs of the graph threads. */
   jobs: 2 * line,
-  slots: 3 * line,
+  /** Two words. */
+  lsn: 3 * line,
+  /** Incremented when the LSN has grown, a version was published, or a board was withdrawn. */
+  progress: 3 * line + 2,
+  slots: 4 * line,
 } as const
 
-const slot = { board: 0, version: 1, turn: 2 } as const
+/** The counters are of searches that state a recall, and of those whose recall no ef reaches. They outlive the reader. */
+const slot = { board: 0, version: 1, turn: 2, searches: 3, unreachable: 5 } as const
+
+/** V8 computes a power each time. */
+const wordRange = 2 ** 32
 
 /** The most reader threads of an engine. */
 export const readersMax = 64
@@ -33,11 +42,13 @@ export const readersMax = 64
 export class ReaderSlots {
   readonly words: Int32Array<SharedArrayBuffer>
   readonly #readers: number
+  readonly #lsn: BigInt64Array<SharedArrayBuffer>
 
   /** `shared` are the words of the owner, in a reader. */
   constructor(readers: number, shared?: Int32Array<SharedArrayBuffer>) {
     this.#readers = readers
     this.words = shared ?? new Int32Array(new SharedArrayBuffer((words.slots + readers * line) * 4))
+    this.#lsn = new BigInt64Array(this.words.buffer, this.words.byteOffset + words.lsn * 4, 1)
   }
 
   /** Whether the owner serves no longer. */
@@ -72,12 +83,68 @@ export class ReaderSlots {
     if (Atomics.load(this.words, words.waits) > 0) this.#wake()
   }
 
+  /** Every record up to this LSN is applied, and searches that begin from now on see it. */
+  get lsnApplied(): number {
+    return Number(Atomics.load(this.#lsn, 0))
+  }
+
+  /** Changes with everything that a wait for a record may wait for. */
+  get progress(): number {
+    return Atomics.load(this.words, words.progress)
+  }
+
+  /** Resolves when `progress` is not `seen` any more, or after `timeoutMs`. */
+  async progressed(seen: number, timeoutMs: number): Promise<void> {
+    const wait = Atomics.waitAsync(this.words, words.progress, seen, timeoutMs)
+    if (wait.async) await wait.value
+  }
+
+  /** Counts a search of the reader that states a recall. */
+  countRecall(reader: number, isReachable: boolean): void {
+    this.#increment(slotAt(reader) + slot.searches)
+    if (!isReachable) this.#increment(slotAt(reader) + slot.unreachable)
+  }
+
+  /** Only the reader writes the counters of its slot. */
+  #increment(at: number): void {
+    const low = (Atomics.load(this.words, at) + 1) | 0
+    if (low === 0) Atomics.add(this.words, at + 1, 1)
+    Atomics.store(this.words, at, low)
+  }
+
   /** Jobs of the graph threads that have begun and not ended. */
   get jobs(): number {
     return Atomics.load(this.words, words.jobs)
   }
 
   // The owner's part.
+
+  /** Call it when the versions that have the records up to this LSN are published. */
+  advance(lsn: number): void {
+    Atomics.store(this.#lsn, 0, BigInt(lsn))
+    this.turn()
+  }
+
+  /** Something happened that a wait may wait for. */
+  turn(): void {
+    Atomics.add(this.words, words.progress, 1)
+    Atomics.notify(this.words, words.progress)
+  }
+
+  /** Searches of all readers that stated a recall, and those of them whose recall no ef reaches. */
+  recallCounts(): { readonly searches: number; readonly unreachable: number } {
+    let [searches, unreachable] = [0, 0]
+    for (let reader = 0; reader < this.#readers; reader++) {
+      searches += this.#count(slotAt(reader) + slot.searches)
+      unreachable += this.#count(slotAt(reader) + slot.unreachable)
+    }
+    return { searches, unreachable }
+  }
+
+  /** The upper word changes once in years. */
+  #count(at: number): number {
+    return Atomics.load(this.words, at + 1) * wordRange + (Atomics.load(this.words, at) >>> 0)
+  }
 
   beginJob(): void {
     Atomics.add(this.words, words.jobs, 1)
@@ -94,6 +161,7 @@ export class ReaderSlots {
 
   close(): void {
     Atomics.store(this.words, words.state, 1)
+    this.turn()
   }
 
   /** The thread of the reader has exited. */
