@@ -213,7 +213,10 @@ function addCandidatesOf(removed: u32, level: i32, degree: i32, mark: u8, count:
   return n
 }
 
-/** Ends a sweep: clears the lists of removed rows and selects a live entry point. */
+/**
+ * Ends a sweep: selects a live entry point, and then clears the lists of removed rows. In this order, because a walk that began at an entry
+ * point without a list would end there.
+ */
 export function endSweep(): void {
   const end = load<u32>(END)
   detachDeadFollowers()
@@ -223,14 +226,20 @@ export function endSweep(): void {
   for (let i = load<u32>(JOB_COUNT); i < count; ++i) store<u8>(visited + <usize>itemOf(i), mark)
   let best = NONE
   for (let id: u32 = 0; id < end; ++id) {
-    if (!hasRow(id) || isFollower(id) || load<u8>(visited + <usize>id) == mark) continue
-    if (isLiveNode(id)) {
-      if (best == NONE || levelOf(id) > levelOf(best)) best = id
-    } else {
-      touch(id)
-      for (let l = levelsOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
-    }
+    if (!isSwept(id, mark) || !isLiveNode(id)) continue
+    if (best == NONE || levelOf(id) > levelOf(best)) best = id
   }
   atomic.store<u32>(ENTRY, best)
+  for (let id: u32 = 0; id < end; ++id) {
+    if (!isSwept(id, mark) || isLiveNode(id)) continue
+    touch(id)
+    for (let l = levelsOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
+  }
   store<u32>(DEAD, 0)
+}
+
+/** Whether the ordinal has a row of its own that does not have the mark. */
+@inline
+function isSwept(id: u32, mark: u8): bool {
+  return hasRow(id) && !isFollower(id) && load<u8>(visited + <usize>id) != mark
 }

@@ -292,6 +292,8 @@ export class Replica {
         this.#turnEpochs(event)
       })
       await this.#publication.run()
+      // Searches of earlier versions see the removed rows, so the graphs are swept when new searches are as of this version.
+      for (const field of this.dense) await field?.sweep(version)
       return { touched }
     } catch (error) {
       this.#broken = error

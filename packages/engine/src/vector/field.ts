@@ -102,6 +102,11 @@ export interface DenseField {
    * the same calls give the same bytes with any number of workers. Calls must not overlap.
    */
   apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void>
+  /**
+   * Removes removed rows from the graph if there are many. Called after each `apply`, when new searches are as of `version`, because walks
+   * as of an earlier one would miss the rows: those that run end first, and later ones compare instead.
+   */
+  sweep(version: number): Promise<void>
   search(query: Float32Array, options: DenseSearch): Promise<DenseHits>
   /** Exact search over the given ordinals, or over all rows, at the field's precision. */
   scan(

@@ -78,6 +78,25 @@ test('filters that are replaced under a search make it begin again', async (t) =
   for (const { filter } of result?.hits ?? []) t.match(JSON.parse(filter).text, /^x{100,}$/)
 })
 
+test('deleted rows leave the graph after the searches that see them', async (t) => {
+  const { engine, things } = await open(t, 2000)
+  const reader = await startReader(t, engine)
+  const held = await hold(reader, 'things', search)
+  let isDone = false
+  const deleting = things.delete(Array.from({ length: 1000 }, (_, i) => `1-${i}`)).then(() => {
+    isDone = true
+  })
+  const firstHit = async (): Promise<string | undefined> => {
+    const { results } = await things.search({ fields: { v: { query: [...vectorOf(1, 1)], limit: 1 } } })
+    return results.v?.[0]?.id
+  }
+  while ((await firstHit()) === '1-1') await nextTurn()
+  for (let turn = 0; turn < turns; turn++) await nextTurn()
+  t.notOk(isDone, 'new searches see the deletion, and the sweep waits for the earlier one')
+  t.equal((await held.release()).result?.hits.length, 20)
+  await deleting
+})
+
 test('rows beyond the marks of a running walk are linked after it', async (t) => {
   const { engine, things } = await open(t, 4000)
   const other = await engine.database().createCollection({ name: 'other', fields })

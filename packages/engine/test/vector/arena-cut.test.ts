@@ -58,6 +58,7 @@ for (const { precision, name, kinds, seed } of cases) {
       }
       field.reserve(Math.max(0, ...ordinals) + 1)
       await field.apply(version, ordinals.length > 0 ? rows : undefined, Uint32Array.from(removed))
+      await field.sweep(version)
       for (const ordinal of ordinals) live.add(ordinal)
       for (const ordinal of removed) live.delete(ordinal)
     }

@@ -62,6 +62,7 @@ async function openWorld(pool: WorkerPool, precision: Precision, random: () => n
     field.reserve(end)
     // Objects without a row in this field are removed, too.
     await field.apply(version, count > 0 ? rows : undefined, Uint32Array.of(...removed, end + 10, end + 20_000))
+    await field.sweep(version)
     for (const ordinal of ordinals) live.add(ordinal)
     for (const ordinal of removed) {
       live.delete(ordinal)

@@ -52,6 +52,7 @@ test('after twenty cycles of removing and inserting a tenth, the graph is as goo
     while (gone.size < n / 10) gone.add(Math.floor(random() * n))
     const ordinals = Uint32Array.from(gone).sort()
     await field.apply(++version, undefined, ordinals)
+    await field.sweep(version)
     for (const ordinal of ordinals) living.alive[ordinal] = 0
     if (cycle % 7 === 3) t.ok((await meanRecall(field, living, version)) > 0.9, 'with a tenth removed')
     const vectors = fresh.subarray(next * dimension, (next + ordinals.length) * dimension)
@@ -101,6 +102,8 @@ test('a segment that loses nearly all rows still finds the rest', async (t) => {
     ordinals.filter((i) => i % 50 !== 0),
     2,
   )
+  t.ok(segment.isSweepDue)
+  await segment.sweep()
   t.equal(segment.rows, 40)
   t.equal(segment.unreachable(), 0)
   segment.close()

@@ -148,6 +148,7 @@ test('copies are returned by ordinal if they are the nearest, without removed an
     await ask(left, { k: 20 })
     await ask(all, { k: 20 }, 99)
     await field.apply(101, undefined, Uint32Array.from(left.slice(0, 1_990)))
+    await field.sweep(101)
     await ask(left.slice(1_990), { k: 7 })
     t.equal(field.health().unreachable, 0)
     await field.close()
@@ -201,7 +202,10 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
     const query = gaussian(1, 8, now)
     if (spaceType === 'cosine') for (const rows of [vectors, query]) normalize(rows, 8)
     const norms = new Float32Array(ordinals.length).fill(1)
-    for (const one of [field, other]) await one.apply(now, { ordinals, vectors, norms }, removed)
+    for (const one of [field, other]) {
+      await one.apply(now, { ordinals, vectors, norms }, removed)
+      await one.sweep(now)
+    }
     if (now % 9 === 0) {
       const bytes = await dumpField(other)
       await other.close()

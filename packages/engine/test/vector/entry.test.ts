@@ -29,7 +29,10 @@ for (let rules = 1; rules <= rulesNewest; rules++)
 
       await field.apply(version, rowsOf(all, dimension, 0, n), nothing)
       const byHeight = Array.from({ length: n }, (_, i) => i).sort((a, b) => levelOf(b, M) - levelOf(a, M) || a - b)
-      const remove = (ordinals: Uint32Array) => field.apply(++version, undefined, ordinals)
+      const remove = async (ordinals: Uint32Array) => {
+        await field.apply(++version, undefined, ordinals)
+        await field.sweep(version)
+      }
       const add = async (ordinal: number) => {
         const row = all.subarray(next * dimension, ++next * dimension)
         const rows = { ordinals: Uint32Array.of(ordinal), vectors: row, norms: Float32Array.of(1) }

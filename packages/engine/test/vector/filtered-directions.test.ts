@@ -85,6 +85,7 @@ async function measure(t: Test, precision: Precision, first: number): Promise<vo
   for (const one of [field, twin]) {
     await one.apply(1, rowsOf(vectors, dimension, 0, n), new Uint32Array(0))
     await one.apply(2, undefined, removed)
+    await one.sweep(2)
     const norms = new Float32Array(reused.length).fill(1)
     await one.apply(3, { ordinals: reused, vectors: later, norms }, new Uint32Array(0))
   }

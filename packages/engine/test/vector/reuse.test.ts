@@ -28,6 +28,7 @@ test(`ordinals reused repeatedly build the same graph with one worker and with s
       const norms = new Float32Array(ordinals.length).fill(1)
       field.reserve(end)
       await field.apply(version, { ordinals: Uint32Array.from(ordinals), vectors, norms }, Uint32Array.from(removed))
+      await field.sweep(version)
       free = [...free, ...removed]
       live = [...live, ...ordinals]
     }

@@ -111,6 +111,8 @@ class GraphField implements GraphDenseField {
   #closed = false
   #broken: unknown
   #growthSeen = -1
+  /** Walks as of earlier versions miss rows that were removed from the graph. */
+  #sweptVersion = 0
   /** Undefined unless a snapshot was written or loaded since the arenas began. */
   #tracked: Tracked | undefined
   others: OtherWalks | undefined
@@ -150,8 +152,22 @@ class GraphField implements GraphDenseField {
 
   async apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
     this.#refuseWhenClosed()
+    await this.#change(() => this.#apply(version, rows, removed))
+  }
+
+  async sweep(version: number): Promise<void> {
+    const due = this.#segments.filter(({ isSweepDue }) => isSweepDue)
+    if (due.length === 0) return
+    this.#refuseWhenClosed()
+    await this.#change(async () => {
+      await this.#endEarlierWalks(version)
+      for (const segment of due) await segment.sweep()
+    })
+  }
+
+  async #change(change: () => Promise<void>): Promise<void> {
     try {
-      await this.#apply(version, rows, removed)
+      await change()
     } catch (error) {
       // Half of an event is in memory, which cannot be undone here. The owner builds the field again from its log.
       this.#broken = error
@@ -159,17 +175,27 @@ class GraphField implements GraphDenseField {
     }
   }
 
+  /** From now on, no walk is as of an earlier version. */
+  async #endEarlierWalks(version: number): Promise<void> {
+    this.#sweptVersion = version
+    await this.#endWalks()
+  }
+
+  /** Resolves when the walks that run now have ended. */
+  async #endWalks(): Promise<void> {
+    await Promise.allSettled([...this.#running])
+    await this.others?.untilLeft()
+  }
+
   async #apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
     if (rows !== undefined && rows.ordinals.length > 0) {
       this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
       // A walk that started before its visited marks grew must not visit the new ordinals.
       const growth = this.#growth()
-      if (growth !== this.#growthSeen) {
-        await Promise.allSettled([...this.#running])
-        await this.others?.untilLeft()
-      }
+      if (growth !== this.#growthSeen) await this.#endWalks()
       this.#growthSeen = growth
-      for (const [segment, batch] of this.#batchesBySegment(rows, version)) await segment.insert(batch)
+      const beforeSweep = () => this.#endEarlierWalks(version - 1)
+      for (const [segment, batch] of this.#batchesBySegment(rows, version)) await segment.insert(batch, beforeSweep)
     }
     for (const [segment, ordinals] of this.#ordinalsBySegment(removed)) await segment.remove(ordinals, version)
   }
@@ -226,7 +252,7 @@ class GraphField implements GraphDenseField {
     const { arena } = segment
     const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = this.#pool.submit(queryOf(segment, query, options, lent))
+    const found = this.#pool.submit(this.#queryOf(segment, query, options, lent))
     if (lent === undefined) return found
     return found.finally(() => arena.returnBitmap(lent))
   }
@@ -246,9 +272,15 @@ class GraphField implements GraphDenseField {
     const { arena } = segment
     const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = answerIn(arena.attached, queryOf(segment, query, options, lent))
+    const found = answerIn(arena.attached, this.#queryOf(segment, query, options, lent))
     if (lent !== undefined) arena.returnBitmap(lent)
     return found
+  }
+
+  #queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
+    const { arena, rows } = segment
+    const isCutOff = segment.isCutOff || options.version < this.#sweptVersion
+    return graphQuery({ memory: arena.id, rows, isCutOff }, query, options, lent)
   }
 
   /** The part of the bitmap for the segment, starting at its first ordinal. */
@@ -499,9 +531,4 @@ class GraphField implements GraphDenseField {
     await Promise.allSettled([...this.#running])
     for (const segment of this.#segments) segment.close()
   }
-}
-
-function queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
-  const { arena, rows, isCutOff } = segment
-  return graphQuery({ memory: arena.id, rows, isCutOff }, query, options, lent)
 }

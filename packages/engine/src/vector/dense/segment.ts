@@ -42,6 +42,7 @@ export class Segment {
   #arena: Arena
   #settled: boolean
   #isCutOff: boolean
+  #isSweepDue = false
   #reserved = 0
   /**
    * The arena that replaces the current one when the segment settles. `reserve` creates it, so that `apply` cannot fail for lack of memory.
@@ -134,13 +135,21 @@ export class Segment {
     return newArena(shapeOf(this.params, this.params.precision, this.#options), this.#pool)
   }
 
-  /** Inserts the batch. The caller has waited for walks that are older than the last growth. */
-  async insert(batch: Batch): Promise<void> {
+  /** Whether so many rows were removed that `sweep` is to be called before the next change. */
+  get isSweepDue(): boolean {
+    return this.#isSweepDue
+  }
+
+  /**
+   * Inserts the batch. The caller has waited for walks that are older than the last growth. `beforeSweep` is awaited before rows that were
+   * removed earlier are removed from the graph.
+   */
+  async insert(batch: Batch, beforeSweep = async (): Promise<void> => undefined): Promise<void> {
     const n = batch.ordinals.length
     if (n === 0) return
     this.#beforeRowsChange(batch.ordinals)
     const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
-    if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals)) await this.#add(batch)
+    if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals)) await this.#add(batch, beforeSweep)
     else await this.#settle(batch)
   }
 
@@ -149,11 +158,12 @@ export class Segment {
     for (const counting of this.#counting) if (counting.arena === this.#arena) counting.add(ordinals)
   }
 
-  async #add(batch: Batch): Promise<void> {
+  async #add(batch: Batch, beforeSweep: () => Promise<void>): Promise<void> {
     const arena = this.#arena
     const unmended = arena.word(header.unchecked)
-    await buildInto(arena, batch, this.#pool, () => {
+    await buildInto(arena, batch, this.#pool, async (before) => {
       this.#isCutOff ||= entersNowhere(arena)
+      if (before === work.sweep) await beforeSweep()
     })
     if (this.#settled) await beginHeads(arena, this.#pool)
     // Unreachable rows were reconnected.
@@ -201,7 +211,14 @@ export class Segment {
     }
     countRemoved(arena, removed)
     const dead = arena.word(header.dead)
-    if (dead > sweepDeadMin && dead > arena.word(header.linked) * sweepDeadShare) await sweep(arena, this.#pool)
+    this.#isSweepDue = dead > sweepDeadMin && dead > arena.word(header.linked) * sweepDeadShare
+  }
+
+  /** Removes every removed row from the graph, in a job of its own. */
+  async sweep(): Promise<void> {
+    this.#isSweepDue = false
+    const arena = this.#arena
+    await this.#pool.runJob(arena, () => arena.kernel.openJob(work.sweep, 0, 0, 0, 1))
   }
 
   /** Whether a search as of `version` sees a row with the ordinal. */
@@ -252,13 +269,18 @@ export class Segment {
 
 /**
  * Links a batch into an arena: first its vectors are encoded, as many at a time as there is space for, then all rows are linked. `staged`
- * is called before each job.
+ * is awaited before each job, with how the job repairs the graph first.
  */
-async function buildInto(arena: Arena, batch: Batch, pool: WorkerPool, staged?: () => void): Promise<void> {
+async function buildInto(
+  arena: Arena,
+  batch: Batch,
+  pool: WorkerPool,
+  staged?: (before: number) => Promise<void>,
+): Promise<void> {
   for (let from = 0; from < batch.ordinals.length; from += jobItemsMax) {
     const to = Math.min(batch.ordinals.length, from + jobItemsMax)
     let before = listItems(arena, batch, from, to)
-    staged?.()
+    await staged?.(before)
     const encodableMax = Math.floor(stagingBytes / 4 / arena.shape.params.dimension)
     for (let first = 0; first < to - from; first += encodableMax) {
       const job = {
@@ -297,11 +319,6 @@ async function beginHeads(arena: Arena, pool: WorkerPool): Promise<void> {
   await learnProjection(arena)
   await pool.runJob(arena, () => arena.kernel.openHeadsJob())
   arena.endLearning()
-}
-
-/** Removes every removed row from the graph, in a separate job. */
-async function sweep(arena: Arena, pool: WorkerPool): Promise<void> {
-  await pool.runJob(arena, () => arena.kernel.openJob(work.sweep, 0, 0, 0, 1))
 }
 
 /** Share of reused rows from which sweeping all removed rows is cheaper than repairing around each. */
