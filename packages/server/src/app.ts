@@ -146,7 +146,8 @@ export function createApp(given: AppOptions): FastifyInstance {
   const hasThreads = config.serverThreads > 1 && canSharePort()
   const app = hasThreads ? newThreadedApp(options, { tls, slot, shared, config }) : newApp(options, tls)
   if (config.serverThreads > 1 && !hasThreads) {
-    app.log.warn(`threads cannot share a port on ${process.platform}; the main thread serves alone`)
+    const where = `${process.platform} with Node.js ${process.versions.node}`
+    app.log.warn(`threads cannot share a port on ${where}; the main thread serves alone`)
   }
   const readServing = watchServing(app.server, shared)
   app.server.maxConnections = limits.connectionsMax

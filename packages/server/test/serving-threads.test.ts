@@ -6,7 +6,7 @@ import t from 'tap'
 import { readConfig } from '../src/index.ts'
 import { watchServing } from '../src/serving/serving-figures.ts'
 import { SharedState } from '../src/serving/shared-state.ts'
-import { ThreadedServer } from '../src/serving/threaded-server.ts'
+import { canSharePort, ThreadedServer } from '../src/serving/threaded-server.ts'
 import { exchange, repliesOf } from './raw-exchange.ts'
 
 const program = fileURLToPath(new URL('serving-program.ts', import.meta.url))
@@ -75,6 +75,13 @@ async function hot(url: string, route: string, body: string | Buffer = ''): Prom
     if (found.body.main !== true) return found
   }
 }
+
+t.test('threads share a port where the system and Node.js can', async (t) => {
+  for (const version of ['22.12.0', '22.23.3', '23.1.0', '24.0.0', '26.10.1'])
+    t.ok(canSharePort('linux', version), version)
+  for (const version of ['20.20.2', '21.7.3', '22.11.0', '23.0.0']) t.notOk(canSharePort('linux', version), version)
+  for (const platform of ['darwin', 'win32'] as const) t.notOk(canSharePort(platform, '24.0.0'), platform)
+})
 
 t.test(
   'a thread answers hot requests, and forwards what it leaves to the main thread with its whole body',

@@ -30,9 +30,21 @@ interface ListenOptions {
 
 const backlogDefault = 511
 
-/** Whether several threads can listen on one port: where libuv supports `reusePort` and the system distributes the connections. */
-export function canSharePort(platform: NodeJS.Platform = process.platform): boolean {
-  return ['linux', 'freebsd', 'aix', 'sunos'].includes(platform)
+/** Releases of Node.js in which `reusePort` was added. Earlier ones ignore it, and then only the first thread could listen. */
+const firstReleases: readonly (readonly [major: number, minor: number])[] = [
+  [22, 12],
+  [23, 1],
+]
+
+/** Whether several threads can listen on one port: where Node.js and libuv support `reusePort` and the system distributes the connections. */
+export function canSharePort(
+  platform: NodeJS.Platform = process.platform,
+  version: string = process.versions.node,
+): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const first = firstReleases.find(([one]) => one === major)
+  const hasOption = first === undefined ? major > 23 : minor >= first[1]
+  return hasOption && ['linux', 'freebsd', 'aix', 'sunos'].includes(platform)
 }
 
 const { Server } = nodeHttp()
