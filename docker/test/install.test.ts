@@ -177,7 +177,7 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
   })
 
   await t.test('run again it upgrades, with a backup first, and keeps token, ports and data', async (t) => {
-    appendFileSync(path.join(dir, '.env'), "NDD_TOP_K_MAX='600'\n")
+    appendFileSync(path.join(dir, '.env'), "NDD_TOP_K_MAX='600'\nNDD_NUM_SERVER_THREADS='3'\n")
     const upgraded = await install(...options, '--no-pull')
     t.equal(upgraded.code, 0, upgraded.output)
     const query = new Array(8).fill(0)
@@ -188,6 +188,50 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
     t.equal(setting('NDD_ROOT_TOKEN'), token)
     t.equal(readdirSync(folder).filter((name) => name.startsWith('data.before-')).length, 1)
     await allThere(t)
+  })
+
+  await t.test('every serving thread answers, a stop lets requests end, and a start has the data', async (t) => {
+    const metrics = async (): Promise<string> => {
+      const reply = await fetch(`${url}/metrics`, { headers: { authorization: token } })
+      return reply.text()
+    }
+    t.match(await metrics(), /^annal_serving_threads 3$/m, 'the setting is in force')
+    const query = Float32Array.from({ length: 8 }, (_, i) => i)
+    const search = () => client.collection('films').search({ fields: { plot: { query, limit: 1 } } })
+    // The system distributes connections by chance.
+    const threads = async () =>
+      new Set((await metrics()).match(/^annal_thread_requests_total\{thread="\d+"\} [1-9]/gm)).size
+    for (let tries = 0; (await threads()) < 3 && tries < 100; tries += 1) {
+      const headers = {
+        authorization: dbToken,
+        'content-type': 'application/json',
+        accept: 'application/json',
+        connection: 'close',
+      }
+      const body = JSON.stringify({ fields: { plot: { query: [...query], limit: 1 } } })
+      const reply = await fetch(`${url}/api/v2/collection/films/search`, { method: 'POST', headers, body })
+      t.equal(reply.status, 200)
+      t.match(await reply.json(), { results: { plot: [{ id: '0' }] } })
+    }
+    t.equal(await threads(), 3)
+    const id = await containerOf('server')
+    let replies = 0
+    const sending = Promise.allSettled(
+      [search, () => write(client)].map(async (send) => {
+        for (;;) {
+          await send()
+          replies += 1
+        }
+      }),
+    )
+    while (replies < 100) await new Promise((resolve) => setImmediate(resolve))
+    await run('docker', ['stop', '-t', '60', id])
+    await sending
+    t.equal(await inspect(id, '{{.State.ExitCode}} {{.State.OOMKilled}}'), '0 false')
+    await run('docker', ['start', id])
+    await healthy(t)
+    await allThere(t)
+    t.match(await search(), { results: { plot: [{ id: '0' }] } })
   })
 
   await t.test('a version that does not become healthy is rolled back', async (t) => {
