@@ -51,7 +51,8 @@ async function serve(t: Test) {
   await create(`${docs}/objects`, { objects })
   const post = async (request: Post, type: 'json' | 'JSON') => {
     const sent = { pieces: [bytesOf(request, type)], methods: ['POST'] }
-    return comparable(await exchange(running.url, sent), sent)
+    // A thread with more connections than others closes new ones after their first reply.
+    return comparable(await exchange(running.url, sent), sent).replace(/^(Connection|Keep-Alive): .*\r\n/gm, '')
   }
   /** Of all threads. */
   const metric = async (name: string) => {

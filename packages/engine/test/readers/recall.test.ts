@@ -204,6 +204,8 @@ test('a reader sees the record that a search names, of any collection, or leaves
   t.equal(await reader.do({ kind: 'wait', collection: 'things', lsn: lsn + 1, timeoutMs: 20 }), false)
   await things.search({ fields: { dense: { query: rowOf(1) } } } as never)
   const gone = reader.do({ kind: 'wait', collection: 'things', lsn: lsn + 9, timeoutMs: 60_000 })
+  // Calls begin in order, so the wait has begun when this one is answered.
+  t.equal(await reader.do({ kind: 'exists', collection: 'things' }), true)
   await engine.database().deleteCollection('things')
   t.equal(await gone, false, 'a wait ends with its collection')
 })
