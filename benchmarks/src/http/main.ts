@@ -3,7 +3,7 @@
 // Linux only.
 //
 // Every server is warm before the first measurement: it has answered 60,000 requests (--warm) and more until V8 has compiled what they use, and 10,000
-// of each row (warm.ts). The rounds of all rows are by turns, in another order each time, so no row is measured first. Each round has new connections;
+// of each row (warm.ts); a batch counts as its searches. The rounds of all rows are by turns, in another order each time, so no row is measured first. Each round has new connections;
 // the table states how they were divided among the serving threads.
 //
 //   npm run bench:http -- [--data DIR] [--dir DIR, kept and used again] [--quick] [--rows NAME,NAME | --grid] [--rounds 20] [--sessions 2]
@@ -21,6 +21,7 @@ import { startClients } from './clients.ts'
 import { type Contender, type ContenderPlan, directoryOf, fill, startContender } from './contender.ts'
 import { type Corpus, type CorpusName, readCorpus } from './corpus.ts'
 import { efFor, isAccepted, type Measurement, measure, requestsOf } from './measure.ts'
+import { countOf, isOther } from './requests.ts'
 import { type RowResult, ratioText, resultOf, tableHead, tableLine } from './results.ts'
 import { gridRows, type Row, rows } from './rows.ts'
 import { type Warmth, warmUp } from './warm.ts'
@@ -205,13 +206,14 @@ function printWarmth(name: string, { requests, compileUs }: Warmth): void {
 /** Undefined if the server does not accept such requests. */
 async function prepareRow(row: Row, plan: ContenderPlan, contender: Contender): Promise<Load | undefined> {
   const corpus = corpora.get(row.corpus)!
-  const ef = row.form === 'health' ? undefined : await knownEf(row, contender, corpus)
+  const ef = needsEf(row) ? await knownEf(row, contender, corpus) : undefined
   const requests = requestsOf(row, contender, corpus, ef ?? 0)
   if (!(await isAccepted(requests, contender, clients))) {
     console.log(`${row.name}: ${contender.name} does not accept such requests`)
     return undefined
   }
-  await warmUp(contender, { requests, clients, least: warmOfRow, most: 3 * warmOfRow })
+  const least = Math.ceil(warmOfRow / countOf(row.form))
+  await warmUp(contender, { requests, clients, least, most: 3 * least })
   const { openShare, openPerSecond } = row
   const options = { row: { ...row, hasWriter: false }, corpus, requests, clients, writer, seconds, seed: 0 }
   const { round } = openShare ? await measure(contender, options) : {}
@@ -223,7 +225,7 @@ function printResults(): void {
   for (const row of selected) {
     const measured = plans.filter((plan) => measurementsOf(row, plan).length > 0)
     for (const plan of measured) {
-      const ef = row.form === 'health' ? undefined : efOf.get(efKey(row, plan.name))
+      const ef = needsEf(row) ? efOf.get(efKey(row, plan.name)) : undefined
       results.push(resultOf({ row: row.name, contender: plan.name, ef, load: load() }, measurementsOf(row, plan)))
     }
     for (const plan of measured.slice(1)) printRatio(plan.name, [row, measured[0]!], [row, plan])
@@ -240,6 +242,11 @@ function printRatio(name: string, first: Measured, second: Measured): void {
   const other = row === firstRow ? firstPlan.name : firstRow.name
   const where = row === firstRow ? row.name : plan.name
   console.log(`${where}: ${name} to ${other}: ${ratioText(measurementsOf(...first), measurementsOf(...second))}`)
+}
+
+/** Health and reads by id have none. */
+function needsEf({ form }: Row): boolean {
+  return !isOther(form) || form.startsWith('batch')
 }
 
 async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {

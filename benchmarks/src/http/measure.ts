@@ -5,7 +5,17 @@ import type { Contender } from './contender.ts'
 import type { Corpus } from './corpus.ts'
 import { bodyOf, statusOf } from './framing.ts'
 import { type Histogram, quantile } from './histogram.ts'
-import { filters, healthRequest, insertRequest, searchRequest } from './requests.ts'
+import {
+  batchRequest,
+  countOf,
+  filters,
+  getRequest,
+  healthRequest,
+  insertRequest,
+  isOther,
+  type OtherForm,
+  searchRequest,
+} from './requests.ts'
 import type { Row } from './rows.ts'
 import { compilingMs, cpuBetween } from './server-process.ts'
 import { type Split, splitBetween, threadLoad } from './thread-load.ts'
@@ -43,11 +53,39 @@ const efs = [12, 16, 20, 24, 26, 28, 30, 32, 34, 36, 40, 48, 56, 64, 80, 96, 128
 const writerBatch = 100
 
 /** The requests of a row; searches in the order of the queries. */
-export function requestsOf(row: Row, contender: Contender, { name, queries }: Corpus, ef: number): readonly Buffer[] {
+export function requestsOf(row: Row, contender: Contender, corpus: Corpus, ef: number): readonly Buffer[] {
   const { form, filter } = row
-  if (form === 'health') return [healthRequest(contender.sender)]
+  if (isOther(form)) return otherRequests(form, contender, corpus, ef)
+  const { name, queries } = corpus
   const search = { ef, form, ...(filter && { filter: filters[filter].conditions }) }
   return queries.map((query) => searchRequest(contender.sender, name, query, search))
+}
+
+const batchesMax = 100
+
+function otherRequests(
+  form: OtherForm,
+  { sender }: Contender,
+  { name, queries, base, dimension }: Corpus,
+  ef: number,
+): Buffer[] {
+  if (form === 'health') return [healthRequest(sender)]
+  const count = countOf(form)
+  if (form.startsWith('batch'))
+    return Array.from({ length: batchesMax }, (_, i) => {
+      const batch = Array.from({ length: count }, (_, j) => queries[(i * count + j) % queries.length]!)
+      return batchRequest(sender, name, batch, ef)
+    })
+  const rows = base.length / dimension
+  // Far from each other.
+  const idOf = (i: number) => `${(i * 7_919) % rows}`
+  return queries.map((_, i) =>
+    getRequest(
+      sender,
+      name,
+      Array.from({ length: count }, (_, j) => idOf(i * count + j)),
+    ),
+  )
 }
 
 /** The smallest ef whose replies to all queries have the recall of the row. */
@@ -126,7 +164,7 @@ export async function measure(contender: Contender, options: MeasureOptions): Pr
 }
 
 function hasRecall({ form, hasWriter = false, isSpin = false }: Row): boolean {
-  return form !== 'health' && !hasWriter && !isSpin
+  return !isOther(form) && !hasWriter && !isSpin
 }
 
 /** Starts a client that stores batches of 100 objects, one after another; the result ends it. */

@@ -7,6 +7,19 @@ const meta = new Uint8Array(0)
 export const bodyForms = ['json', 'python', 'digits', 'msgpack', 'bin', 'base64', 'octets'] as const
 export type BodyForm = (typeof bodyForms)[number]
 
+/** Requests that are not one search. Objects are read with their vectors; batches are of searches in JSON. */
+export const otherForms = ['health', 'get', 'get 16', 'batch 10', 'batch 100'] as const
+export type OtherForm = (typeof otherForms)[number]
+
+export function isOther(form: BodyForm | OtherForm): form is OtherForm {
+  return otherForms.some((other) => other === form)
+}
+
+/** Number of searches or objects of a request. */
+export function countOf(form: BodyForm | OtherForm): number {
+  return isOther(form) ? Number(form.split(' ')[1] ?? 1) : 1
+}
+
 export interface Search {
   readonly ef: number
   readonly form: BodyForm
@@ -115,6 +128,24 @@ function shortText(x: number): string {
 /** 17 significant digits, as a double that was computed prints. */
 function longText(x: number): string {
   return (x + x * 1e-12 * Math.SQRT2).toPrecision(17)
+}
+
+/** Reads objects in the form of the published clients. */
+export function getRequest(sender: Sender, name: string, ids: readonly string[]): Buffer {
+  const json = (value: object) => Buffer.from(JSON.stringify(value))
+  const [only] = ids
+  return ids.length === 1
+    ? post(sender, `/api/v1/index/${name}/vector/get`, 'application/json', json({ id: only }))
+    : post(sender, `/api/v2/collection/${name}/objects/query`, 'application/json', json({ ids }))
+}
+
+export function batchRequest(sender: Sender, name: string, queries: readonly Float32Array[], ef: number): Buffer {
+  const searches = queries.map((query) => {
+    const numbers = Array.from(query, shortText).join()
+    return `{"fields":{"dense":{"limit":10,"ef_search":${ef},"query":[${numbers}]}}}`
+  })
+  const body = Buffer.from(`{"searches":[${searches.join()}]}`)
+  return post(sender, `/api/v2/collection/${name}/search/batch`, 'application/json', body)
 }
 
 export function healthRequest({ headers }: Sender): Buffer {

@@ -1,12 +1,12 @@
 // The loads that are measured, each with its name in the results.
 import type { CorpusName } from './corpus.ts'
-import type { BodyForm, FilterName } from './requests.ts'
+import type { BodyForm, FilterName, OtherForm } from './requests.ts'
 
 export interface Row {
   readonly name: string
   readonly corpus: CorpusName
   readonly connections: number
-  readonly form: BodyForm | 'health'
+  readonly form: BodyForm | OtherForm
   /** The smallest ef that reaches it is used. */
   readonly recall: number
   readonly filter?: FilterName
@@ -49,6 +49,10 @@ export const rows: readonly Row[] = [
     ...{ ...base, name: '768 numbers of 17 digits', corpus: 'texts', connections: 8, form: 'digits' },
     comparedWith: '768 short numbers',
   },
+  { ...base, name: 'get of one', connections: 8, form: 'get' },
+  { ...base, name: 'get of 16', connections: 8, form: 'get 16' },
+  { ...base, name: 'batch of 10', connections: 8, form: 'batch 10' },
+  { ...base, name: 'batch of 100', connections: 8, form: 'batch 100' },
   { ...base, name: 'next to a writer', connections: 8, hasWriter: true },
   // Servers that answer more searches in a closed loop leave less time to the writer. Here all of them answer the same number.
   { ...base, name: 'fixed rate next to a writer', connections: 32, openPerSecond: 1_500, hasWriter: true },

@@ -10,7 +10,7 @@ export interface Warmth {
   readonly compileUs: number | undefined
 }
 
-/** Every batch has connections of its own, so that each thread gets some of them. */
+/** Requests of one batch, at most. Every batch has connections of its own, so that each thread gets some of them. */
 const batch = 10_000
 const connections = 16
 /** The threads of V8 also collect garbage, so this never becomes 0. */
@@ -26,10 +26,11 @@ export async function warmUp(
   let sent = 0
   let settled = 0
   let compileUs: number | undefined
+  const count = Math.min(batch, least)
   while (sent < most && (sent < least || settled < settledBatches)) {
     await clients.open({ target, connections, requests })
     const before = await server?.cpu()
-    const { replies } = await clients.run({ seconds: 60, requests: batch, sampleEvery: batch })
+    const { replies } = await clients.run({ seconds: 60, requests: count, sampleEvery: count })
     const after = await server?.cpu()
     sent += replies
     compileUs = before && after && server && (compilingMs(before, after, await server.names()) * 1_000) / replies
