@@ -23,8 +23,11 @@ export interface Exchanged {
   readonly isStalled: boolean
 }
 
-/** A server that waits for more bytes than a request has would otherwise wait until its own timeout. */
-const stallMs = 30_000
+/**
+ * A server that waits for more bytes than a request has would otherwise wait until its own timeout. The seconds are counted one by one: while
+ * all processes are stopped, none passes.
+ */
+const stallSeconds = 30
 
 export async function exchange(port: number, { turns, isCut }: Exchange): Promise<Exchanged> {
   let connection = await Connection.open(port)
@@ -102,11 +105,16 @@ class Connection {
     if (ends) this.#socket.end()
     const isDone = (): boolean => this.isClosed || repliesIn(this.bytes, this.#methods) >= this.#methods.length
     return await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(true), stallMs)
+      let seconds = 0
+      const end = (isStalled: boolean): void => {
+        clearInterval(timer)
+        resolve(isStalled)
+      }
+      const timer = setInterval(() => {
+        if (++seconds === stallSeconds) end(true)
+      }, 1_000)
       this.#onChange = () => {
-        if (!isDone()) return
-        clearTimeout(timer)
-        resolve(false)
+        if (isDone()) end(false)
       }
       this.#onChange()
     })
