@@ -1,5 +1,4 @@
-// Backups in storage with the S3 API. Each object is the stream of a download. The endpoint and credentials come from the
-// standard variables of S3 programs (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID ...).
+// Backups in storage with the S3 API. Each object is the stream of a download.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
@@ -7,11 +6,12 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   paginateListObjectsV2,
-  S3Client,
+  type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import type { BucketPlace } from './bucket-place.ts'
+import { openS3Client } from './s3-client.ts'
 
 /** A backup in a bucket. */
 export interface CarriedBackup {
@@ -51,8 +51,6 @@ const partBytesMin = 8 * 1024 * 1024
 /** S3 accepts 10,000 parts per object. */
 const partsMax = 9_000
 const partsConcurrentMax = 2
-const connectTimeoutMs = 10_000
-const replyTimeoutMs = 120_000
 
 /** Backups in a bucket, or in a folder of one. */
 export class Bucket {
@@ -178,17 +176,7 @@ export class Bucket {
 }
 
 function openConnection(): Connection {
-  const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION } = process.env
-  const client = new S3Client({
-    region: AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1',
-    // Virtual-hosted bucket names work only on AWS itself.
-    forcePathStyle: (AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL) !== undefined,
-    // The stream has its own checksums, and some S3 servers do not support the newer checksum headers.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: replyTimeoutMs },
-  })
-  return { client, closing: new AbortController() }
+  return { client: openS3Client(), closing: new AbortController() }
 }
 
 /** Counts and hashes the bytes that pass through. */

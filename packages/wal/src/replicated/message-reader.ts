@@ -73,9 +73,14 @@ export class MessageReader {
     return placeBefore(this.#logId, await this.messageAt(first))
   }
 
+  /** Returns a message, or undefined if the store does not have it. */
+  find(seq: number): Promise<StoredMessage | undefined> {
+    return this.#patience.until(() => this.#store.at(seq))
+  }
+
   /** Returns a message. Throws `lsn_not_held` when it was trimmed. */
   async messageAt(seq: number): Promise<StoredMessage> {
-    const message = await this.#patience.until(() => this.#store.at(seq))
+    const message = await this.find(seq)
     if (message === undefined)
       throw new WalError('lsn_not_held', `message ${seq} of the replicated log is gone`, { seq })
     return message

@@ -318,7 +318,9 @@ export class ReplicatedLog implements Log {
       this.#end = oldest
       return
     }
-    if (last < from.seq) throw rolledBack(`it ends with message ${last}, this node has read message ${from.seq}`, last)
+    // The range may be that of a store that was cut off.
+    const isShorter = last < from.seq && (await this.#messages.find(from.seq)) === undefined
+    if (isShorter) throw rolledBack(`it ends with message ${last}, this node has read message ${from.seq}`, last)
     if (first > from.seq + 1) {
       const chain = this.#messages.chainFrom(from)
       if (!chain.skipTo(oldest)) throw trimmed(first, from.seq + 1)

@@ -79,6 +79,20 @@ async function storeFrame(store: StoreUnderTest, bytes: Uint8Array): Promise<voi
   await connection.close()
 }
 
+/** The same store with another append. */
+function withAppend(store: FrameStore, append: FrameStore['append']): { append: FrameStore['append'] } & FrameStore {
+  return {
+    messageBytesMax: store.messageBytesMax,
+    at: (seq) => store.at(seq),
+    range: () => store.range(),
+    read: (from, to) => store.read(from, to),
+    watch: (from, signal) => store.watch(from, signal),
+    trim: (seq) => store.trim(seq),
+    close: () => store.close(),
+    append,
+  }
+}
+
 /** The tests that a replicated log must pass over every store. */
 export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
   {
@@ -121,21 +135,12 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       const busy = await leader(store, 1)
       let n = 0
       const connection = await store.connect()
-      const contested: FrameStore = {
-        messageBytesMax: connection.messageBytesMax,
-        at: (seq) => connection.at(seq),
-        range: () => connection.range(),
-        read: (from, to) => connection.read(from, to),
-        watch: (from, signal) => connection.watch(from, signal),
-        trim: (seq) => connection.trim(seq),
-        close: () => connection.close(),
-        async append(bytes, expected) {
-          // The busy writer is always a little faster.
-          await busy.append(record(`${n++}`)).catch(() => undefined)
-          assert.ok(n <= 50, 'the fence lost 50 times')
-          return connection.append(bytes, expected)
-        },
-      }
+      const contested = withAppend(connection, async (bytes, expected) => {
+        // The busy writer is always a little faster.
+        await busy.append(record(`${n++}`)).catch(() => undefined)
+        assert.ok(n <= 50, 'the fence lost 50 times')
+        return connection.append(bytes, expected)
+      })
       const next = await openReplicatedLog({ store: contested, logId, writer: randomBytes(16), clock: store.clock })
       await next.lead(2)
       await next.append(record('next'))
@@ -358,6 +363,40 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
         { code: 'lsn_not_held' },
       )
       await log.close()
+    },
+  },
+  {
+    name: 'a writer whose frame arrives after its place was trimmed acknowledges nothing, and no reader sees the frame',
+    async run(store) {
+      const connection = await store.connect()
+      const held = withAppend(connection, (bytes, expected) => connection.append(bytes, expected))
+      const old = await openReplicatedLog({ store: held, logId, writer: randomBytes(16), clock: store.clock })
+      await old.lead(1)
+      await old.append(record('0'))
+      const { place } = old
+      const next = await node(store)
+      held.append = async (bytes, expected) => {
+        await next.lead(2)
+        for (let i = 1; i < 200; i++) await next.append(record(`${i}`))
+        await next.truncateBefore(200 as Lsn)
+        held.append = (...call) => connection.append(...call)
+        return connection.append(bytes, expected)
+      }
+      await assert.rejects(old.append(record('late')), ({ code }: { code?: string }) =>
+        ['log_fenced', 'outcome_unknown'].includes(code ?? ''),
+      )
+      assert.equal(old.leads, undefined)
+      await assert.rejects(node(store, place), { code: 'lsn_not_held' })
+      await assert.rejects(
+        take(next, place, (some) => recordsOf(some).length > 0),
+        { code: 'lsn_not_held' },
+      )
+      await next.append(record('end'))
+      const reader = await node(store)
+      const found = await texts(reader)
+      assert.equal(found.at(-1), 'end')
+      assert.ok(!found.includes('late'))
+      for (const log of [old, next, reader]) await log.close()
     },
   },
   {

@@ -1,0 +1,162 @@
+// A server with the part of the S3 API that a log in a bucket uses, with conditional writes and with faults: delays, errors,
+// replies that are lost, writes that arrive late, lists that are old, and conditions that are ignored. It keeps objects in
+// memory and does not check signatures. Replaces a real one, because none with conditional writes can be had without Docker;
+// docs/decisions names the real ones that were not tried.
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Random } from '@annal/wal/testing'
+import type { Test } from 'tap'
+import { setVariable } from '../s3-server.ts'
+
+/** How often requests fail, as probabilities, and what the server does not do. */
+export interface ObjectFaults {
+  /** The request is answered with 503 and has no effect. */
+  readonly refuse: number
+  /** The request has its effect, and the connection ends without a reply. */
+  readonly loseReply: number
+  /** A write is answered with 503 and has its effect later. */
+  readonly late: number
+  /** Longest delay of a reply, in milliseconds. */
+  readonly delayMs: number
+  /** Lists show what was there so many writes ago. */
+  readonly listBehind: number
+  readonly ignoresIfNoneMatch: boolean
+  readonly ignoresIfMatch: boolean
+}
+
+/** A server that does what it should. */
+export const soundObjects: ObjectFaults = {
+  refuse: 0,
+  loseReply: 0,
+  late: 0,
+  delayMs: 0,
+  listBehind: 0,
+  ignoresIfNoneMatch: false,
+  ignoresIfMatch: false,
+}
+/** A server with every fault that a log must survive. */
+export const roughObjects: ObjectFaults = {
+  ...soundObjects,
+  refuse: 0.02,
+  loseReply: 0.02,
+  late: 0.02,
+  delayMs: 1,
+  listBehind: 20,
+}
+
+interface StoredObject {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+/** The server of a test. */
+export class ObjectServer {
+  readonly #random: Random
+  faults: ObjectFaults
+  readonly #objects = new Map<string, StoredObject>()
+  /** What lists showed after each write, newest last. */
+  readonly #listed: (readonly string[])[] = [[]]
+  readonly #counts = new Map<string, number>()
+
+  constructor(random: Random, faults: ObjectFaults = soundObjects) {
+    this.#random = random
+    this.faults = faults
+  }
+
+  /** Listens until the test ends; the S3 variables of this process point to it. */
+  async listen(t: Test): Promise<void> {
+    const server = createServer((request, response) => void this.#answer(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    setVariable(t, 'AWS_ENDPOINT_URL_S3', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    setVariable(t, 'AWS_REGION', 'us-east-1')
+    setVariable(t, 'AWS_ACCESS_KEY_ID', 'key')
+    setVariable(t, 'AWS_SECRET_ACCESS_KEY', 'secret')
+  }
+
+  get keys(): readonly string[] {
+    return [...this.#objects.keys()].sort()
+  }
+
+  /** The requests with this method so far. */
+  requests(method: string): number {
+    return this.#counts.get(method) ?? 0
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = request
+    this.#counts.set(method, this.requests(method) + 1)
+    const body = await buffer(request)
+    const { refuse, loseReply, late, delayMs } = this.faults
+    const fate = this.#random.next()
+    const act = () => this.#act(method, new URL(url, 'http://localhost'), request, body)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#random.next() * delayMs))
+    if (fate < refuse) return reply(response, { status: 503 })
+    if (fate < refuse + late && method === 'PUT') {
+      setTimeout(act, this.#random.next() * 50)
+      return reply(response, { status: 503 })
+    }
+    const answer = act()
+    if (fate > 1 - loseReply) {
+      response.destroy()
+      return
+    }
+    reply(response, answer, method === 'HEAD')
+  }
+
+  #act(method: string, url: URL, { headers }: IncomingMessage, body: Buffer): Answer {
+    const [, , ...rest] = url.pathname.split('/')
+    const key = decodeURIComponent(rest.join('/'))
+    if (method === 'PUT') return this.#put(key, body, headers['if-none-match'], headers['if-match'])
+    if (method === 'POST') return this.#deleteMany(body.toString())
+    if (key === '') return this.#list(url.searchParams)
+    const found = this.#objects.get(key)
+    return found === undefined ? { status: 404 } : { status: 200, body: found.bytes, etag: found.etag }
+  }
+
+  #put(key: string, bytes: Buffer, ifNoneMatch: string | undefined, ifMatch: string | undefined): Answer {
+    const there = this.#objects.get(key)
+    if (ifNoneMatch === '*' && there !== undefined && !this.faults.ignoresIfNoneMatch) return { status: 412 }
+    if (ifMatch !== undefined && ifMatch !== there?.etag && !this.faults.ignoresIfMatch) return { status: 412 }
+    const etag = `"${createHash('md5').update(bytes).digest('hex')}"`
+    this.#objects.set(key, { bytes, etag })
+    this.#note()
+    return { status: 200, etag }
+  }
+
+  #deleteMany(xml: string): Answer {
+    for (const [, key = ''] of xml.matchAll(/<Key>([^<]*)<\/Key>/g)) this.#objects.delete(key)
+    this.#note()
+    return { status: 200, body: Buffer.from('<DeleteResult/>') }
+  }
+
+  #list(search: URLSearchParams): Answer {
+    const shown = this.#listed[Math.max(0, this.#listed.length - 1 - this.faults.listBehind)] ?? []
+    const prefix = search.get('prefix') ?? ''
+    const count = Number(search.get('max-keys') ?? 1000)
+    const keys = shown.filter((key) => key.startsWith(prefix)).slice(0, count)
+    const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
+    return { status: 200, body: Buffer.from(`<ListBucketResult>${contents}</ListBucketResult>`) }
+  }
+
+  #note(): void {
+    this.#listed.push(this.keys)
+    if (this.#listed.length > 100) this.#listed.shift()
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly body?: Buffer
+  readonly etag?: string
+}
+
+function reply(response: ServerResponse, { status, body, etag }: Answer, isHead = false): void {
+  response.writeHead(status, { ...(etag && { etag }), 'content-length': body?.length ?? 0 })
+  response.end(isHead ? undefined : body)
+}
