@@ -28,7 +28,7 @@ import {
   rules,
 } from './layout'
 import { query, queryCentered, queryCode, queryResidual } from './scratch'
-import { sumf, sumi } from './lanes'
+import { sumf, sumi, variable } from './lanes'
 import { BITS_HALF, storePlanes, storePlanes16 } from './distance/bits'
 import { storeQueryValues } from './distance/code'
 import { fromHalf, toHalf } from './distance/half'
@@ -297,10 +297,10 @@ function addLanes(sum: f32, four: v128): f32 {
 function round8(a: v128, b: v128): v128 {
   return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(f32x4.nearest(a)), i32x4.trunc_sat_f32x4_s(f32x4.nearest(b)))
 }
-/** What rounding removes, in steps of 1/127. */
+/** What rounding removes, in steps of 1/127. `steps` are 127 each. */
 @inline
-function roundingResidual(values: v128): v128 {
-  return f32x4.mul(f32x4.sub(values, f32x4.nearest(values)), f32x4.splat(127))
+function roundingResidual(values: v128, steps: v128): v128 {
+  return f32x4.mul(f32x4.sub(values, f32x4.nearest(values)), steps)
 }
 
 /**
@@ -312,14 +312,9 @@ export function prepareQuery(): void {
     prepareRotated()
     return
   }
-  let source = query
-  let absMax: f32 = 0
-  if (metric == IP) {
-    absMax = maxAbs(query, lanes)
-  } else {
-    absMax = subtractCenter(query, queryCentered)
-    source = queryCentered
-  }
+  const source = metric == IP ? query : queryCentered
+  const square = metric == IP ? measureQuery() : centerQuery()
+  const absMax = maxAbs(source, lanes)
   const largestValue: f32 = precision == BINARY ? <f32>BITS_HALF : 127
   const step: f32 = absMax / largestValue
   const inverse: f32 = absMax > 0 ? largestValue / absMax : 0
@@ -334,6 +329,7 @@ export function prepareQuery(): void {
     }
   } else {
     const scale = f32x4.splat(inverse)
+    const steps = f32x4.convert_i32x4_s(i32x4.splat(variable(127)))
     // Only int8 and int16 rows use the rounding residual of the query.
     const refined = precision == INT8 || precision == INT16
     let sums = i32x4.splat(0)
@@ -346,16 +342,13 @@ export function prepareQuery(): void {
       sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(values))
       storeQueryValues(queryCode, i, values)
       if (!refined) continue
-      const residuals = round8(roundingResidual(a), roundingResidual(b))
+      const residuals = round8(roundingResidual(a, steps), roundingResidual(b, steps))
       sumsResidual = i32x4.add(sumsResidual, i32x4.extadd_pairwise_i16x8_s(residuals))
       storeQueryValues(queryResidual, i, residuals)
     }
     sum = sumi(sums)
     sumResidual = sumi(sumsResidual)
   }
-  const square = dotf(source, source)
-  const dotCenter: f32 = metric == L2 ? <f32>0 : dotf(query, center)
-  const centerSquare: f32 = metric == L2 ? <f32>0 : dotf(center, center)
   setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
   setExactQuery(step, sum, sumResidual, square, dotCenter, centerSquare)
   preparedSum = sum
@@ -379,8 +372,7 @@ export function prepareQueryBound(ef: i32): void {
  * each row is known exactly from `a`.
  */
 function prepareRotated(): void {
-  subtractCenter(query, queryCentered)
-  const square = dotf(queryCentered, queryCentered)
+  const square = centerQuery()
   rotateCentered()
   const absMax = maxAbs(queryCentered, rotatedLength())
   const largestValue: f32 = packing != 0 ? 127 : <f32>BITS_HALF
@@ -401,9 +393,40 @@ function prepareRotated(): void {
   }
   const sum = sumi(sums)
   setQuery(queryCode, sum, metric == IP ? 0 : square, 1, metric == IP ? step : 2 * step)
-  const dotCenter: f32 = metric == L2 ? <f32>0 : dotf(query, center)
-  const centerSquare: f32 = metric == L2 ? <f32>0 : dotf(center, center)
   setExactQuery(step, sum, 0, square, dotCenter, centerSquare)
+}
+
+/** Set by `centerQuery` and `measureQuery`: the product of the query with the center, and the square of the center; 0 for l2. */
+let dotCenter: f32 = 0
+let centerSquare: f32 = 0
+
+/**
+ * Writes the query minus the center to `queryCentered`, and returns its square. The sums are those of `dotf`: each addition waits for the one
+ * before, so three sums take the time of one.
+ */
+function centerQuery(): f32 {
+  let square = f32x4.splat(0)
+  let along = square
+  let own = square
+  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) {
+    const x = v128.load(query + i)
+    const c = v128.load(center + i)
+    const v = f32x4.sub(x, c)
+    v128.store(queryCentered + i, v)
+    square = f32x4.add(square, f32x4.mul(v, v))
+    along = f32x4.add(along, f32x4.mul(x, c))
+    own = f32x4.add(own, f32x4.mul(c, c))
+  }
+  dotCenter = metric == L2 ? 0 : sumf(along)
+  centerSquare = metric == L2 ? 0 : sumf(own)
+  return sumf(square)
+}
+
+/** Returns the square of the query. */
+function measureQuery(): f32 {
+  dotCenter = dotf(query, center)
+  centerSquare = dotf(center, center)
+  return dotf(query, query)
 }
 
 /**

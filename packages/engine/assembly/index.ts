@@ -1,5 +1,6 @@
 // Exports of the kernel that the host calls (src/vector/dense/kernel.ts). Parameters and results are addresses, counts, and numbers. The
 // kernel allocates nothing. Vectors, lists of ordinals, and results are passed in the scratch of the calling thread.
+import { initVariables } from './lanes'
 import { attachLayout } from './layout'
 import { attachScratch } from './scratch'
 
@@ -8,6 +9,7 @@ import { attachScratch } from './scratch'
  * arena has grown.
  */
 export function attach(thread: i32): void {
+  initVariables()
   attachLayout()
   attachScratch(thread)
 }

@@ -39,6 +39,26 @@ export function addDot(q: usize, values: v128, total: v128): v128 {
   )
 }
 
+/** The same for the 16 components after `step` times 16 others, 0 to 7: their address is the query's with a constant. */
+@inline
+export function addDotAt(q: usize, step: i32, values: v128, total: v128): v128 {
+  if (!RELAXED) return addDot(q + <usize>step * queryStep(), values, total)
+  return i32x4.relaxed_dot_i8x16_i7x16_add_s(stepAt(q, step), values, total)
+}
+
+/** Loads a query step. Offsets of loads must be constants of the source. */
+@inline
+function stepAt(q: usize, step: i32): v128 {
+  if (step == 0) return v128.load(q)
+  if (step == 1) return v128.load(q, 16)
+  if (step == 2) return v128.load(q, 32)
+  if (step == 3) return v128.load(q, 48)
+  if (step == 4) return v128.load(q, 64)
+  if (step == 5) return v128.load(q, 80)
+  if (step == 6) return v128.load(q, 96)
+  return v128.load(q, 112)
+}
+
 /** Dot products of the query with four rows, as i32x4. Four rows at a time hide the latency of their loads. */
 @inline
 export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {

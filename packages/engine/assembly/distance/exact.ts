@@ -24,7 +24,7 @@ import {
   rules,
 } from '../layout'
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
-import { sumf, sumi, sums4f } from '../lanes'
+import { sumf, sumi, sums4f, variable } from '../lanes'
 import { RELAXED, addDot, dot1, dot4, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
@@ -211,7 +211,7 @@ function innerProduct(a: usize, b: usize): f32 {
 
 /** Dot product of the query code with the residuals of 2 bits. One byte holds the residuals of the dimensions i, i+16, i+32, and i+48. */
 function dotTwoBits(cold: usize): i32 {
-  const three = i8x16.splat(3)
+  const three = i8x16.splat(<i8>variable(3))
   let total = i32x4.splat(0)
   let q = queryCode
   const end = queryCode + (codeBytes >> 4) * queryStep()

@@ -4,7 +4,7 @@
 // The functions return the sum of q c; `productFrom` makes it the sum of q v. All sums are integers, so both builds compute the same bits.
 import { codeBytes, packing } from '../layout'
 import { sumi, sums4i } from '../lanes'
-import { RELAXED, addDot, queryStep } from './code'
+import { RELAXED, addDot, addDotAt, queryStep } from './code'
 
 /** Number of components of a packed code: 16 to each query step. */
 @inline
@@ -35,68 +35,84 @@ export function productFrom(sum: i32, offset: i32): i32 {
   return 2 * sum - offset
 }
 
+/** The bits of the first component of each byte. Computed, so it stays in a register (see `variable`). */
 @inline
-function addNibbles(q: usize, packed: v128, mask: v128, total: v128): v128 {
-  const first = addDot(q, v128.and(packed, mask), total)
-  return addDot(q + queryStep(), v128.and(i16x8.shr_u(packed, 4), mask), first)
+function lowest(): v128 {
+  return i8x16.splat(<i8>topOf())
 }
 
+/** The sums of pairs of lanes: two of `a`, two of `b`. */
 @inline
-function addCrumbs(q: usize, packed: v128, mask: v128, total: v128): v128 {
-  const step = queryStep()
-  const first = addDot(q, v128.and(packed, mask), total)
-  const second = addDot(q + step, v128.and(i16x8.shr_u(packed, 2), mask), first)
-  const third = addDot(q + 2 * step, v128.and(i16x8.shr_u(packed, 4), mask), second)
-  return addDot(q + 3 * step, v128.and(i16x8.shr_u(packed, 6), mask), third)
+function pairSums(a: v128, b: v128): v128 {
+  return i32x4.add(v128.shuffle<i32>(a, b, 0, 2, 4, 6), v128.shuffle<i32>(a, b, 1, 3, 5, 7))
 }
 
-/** Sums of q c for four rows, as i32x4. Four rows at a time hide the latency of their loads. */
-export function packedDots4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
-  let s0 = i32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
+/** Sums of q c for two rows of four bits, two lanes each. */
+function nibbles2(query: usize, a: usize, b: usize, bytes: usize): v128 {
+  const mask = lowest()
+  let a0 = i32x4.splat(0)
+  let a1 = a0
+  let b0 = a0
+  let b1 = a0
   let q = query
-  if (packing == 4) {
-    const mask = i8x16.splat(15)
-    for (let i: usize = 0; i < bytes; i += 16) {
-      s0 = addNibbles(q, v128.load(a + i), mask, s0)
-      s1 = addNibbles(q, v128.load(b + i), mask, s1)
-      s2 = addNibbles(q, v128.load(c + i), mask, s2)
-      s3 = addNibbles(q, v128.load(d + i), mask, s3)
-      q += 2 * queryStep()
-    }
-  } else {
-    const mask = i8x16.splat(3)
-    for (let i: usize = 0; i < bytes; i += 16) {
-      s0 = addCrumbs(q, v128.load(a + i), mask, s0)
-      s1 = addCrumbs(q, v128.load(b + i), mask, s1)
-      s2 = addCrumbs(q, v128.load(c + i), mask, s2)
-      s3 = addCrumbs(q, v128.load(d + i), mask, s3)
-      q += 4 * queryStep()
-    }
+  const end = a + bytes
+  for (; a < end; a += 16) {
+    const x = v128.load(a)
+    const y = v128.load(b)
+    a0 = addDotAt(q, 0, v128.and(x, mask), a0)
+    b0 = addDotAt(q, 0, v128.and(y, mask), b0)
+    a1 = addDotAt(q, 1, v128.and(i16x8.shr_u(x, 4), mask), a1)
+    b1 = addDotAt(q, 1, v128.and(i16x8.shr_u(y, 4), mask), b1)
+    b += 16
+    q += 2 * queryStep()
   }
-  return sums4i(s0, s1, s2, s3)
+  return pairSums(i32x4.add(a0, a1), i32x4.add(b0, b1))
+}
+
+/** Sums of q c for two rows of two bits, two lanes each. */
+function crumbs2(query: usize, a: usize, b: usize, bytes: usize): v128 {
+  const first = lowest()
+  const second = i16x8.shl(first, 2)
+  const third = i16x8.shl(first, 4)
+  let a0 = i32x4.splat(0)
+  let a1 = a0
+  let a2 = a0
+  let a3 = a0
+  let b0 = a0
+  let b1 = a0
+  let b2 = a0
+  let b3 = a0
+  let q = query
+  const end = a + bytes
+  for (; a < end; a += 16) {
+    const x = v128.load(a)
+    const y = v128.load(b)
+    a0 = addDotAt(q, 0, v128.and(x, first), a0)
+    b0 = addDotAt(q, 0, v128.and(y, first), b0)
+    a1 = addDotAt(q, 1, v128.and(x, second), a1)
+    b1 = addDotAt(q, 1, v128.and(y, second), b1)
+    a2 = addDotAt(q, 2, v128.and(x, third), a2)
+    b2 = addDotAt(q, 2, v128.and(y, third), b2)
+    a3 = addDotAt(q, 3, v128.and(i16x8.shr_u(x, 2), third), a3)
+    b3 = addDotAt(q, 3, v128.and(i16x8.shr_u(y, 2), third), b3)
+    b += 16
+    q += 4 * queryStep()
+  }
+  const sa = i32x4.add(i32x4.add(a0, i32x4.shr_s(a1, 2)), i32x4.shr_s(i32x4.add(a2, a3), 4))
+  const sb = i32x4.add(i32x4.add(b0, i32x4.shr_s(b1, 2)), i32x4.shr_s(i32x4.add(b2, b3), 4))
+  return pairSums(sa, sb)
+}
+
+/** Sums of q c for four rows, as i32x4. */
+export function packedDots4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
+  if (packing == 4) return pairSums(nibbles2(query, a, b, bytes), nibbles2(query, c, d, bytes))
+  return pairSums(crumbs2(query, a, b, bytes), crumbs2(query, c, d, bytes))
 }
 
 /** Sum of q c for one row. */
 export function packedDot(query: usize, row: usize, bytes: usize): i32 {
-  let sum = i32x4.splat(0)
-  let q = query
-  if (packing == 4) {
-    const mask = i8x16.splat(15)
-    for (let i: usize = 0; i < bytes; i += 16) {
-      sum = addNibbles(q, v128.load(row + i), mask, sum)
-      q += 2 * queryStep()
-    }
-  } else {
-    const mask = i8x16.splat(3)
-    for (let i: usize = 0; i < bytes; i += 16) {
-      sum = addCrumbs(q, v128.load(row + i), mask, sum)
-      q += 4 * queryStep()
-    }
-  }
-  return sumi(sum)
+  const sums = packing == 4 ? nibbles2(query, row, row, bytes) : crumbs2(query, row, row, bytes)
+  return i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1)
 }
 
 /** Sums of q c for four queries and one row, as i32x4. */

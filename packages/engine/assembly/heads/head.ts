@@ -9,7 +9,7 @@
 // group of 16 bytes has components 32 + 32 k + i (low) and 48 + 32 k + i (high).
 import { IP, codeBytes, headOf, lanes, metric, projection, rowOf } from '../layout'
 import { headForm, headValues, ids, keys, query, queryCentered, rowCode } from '../scratch'
-import { sumf, sumi, sums4i } from '../lanes'
+import { sumf, sumi, sums4i, variable } from '../lanes'
 import { keepFour } from '../hnsw/keep'
 import { RELAXED, dot1, dot4, formBytes, storeQueryValues, toQuery } from '../distance/code'
 
@@ -231,8 +231,7 @@ function fineStep(form: usize, values: v128, sum: v128): v128 {
   return i32x4.add(sum, i32x4.add(low, i32x4.dot_i16x8_s(v128.load(form, 16), i16x8.extend_high_i8x16_u(values))))
 }
 @inline
-function coarseStep(form: usize, head: usize, sum: v128): v128 {
-  const four = i8x16.splat(15)
+function coarseStep(form: usize, head: usize, four: v128, sum: v128): v128 {
   const values = v128.load(head)
   const low = fineStep(form, v128.and(values, four), sum)
   return fineStep(form + formBytes(16), v128.and(i16x8.shr_u(values, 4), four), low)
@@ -253,11 +252,12 @@ function bounds4(a: usize, b: usize, c: usize, d: usize): v128 {
     s3 = fineStep(form, v128.load(d + i), s3)
     form += formBytes(16)
   }
+  const four = i8x16.splat(<i8>variable(15))
   for (let i = FINE; i < TAIL; i += 16) {
-    s0 = coarseStep(form, a + i, s0)
-    s1 = coarseStep(form, b + i, s1)
-    s2 = coarseStep(form, c + i, s2)
-    s3 = coarseStep(form, d + i, s3)
+    s0 = coarseStep(form, a + i, four, s0)
+    s1 = coarseStep(form, b + i, four, s1)
+    s2 = coarseStep(form, c + i, four, s2)
+    s3 = coarseStep(form, d + i, four, s3)
     form += formBytes(32)
   }
   const doubled = i32x4.sub(i32x4.shl(sums4i(s0, s1, s2, s3), 1), i32x4.splat(offset))
