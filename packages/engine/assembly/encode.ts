@@ -29,10 +29,11 @@ import {
 } from './layout'
 import { query, queryCentered, queryCode, queryResidual } from './scratch'
 import { sumf, sumi, variable } from './lanes'
-import { BITS_HALF, storePlanes, storePlanes16 } from './distance/bits'
+import { BITS_HALF, storePlanes } from './distance/bits'
 import { storeQueryValues } from './distance/code'
 import { fromHalf, toHalf } from './distance/half'
 import { packedLength, packedValue, topOf } from './distance/packed'
+import { storeSignValues } from './distance/sign-dots'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
 import { prepareBound, writeHead } from './heads/head'
@@ -375,9 +376,8 @@ function prepareRotated(): void {
   const square = centerQuery()
   rotateCentered()
   const absMax = maxAbs(queryCentered, rotatedLength())
-  const largestValue: f32 = packing != 0 ? 127 : <f32>BITS_HALF
-  const step: f32 = absMax / largestValue
-  const scale = f32x4.splat(absMax > 0 ? largestValue / absMax : 0)
+  const step: f32 = absMax / 127
+  const scale = f32x4.splat(absMax > 0 ? 127 / absMax : 0)
   let sums = i32x4.splat(0)
   for (let i: usize = 0; i < <usize>rotatedLength(); i += 16) {
     const source = queryCentered + (i << 2)
@@ -388,7 +388,7 @@ function prepareRotated(): void {
       storeQueryValues(queryCode, i, low)
       storeQueryValues(queryCode, i + 8, high)
     } else {
-      storePlanes16(queryCode, i, i8x16.narrow_i16x8_s(low, high))
+      storeSignValues(queryCode, i, i8x16.narrow_i16x8_s(low, high))
     }
   }
   const sum = sumi(sums)

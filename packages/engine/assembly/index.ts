@@ -18,7 +18,7 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 14
+export const abi: i32 = 15
 
 export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
 export { boundsOfIds, estimatesFrom, projectRow, screen, takeHeads, useEstimates, writeHead } from './heads/head'

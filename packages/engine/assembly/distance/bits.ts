@@ -46,18 +46,6 @@ export function storePlanes(planes: usize, i: i32, value: i32): void {
   }
 }
 
-/** Writes components `i` to `i + 15` of a query, one i8 each, to its planes. `i` is a multiple of 16. */
-@inline
-export function storePlanes16(planes: usize, i: usize, values: v128): void {
-  const biased = i8x16.add(values, i8x16.splat(<i8>BIAS))
-  const address = planes + ((i >> 7) << 6) + ((i & 127) >> 3)
-  // Shifts the bit of each plane to the top of its byte.
-  store<u16>(address, <u16>i8x16.bitmask(i8x16.shl(biased, 7)))
-  store<u16>(address, <u16>i8x16.bitmask(i8x16.shl(biased, 6)), 16)
-  store<u16>(address, <u16>i8x16.bitmask(i8x16.shl(biased, 5)), 32)
-  store<u16>(address, <u16>i8x16.bitmask(i8x16.shl(biased, 4)), 48)
-}
-
 /** Writes a row as the planes of a query of +1 and -1. Returns the sum of its components. */
 export function rowToPlanes(row: usize, out: usize, bytes: usize, dimension: i32): i32 {
   let ones = i32x4.splat(0)

@@ -6,6 +6,7 @@ import { BINARY, IP, codeBytes, dimension, metric, packing, precision, rotated, 
 import { reportProgress, ids, keys } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
+import { dotSigns } from './sign-dots'
 import { offsetFrom, packedDot, packedDots4, productFrom, productsFrom, unpackRow } from './packed'
 import { countDifferences, productOf, products4 } from './signs'
 
@@ -15,6 +16,8 @@ let aWeight: f32 = 1
 let gain: f32 = 0
 let offset: i32 = 0
 let isBinary: bool = false
+/** Whether rows are signs of rotated vectors, and the query form that of a vector. */
+let isSigned: bool = false
 /** Whether the query form is the code of a rotated row. */
 let signs: bool = false
 
@@ -35,6 +38,7 @@ export function setDistances(n: u32): void {
 export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32, queryGain: f32): void {
   form = code
   isBinary = precision == BINARY
+  isSigned = isBinary && rotated
   signs = false
   offset = packing != 0 ? offsetFrom(sum) : isBinary ? sum : sum << 6
   base = queryBase
@@ -59,6 +63,11 @@ function dotBits4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   return i32x4.replace_lane(i32x4.replace_lane(first, 2, dotBits(form, c, bytes)), 3, dotBits(form, d, bytes))
 }
 
+function dotSigns4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
+  const first = i32x4.replace_lane(i32x4.splat(dotSigns(form, a, bytes)), 1, dotSigns(form, b, bytes))
+  return i32x4.replace_lane(i32x4.replace_lane(first, 2, dotSigns(form, c, bytes)), 3, dotSigns(form, d, bytes))
+}
+
 function products4OfSigns(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   const ab = i32x4.replace_lane(i32x4.splat(countDifferences(form, a, bytes)), 1, countDifferences(form, b, bytes))
   const abc = i32x4.replace_lane(ab, 2, countDifferences(form, c, bytes))
@@ -69,6 +78,7 @@ function products4OfSigns(a: usize, b: usize, c: usize, d: usize, bytes: usize):
 @inline
 function dots4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   if (signs) return products4OfSigns(a, b, c, d, bytes)
+  if (isSigned) return f32x4.convert_i32x4_s(i32x4.sub(dotSigns4(a, b, c, d, bytes), i32x4.splat(offset)))
   if (packing != 0)
     return f32x4.convert_i32x4_s(productsFrom(packedDots4(form, a, b, c, d, bytes), i32x4.splat(offset)))
   const dots = isBinary ? dotBits4(a, b, c, d, bytes) : dot4(form, a, b, c, d, bytes)
@@ -78,6 +88,7 @@ function dots4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
 @inline
 function dotOf(row: usize, bytes: usize): f32 {
   if (signs) return productOf(countDifferences(form, row, bytes), <i32>bytes << 3)
+  if (isSigned) return <f32>(dotSigns(form, row, bytes) - offset)
   if (packing != 0) return <f32>productFrom(packedDot(form, row, bytes), offset)
   return <f32>((isBinary ? dotBits(form, row, bytes) : dot1(form, row, bytes)) - offset)
 }

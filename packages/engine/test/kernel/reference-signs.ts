@@ -84,20 +84,19 @@ export function signCodes(center: Float32Array): Codes {
   return { encode: (vector, params) => encodeSigns(vector, params, center), key: keyOfRows }
 }
 
-/** The reported similarity of a row to a query whose code has values up to `levels`. */
+/** The reported similarity of a row to a query, whose code has values from -127 to 127. */
 export function estimate(
   query: Float32Array,
   row: Row,
   { spaceType }: DenseSchemaParams,
   center: Float32Array,
-  levels = 7,
 ): number {
   const q = subtractCenter(query, center)
   const square = dot(q, q)
   const z = rotate(q, row.code.length)
   const largest = z.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
-  const step = f(largest / levels)
-  const scale = largest > 0 ? f(levels / largest) : 0
+  const step = f(largest / 127)
+  const scale = largest > 0 ? f(127 / largest) : 0
   let product = 0
   for (let i = 0; i < z.length; i++) product += nearest(f((z[i] as number) * scale)) * (row.code[i] as number)
   const gain = spaceType === 'ip' ? step : f(2 * step)

@@ -18,8 +18,6 @@ export interface RotatedCodes {
   codes(center: Float32Array): Codes
   /** The values of a code as the arena stores it. */
   unpack(bytes: Uint8Array): readonly number[]
-  /** The largest value of a query's code. */
-  readonly levels: number
 }
 
 const spaces = ['l2', 'ip', 'cosine'] satisfies SpaceType[]
@@ -83,7 +81,7 @@ export interface Rounds {
 export async function compareCodes(
   t: Test,
   pool: WorkerPool,
-  { precision, codes: codesOf, unpack, levels }: RotatedCodes,
+  { precision, codes: codesOf, unpack }: RotatedCodes,
   { rounds, seed }: Rounds,
 ): Promise<void> {
   t.comment(`seed ${seed}`)
@@ -118,7 +116,7 @@ export async function compareCodes(
       const stored = unpack(bytes)
       const isSame = expected.code.every((value, i) => stored[i] === value)
       const [a, factor] = arena.f32.subarray(tail / 4, tail / 4 + 2)
-      const similarity = estimate(query, expected, params, center, levels)
+      const similarity = estimate(query, expected, params, center)
       const what = `${spaceType} of ${dimension} dimensions, round ${round}, row ${id}`
       // Compared by Object.is, except for the sign of a zero.
       if (!isSame || expected.code.length !== stored.length) t.fail(`code: ${what}`)

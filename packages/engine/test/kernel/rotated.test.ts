@@ -16,13 +16,11 @@ const all: readonly RotatedCodes[] = [
     codes: signCodes,
     unpack: (bytes) =>
       Array.from({ length: bytes.length * 8 }, (_, i) => 2 * (((bytes[i >> 3] as number) >> (i & 7)) & 1) - 1),
-    levels: 7,
   },
   ...(['int4', 'int2'] as const).map((precision) => ({
     precision,
     codes: packedCodes,
     unpack: (bytes: Uint8Array) => unpack(bytes, precision),
-    levels: 127,
   })),
 ]
 const isLong = process.env.ANNAL_LONG !== undefined

@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 14
+export const kernelAbi = 15
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {

@@ -28,8 +28,8 @@ export function planScratch(shape: Shape, take: (bytes: number, align?: number) 
   const query = take(shape.lanes * 4)
   const components = rotatedLength(shape)
   const centered = take(Math.max(shape.lanes, components) * 4)
-  // Two bytes per component; binary rows have four planes of bits.
-  const form = Math.max(64, shape.lanes * 2, shape.precision === 'binary' ? components / 2 : components * 2)
+  // Two bytes per component.
+  const form = Math.max(64, shape.lanes * 2, components * 2)
   const code = take(form)
   const residual = take(Math.max(64, shape.lanes * 2))
   const row = take(form)
