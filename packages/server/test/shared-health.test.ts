@@ -10,7 +10,7 @@ import { watchServing } from '../src/serving/serving-figures.ts'
 import { SharedHealth } from '../src/serving/shared-health.ts'
 import { SharedState } from '../src/serving/shared-state.ts'
 import { until } from './eventually.ts'
-import { send, temporaryDirectory } from './running-app.ts'
+import { runningApp, send, temporaryDirectory } from './running-app.ts'
 
 const urls = ['/api/v1/health', '/api/v2/health']
 
@@ -135,4 +135,27 @@ test('serving threads answer health', async (t) => {
   const { text } = await send(url, 'GET', '/metrics')
   const counted = Number(/"\/api\/v1\/health",status="200"\} (\d+)/.exec(text)?.[1])
   t.equal(counted, sent, 'each is counted once')
+})
+
+test('health is never older than the reply to a request that changed it', async (t) => {
+  const { send } = await runningApp(t, { serverThreads: 2 })
+  const params = { dimension: 4, space_type: 'l2' }
+  const hot = async () => {
+    const { text } = await send('GET', '/metrics')
+    const counts = text.matchAll(/^annal_thread_requests_total\{thread="\d+"\} (\d+)$/gm)
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  const calibrations = async () => (await send('GET', '/api/v2/health', { accept: 'application/json' })).json()
+  for (let i = 1; i <= 6; i++) {
+    const before = await hot()
+    // The state is written again soon after each change.
+    await until(async () => (await calibrations()) !== undefined && (await hot()) > before)
+    const fields = [{ name: 'dense', type: 'vector', params }]
+    await send('POST', '/api/v2/collection', { json: { name: `docs${i}`, fields } })
+    const objects = Array.from({ length: 40 }, (_, n) => ({ id: `o${n}`, fields: { dense: [n, n % 7, n % 3, 1] } }))
+    await send('POST', `/api/v2/collection/docs${i}/objects`, { json: { objects } })
+    const measured = await send('POST', `/api/v2/collection/docs${i}/calibrate`, { json: { limit: 5, sample: 20 } })
+    t.equal(measured.status, 200, measured.text)
+    t.match(await calibrations(), { calibrations: { current: i } })
+  }
 })

@@ -1,6 +1,5 @@
 // Searches that state a recall over HTTP: the report in the reply, wrong values, and the measurements.
 import { test } from 'tap'
-import { eventually } from './eventually.ts'
 import { runningApp } from './running-app.ts'
 
 const accept = 'application/json'
@@ -14,11 +13,6 @@ const query = [1, 2, 3, 4]
 interface Reply {
   readonly results: { readonly dense: readonly object[] }
   readonly recall: { readonly dense: { readonly expected: number } }
-}
-interface Counts {
-  readonly current: number
-  readonly running: number
-  readonly failed: number
 }
 const readResult = (text: string) => JSON.parse(text) as Reply
 
@@ -70,12 +64,8 @@ test('a search states a recall, and the reply says how ef was chosen', async (t)
   })
   t.equal((packed.msgpack() as unknown[]).length, 2)
   t.match(JSON.parse(packed.headers.get('x-annal-recall') ?? ''), { dense: { target: 0.9, calibrated: true } })
-  // Serving threads answer with health that may be a moment old.
-  await eventually(async () => {
-    const health = (await send('GET', '/api/v2/health', { accept })).json() as { calibrations: Counts }
-    const { current, running, failed } = health.calibrations
-    return (current === 1 && running === 0 && failed === 0) || undefined
-  })
+  const health = await send('GET', '/api/v2/health', { accept })
+  t.match(health.json(), { calibrations: { current: 1, running: 0, failed: 0 } })
   const metrics = (await send('GET', '/metrics')).text
   t.match(metrics, /^annal_calibrations\{state="current"\} 1$/m)
   t.match(metrics, /^annal_recall_searches_total 5$/m)

@@ -77,6 +77,10 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     if (isWrongToken(error)) void guard.delay().then(() => done(error))
     else done(error)
   })
+  app.addHook('onSend', ({ method }, _reply, payload, done) => {
+    if (method !== 'GET' && method !== 'HEAD') shared.health.expire()
+    done(null, payload)
+  })
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000
     const { method } = request

@@ -1,6 +1,7 @@
 // The health of the server in shared memory. The main thread writes it several times a second, so a serving thread that finds it fresh knows
 // that the main thread is alive. A state that is old, unfinished, or not one of a serving server is not answered by a serving thread: the
-// request goes to the main thread, and a client sees that it does not reply.
+// request goes to the main thread, and a client sees that it does not reply. A state also expires when the main thread replies to a request that
+// may have changed it, so nobody sees health that is older than a reply.
 import type { HealthFacts } from '../wire/health-reply.ts'
 
 /** The main thread writes the state this often. */
@@ -47,6 +48,11 @@ export class SharedHealth {
     Atomics.store(this.#words, word.timeLow, timeMs | 0)
     Atomics.store(this.#words, word.timeHigh, Math.floor(timeMs / wordRange))
     Atomics.add(this.#words, word.sequence, 1)
+  }
+
+  /** The main thread alone answers until it publishes again. Call it when something was done, before the reply to it. */
+  expire(): void {
+    Atomics.store(this.#words, word.statusBytes, 0)
   }
 
   /** The state, if it is fresh. */
