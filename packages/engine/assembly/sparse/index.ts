@@ -14,7 +14,7 @@ import {
 const NONE: u32 = 0xffffffff
 
 /** Version of the interface between host and kernel; src/vector/sparse/kernel.ts has the same number. */
-export const abi: i32 = 1
+export const abi: i32 = 2
 
 /**
  * Answers the query of a descriptor (layout.ts): writes at most k hits to its area of best hits, 16 bytes each, as | ordinal u32 | similarity

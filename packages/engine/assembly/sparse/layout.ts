@@ -2,7 +2,7 @@
 // search, so this module keeps no state between calls. docs/formats/sparse.md has the same description.
 //
 //   versions   table of chunks of 2^14 ordinals; in a chunk for each ordinal | birth u32 | death u32 |
-//   directory  | blocks u32 | capacity u32 | largest magnitude f32 | - | address of a block u32 x capacity |
+//   directory  | blocks u32 | capacity u32 | largest magnitude f32 | live rows, 4 words | address of a block u32 x capacity |
 //   block      | count u32 | capacity u32 | last ordinal u32 | largest weight f32 | ordinal u32 x capacity | weight f32 x capacity |
 //   descriptor the words below, then the lists, then scores, marks, order and best hits
 
@@ -75,7 +75,7 @@ export function listAt(descriptor: usize, i: i32): usize {
 /** Address of the i-th block of a directory. */
 @inline
 export function blockOf(directory: usize, i: u32): usize {
-  return <usize>atomic.load<u32>(directory + (<usize>i << 2), 16)
+  return <usize>atomic.load<u32>(directory + (<usize>i << 2), 28)
 }
 /** The last ordinal of a block. */
 @inline

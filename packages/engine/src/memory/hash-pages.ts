@@ -19,6 +19,13 @@ const depthMax = 20
 /** A slot of a page: page * 4,096 + position. */
 export type Slot = number
 
+/** Called around each move of entries, so that threads that look up meanwhile can find out. */
+export interface EntryMoves {
+  begin(): void
+  /** The shape may be another one. */
+  end(): void
+}
+
 /** How a hash leads to a page. The directory changes in place; the rest of a shape never does. */
 export interface PagesShape {
   /** Slots of each page. */
@@ -39,12 +46,15 @@ export class PagesView {
     this.#words = words
   }
 
-  /** The ordinal with this hash that matches, or -1. Ends after one page, whatever its words are. */
+  /**
+   * The ordinal with this hash that matches, or -1; -2 if its page is in memory that this thread does not have yet. Ends after one page, whatever
+   * its words are.
+   */
   find({ slots, depth, directory }: PagesShape, hash: number, matches: (ordinal: number) => boolean): number {
     const page = directory[depth === 0 ? 0 : hash >>> (32 - depth)] ?? 0
     const words = this.#words((page / pagesPerChunk) | 0)
-    if (words === undefined) return -1
     const start = (page % pagesPerChunk) * pageSlots * 2
+    if (words === undefined || words.length < start + slots * 2) return -2
     const place = placeOf({ words, start, slots }, hash, matches)
     return place < 0 ? -1 : (words[start + place * 2 + 1] ?? 0) - 1
   }
@@ -89,9 +99,11 @@ export class HashPages {
   #count = 0
   #isChained = false
   #shape: PagesShape | undefined
+  readonly #moves: EntryMoves | undefined
 
-  constructor(matches: (ordinal: number) => boolean) {
+  constructor(matches: (ordinal: number) => boolean, moves?: EntryMoves) {
     this.#matches = matches
+    this.#moves = moves
     this.#ensure(slotsFirst * 8)
   }
 
@@ -150,6 +162,12 @@ export class HashPages {
 
   /** Empties a slot and moves up the entries that were displaced by it. */
   remove(slot: Slot): void {
+    this.#moves?.begin()
+    this.#removeFrom(slot)
+    this.#moves?.end()
+  }
+
+  #removeFrom(slot: Slot): void {
     const page = Math.floor(slot / pageSlots)
     const words = this.#words[(page / pagesPerChunk) | 0]!
     const start = (page % pagesPerChunk) * pageSlots * 2
@@ -259,10 +277,15 @@ export class HashPages {
 
   /** Returns the page to try next for an entry that found `page` full. */
   #makeRoom(page: number, hash: number): number {
-    if (this.#slots < pageSlots) this.#double()
-    else if (this.#pageDepths[page]! < depthMax) this.#split(page)
-    else return this.#chainedPage(page)
-    return this.#pageOf(hash)
+    this.#moves?.begin()
+    try {
+      if (this.#slots < pageSlots) this.#double()
+      else if (this.#pageDepths[page]! < depthMax) this.#split(page)
+      else return this.#chainedPage(page)
+      return this.#pageOf(hash)
+    } finally {
+      this.#moves?.end()
+    }
   }
 
   #chainedPage(page: number): number {

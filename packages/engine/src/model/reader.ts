@@ -159,8 +159,8 @@ export interface Reader {
    */
   collection(database: string, name: string): ReaderCollection | undefined
   /**
-   * The same result as `search` of the collection. Searches that take little time run in this thread, except for those of sparse fields; all
-   * others on the owner's. Throws the errors of the search, and `closed` when the engine is closed or its thread has exited.
+   * The same result as `search` of the collection. Searches that take little time run in this thread, all others on
+   * the owner's. Throws the errors of the search, and `closed` when the engine is closed or its thread has exited.
    *
    * @example
    * ```ts

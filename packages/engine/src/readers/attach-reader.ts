@@ -93,6 +93,10 @@ class LocalReader implements Reader, ReaderThread {
     return this.#limits as Limits
   }
 
+  get number(): number {
+    return this.#handle.reader
+  }
+
   get module(): WebAssembly.Module {
     return this.#handle.module
   }

@@ -128,17 +128,19 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
   if (plan.kind !== 'scan') {
     const isWalk = plan.kind === 'walk'
     const graph = { ef: plan.ef ?? ef, ...(!isWalk && { compared }) }
-    if (!take(work, isWalk ? (graph.ef * dimension) / walkedMax : (compared * dimension) / comparedMax)) return false
+    if (!takeWork(work, isWalk ? (graph.ef * dimension) / walkedMax : (compared * dimension) / comparedMax))
+      return false
     // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
     const enough = isWalk ? Math.min(k, compared, rows) : 0
     if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
   }
-  if (!take(work, (compared * dimension) / scannedMax)) return false
+  if (!takeWork(work, (compared * dimension) / scannedMax)) return false
   putHits(run, scan(run), scoreThreshold, hits)
   return true
 }
 
-function take(work: Work, share: number): boolean {
+/** Takes a share of the work. False: there is not so much. */
+export function takeWork(work: Work, share: number): boolean {
   work.left -= share
   return work.left >= 0
 }

@@ -1,4 +1,5 @@
-// A replica as a reader sees it: its words, its chunks, its arenas. News of the owner is applied before a version is read that needs it.
+// A replica as a reader sees it: its words, its chunks, its arenas, its inverted lists. News of the owner is applied before a version is read
+// that needs it.
 import { chooseFrom, findKind } from '../calibration/table.ts'
 import { idBytesMax } from '../limits.ts'
 import { heapChunkBytes } from '../memory/byte-heap.ts'
@@ -10,16 +11,16 @@ import { headBytes, type SparseTermsOfField, sparseStart, sparseTermsIn } from '
 import type { OriginalsList } from '../replica/originals-rows.ts'
 import type { RecallSearch } from '../search/ef-chooser.ts'
 import { BoardWords } from '../sharing/board.ts'
-import { chunkList, originalsListOf, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
+import { chunkList, fieldListOf, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
 import type { ArenaHandle } from '../vector/dense/attached.ts'
 import { elementAt } from '../vector/element-at.ts'
-import type { FieldSegment } from '../vector/field.ts'
+import type { FieldSegment, SharedLists, TermsList } from '../vector/field.ts'
 import { attachSegments, type ReaderArena, type ReaderSegment } from './reader-arena.ts'
 
 /** What changes in a replica while it serves. */
 export type ReplicaNews = Extract<
   ReaderNews,
-  { readonly kind: 'chunks' | 'segments' | 'ids' | 'definition' | 'calibration' | 'grown' }
+  { readonly kind: 'chunks' | 'segments' | 'lists' | 'ids' | 'definition' | 'calibration' | 'grown' }
 >
 
 /** Entries of one chunk of a column. */
@@ -63,6 +64,8 @@ export class ReplicaView {
   #idShape: PagesShape
   readonly #handles: (readonly FieldSegment[])[]
   readonly #segments: ReaderSegment[][]
+  readonly #lists: (SharedLists | undefined)[]
+  #growths = 0
 
   constructor(facts: SharedReplicaFacts, attach: (handle: ArenaHandle) => ReaderArena) {
     this.#facts = facts
@@ -72,6 +75,7 @@ export class ReplicaView {
     this.#idShape = facts.idShape
     this.#handles = facts.fields.map(({ segments }) => segments)
     this.#segments = facts.fields.map(() => [])
+    this.#lists = facts.fields.map(({ lists }) => lists)
   }
 
   get facts(): SharedReplicaFacts {
@@ -95,8 +99,29 @@ export class ReplicaView {
     else if (news.kind === 'calibration') this.#facts = { ...this.#facts, calibration: news.table }
     else if (news.kind === 'chunks') this.#takeChunks(news.list, news.from, news.chunks)
     else if (news.kind === 'segments') this.#takeSegments(news.field, news.segments)
+    else if (news.kind === 'lists') this.#lists[news.field] = news.lists
     else if (news.kind === 'ids') this.#idShape = news.shape
-    else for (const segments of this.#segments) for (const { arena } of segments) arena.refresh()
+    else this.#grow()
+  }
+
+  #grow(): void {
+    this.#growths++
+    for (const segments of this.#segments) for (const { arena } of segments) arena.refresh()
+  }
+
+  /** How often memories of the replica have grown. */
+  get growths(): number {
+    return this.#growths
+  }
+
+  /** What the owner announced of the inverted lists of a field. */
+  lists(field: number): SharedLists | undefined {
+    return this.#lists[field]
+  }
+
+  /** The words of a chunk of a field. Undefined: it was not announced yet. */
+  fieldWords(field: number, list: TermsList, chunk: number): Uint32Array | undefined {
+    return this.#chunks[fieldListOf(field, list)]?.[chunk]?.words
   }
 
   #takeChunks(list: number, from: number, chunks: readonly SharedBytes[]): void {
@@ -218,7 +243,7 @@ export class ReplicaView {
 
   /** An entry of the original vectors of an ordinal; 0 if there is none. */
   originalsEntry(field: number, list: OriginalsList, ordinal: number): number {
-    const chunk = this.#chunks[originalsListOf(field, list)]?.[ordinal >>> columnShift]
+    const chunk = this.#chunks[fieldListOf(field, list)]?.[ordinal >>> columnShift]
     return (list === 'forms' ? chunk?.bytes : chunk?.words)?.[ordinal & columnMask] ?? 0
   }
 }

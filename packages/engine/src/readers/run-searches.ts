@@ -1,6 +1,6 @@
 // Runs checked searches in a reader's thread, all of one pinned version, as search.ts runs them for the owner: searches of several fields, of
-// fields with several vectors, by the vector of a stored object, reordered by original vectors, and with the vectors of the hits. What
-// exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
+// sparse fields and fields with several vectors, by the vector of a stored object, reordered by original vectors, and with the vectors of the
+// hits. What exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
 import { unitRows } from '../input/pooling.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
@@ -13,16 +13,18 @@ import { fuseResults } from '../search/fuse.ts'
 import { maxSim } from '../search/max-sim.ts'
 import { pooledTask } from '../search/pooled-task.ts'
 import { type Best, Ranking } from '../search/ranking.ts'
-import type { DenseTask, MultiTask, SearchPlanInput, Task } from '../search/request.ts'
+import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task } from '../search/request.ts'
 import { candidatesFor, isRescored } from '../search/rescore.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
+import type { SparseQuery } from '../vector/field.ts'
 import { findRows, type Work } from './find-hits.ts'
 import { emptyPlace, HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles, ReadTurn, Slots } from './original-files.ts'
 import { copyId, copyRecordText, overheadBytes, slotsOf } from './read-objects.ts'
+import { type ListsReader, listsOf } from './reader-lists.ts'
 import type { ReplicaView } from './replica-view.ts'
 
 /** A checked search, and the matches of its filter as of the pinned version. */
@@ -39,6 +41,7 @@ export interface PinnedState {
   readonly comparer: OriginalComparer
   /** Chooses ef for searches that state a recall. */
   readonly chooser: EfChooser
+  readonly reader: ListsReader
   /** Whether the ids that were looked up so far are those of the version. */
   areIdsUnchanged(): boolean
 }
@@ -52,6 +55,7 @@ const left = signal('only the owner can run this search')
 const changing = signal('an object is being changed')
 const hits = new HitBuffer()
 const place = emptyPlace()
+const noHits: Best = { ordinals: new Uint32Array(0), similarities: new Float32Array(0) }
 
 /** The results, in the order of the searches. They may have up to `bytesMax` bytes together. */
 export function runSearches(
@@ -118,7 +122,8 @@ class Turn {
 
   #runTask(task: Task, search: PinnedSearch): Found {
     const { input } = search
-    if (task.kind === 'sparse' || input.explain) throw left
+    if (input.explain) throw left
+    if (task.kind === 'sparse') return this.#runSparse(task, search)
     const shared = this.#state.view.facts.fields[task.fieldIndex]
     if (task.kind === 'multi') {
       if (input.exact || shared?.originals === undefined) throw left
@@ -130,11 +135,43 @@ class Turn {
     return isRescored(task, input) ? this.#runRescored(task, shared.originals, search) : this.#runGraph(task, search)
   }
 
+  /** See runSparse of the owner. */
+  #runSparse(task: SparseTask, { matches }: PinnedSearch): Best {
+    const { view, version, reader } = this.#state
+    const { fieldIndex, definition, k, source, scoreThreshold } = task
+    if (matches?.count === 0) return noHits
+    const own = source.kind === 'stored' ? (this.#ordinals.get(source.id) as number) : undefined
+    const query = source.kind === 'vector' ? source.query : this.#termsOf(fieldIndex, own as number)
+    const lists = listsOf(view, fieldIndex, reader)
+    // No object has had a vector in the field.
+    if (lists === undefined) return noHits
+    const rows = definition.params.model === 'endee_bm25' ? view.words.pinnedRows(fieldIndex) : undefined
+    const search = { query, k: own === undefined ? k : k + 1, version, rows, matches }
+    const found = lists.search(search, this.#work)
+    if (found === 'again') throw changing
+    if (found === 'owner') throw left
+    if (own === undefined && scoreThreshold === undefined) return found
+    return trim(found, { k, without: own, threshold: scoreThreshold })
+  }
+
+  /** The terms of the object whose vector is the query. */
+  #termsOf(fieldIndex: number, ordinal: number): SparseQuery {
+    const { view } = this.#state
+    view.findAddresses(ordinal, place)
+    const terms = view.locate(place) ? view.sparseOf(place) : undefined
+    if (terms === undefined) throw changing
+    const own = terms.find(({ field }) => field === fieldIndex)
+    if (own === undefined) throw left
+    // Those of a record that is being replaced can be any bits. Numbers that are not finite could not be weighed.
+    if (!own.values.every(Number.isFinite)) throw changing
+    return own
+  }
+
   /** See runField of the owner. */
   #runGraph(task: DenseTask, search: PinnedSearch): Best {
     const own = this.#ownOf(task)
     const { k, scoreThreshold } = task
-    const query = task.source.kind === 'vector' ? task.source.query : this.#rowOf(task, own as number)
+    const query = task.source.kind === 'vector' ? task.source.query : this.#rowOf(task.fieldIndex, own as number)
     const found = this.#findRows({ ...task, k: own === undefined ? k : k + 1 }, query, search)
     if (own === undefined && scoreThreshold === undefined) return found
     return trim(found, { k, without: own, threshold: scoreThreshold })
@@ -221,7 +258,7 @@ class Turn {
     throw left
   }
 
-  #rowOf({ fieldIndex }: DenseTask, ordinal: number): Float32Array {
+  #rowOf(fieldIndex: number, ordinal: number): Float32Array {
     const row = this.#state.view.row(fieldIndex, ordinal)
     if (row === undefined) throw left
     return row
@@ -268,7 +305,8 @@ class Turn {
   /** See createHits of the owner. */
   #createHits(task: Task, { ordinals, similarities, members }: Found, includeVectors: boolean): SearchHit[] {
     const { view, version } = this.#state
-    const { fieldIndex, definition } = task
+    const { definition } = task
+    const dense = this.#vectorFieldOf(task)
     const spaceType = definition.kind === 'sparse' ? 'ip' : definition.params.spaceType
     const list: SearchHit[] = []
     for (const [i, ordinal] of ordinals.entries()) {
@@ -279,8 +317,9 @@ class Turn {
       // Adding 0 turns -0, the negated distance of an equal vector, into 0.
       const similarity = (similarities[i] as number) + 0
       const distance = spaceType === 'cosine' ? 1 - similarity : 0 - similarity
-      const norm = view.hasRow(fieldIndex, ordinal, version) ? view.norm(fieldIndex, ordinal) : 1
-      const row = includeVectors && task.kind === 'dense' ? this.#givenRow(task, ordinal, norm) : undefined
+      const hasRow = dense >= 0 && view.hasRow(dense, ordinal, version)
+      const norm = hasRow ? view.norm(dense, ordinal) : 1
+      const row = includeVectors && hasRow && task.kind !== 'multi' ? this.#givenRow(dense, ordinal, norm) : undefined
       const text = { id: copyId(place), ...copyRecordText(place) }
       const rows = vectors && memberRows(vectors, definition)
       list.push(new FoundHit(text, { similarity, distance, norm, row, members: rows }))
@@ -288,16 +327,23 @@ class Turn {
     return list
   }
 
+  /** See vectorFieldOf of the owner. */
+  #vectorFieldOf({ kind, fieldIndex }: Task): number {
+    const { fields } = this.#state.view.facts.definition
+    return kind === 'sparse' ? fields.findIndex((field) => field.kind === 'dense') : fieldIndex
+  }
+
   /** See readGivenRows of the owner. */
-  #givenRow(task: DenseTask, ordinal: number, norm: number): DenseRow {
+  #givenRow(fieldIndex: number, ordinal: number, norm: number): DenseRow {
     const { view } = this.#state
-    const { fieldIndex, definition } = task
-    const { dimension, spaceType } = definition.params
+    const field = view.facts.definition.fields[fieldIndex]
+    if (field?.kind !== 'dense') throw left
+    const { dimension, spaceType } = field.params
     this.#takeBytes(dimension * 4)
     const originals = view.facts.fields[fieldIndex]?.originals
     const slots = originals && slotsOf(view, fieldIndex, ordinal)
     if (originals === undefined || slots === undefined)
-      return denseRow({ kept: this.#rowOf(task, ordinal), form: vectorForm.unit, norm }, spaceType)
+      return denseRow({ kept: this.#rowOf(fieldIndex, ordinal), form: vectorForm.unit, norm }, spaceType)
     const kept = this.#read(this.#beginReads(originals), originals, slots)
     return denseRow({ kept, form: view.originalsEntry(fieldIndex, 'forms', ordinal), norm }, spaceType)
   }

@@ -22,6 +22,8 @@ import { SharedFilters } from './shared-filters.ts'
 
 /** What a collection needs of its reader. */
 export interface ReaderThread {
+  /** The number of the reader. */
+  readonly number: number
   readonly limits: Limits
   /** Applies the news that has arrived. */
   receive(): void
@@ -189,7 +191,7 @@ export class SharedCollection implements ReaderCollection {
       const areIdsUnchanged = batch.needsIds ? this.#watchIds(view, version) : () => true
       if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
       chooser = new SharedEfChooser(view)
-      const state = { view, version, files, module, chooser, areIdsUnchanged }
+      const state = { view, version, files, module, chooser, reader: this.#thread, areIdsUnchanged }
       const found = this.#batches?.runBatch(state, batch, matches, bytesMax) ?? 'owner'
       return found === 'again' ? again : found === 'owner' ? owner : found
     })

@@ -162,7 +162,8 @@ async function ripen(parts: ChangedParts, version: number): Promise<void> {
   await parts.pins.until(ripe)
   const freed = parts.ordinals.ripen(version)
   const ascending = Uint32Array.from(freed).sort()
-  for (const [index, field] of parts.sparse.entries()) await field?.purge(keptRows(parts.objects, index, ascending))
+  for (const [index, field] of parts.sparse.entries())
+    await field?.purge(version, keptRows(parts.objects, index, ascending))
   for (const ordinal of freed) {
     parts.objects.release(ordinal)
     for (const originals of parts.originals) originals?.release(ordinal)

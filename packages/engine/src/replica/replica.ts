@@ -204,7 +204,7 @@ export class Replica {
     if (this.#isReplacingFilters) shared.turnFilterEpoch()
     if (this.#isChangingIds) shared.turnIdEpoch()
     this.pins.others = shared
-    for (const field of this.dense) if (field) field.others = shared
+    for (const field of [...this.dense, ...this.sparse]) if (field) field.others = shared
     return shared
   }
 

@@ -1,9 +1,10 @@
-// What readers in other threads get of a replica: its chunks by number of the list, its arenas, and the files of original vectors.
+// What readers in other threads get of a replica: its chunks by number of the list, its arenas, its inverted lists, and the files of original
+// vectors.
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import { chunkList, originalsListOf } from '../sharing/messages.ts'
+import { chunkList, fieldListOf } from '../sharing/messages.ts'
 import type { Shareable } from '../sharing/shared-replica.ts'
-import type { DenseField } from '../vector/field.ts'
+import { type DenseField, type SparseField, termsLists } from '../vector/field.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { Originals } from './originals.ts'
 import { originalsLists } from './originals-rows.ts'
@@ -11,12 +12,13 @@ import { originalsLists } from './originals-rows.ts'
 interface SharedParts {
   readonly definition: CollectionSchema
   readonly dense: readonly (DenseField | undefined)[]
+  readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
 }
 
 /** The memory of a replica as of now. */
 export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable {
-  const { definition, dense, originals } = parts
+  const { definition, dense, sparse, originals } = parts
   const fields = definition.fields.map((_, index) => {
     const field = dense[index]
     const files = originals[index]
@@ -25,6 +27,7 @@ export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable
       segments: field?.segments ?? [],
       hasOriginals: files !== undefined && !files.owner.isPartial,
       originals: files?.shared,
+      lists: sparse[index]?.shared,
     }
   })
   const { seed: idSeed, shape: idShape } = objects.idLookup
@@ -32,10 +35,15 @@ export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable
 }
 
 /** By number of the list. */
-function sharedChunks({ originals }: SharedParts, { chunks }: ObjectStore): readonly (readonly SharedBytes[])[] {
+function sharedChunks(
+  { originals, sparse }: SharedParts,
+  { chunks }: ObjectStore,
+): readonly (readonly SharedBytes[])[] {
   const lists: (readonly SharedBytes[])[] = []
   for (const [name, list] of Object.entries(chunkList)) lists[list] = chunks[name as keyof typeof chunkList]
   for (const [index, files] of originals.entries())
-    for (const list of originalsLists) lists[originalsListOf(index, list)] = files?.chunks[list] ?? []
+    for (const list of originalsLists) lists[fieldListOf(index, list)] = files?.chunks[list] ?? []
+  for (const [index, field] of sparse.entries())
+    for (const list of termsLists) lists[fieldListOf(index, list)] = field?.chunks[list] ?? []
   return lists
 }

@@ -11,18 +11,19 @@ import type { DenseRow, SparseRow } from '../model/object.ts'
 import type { Fused, SearchReport, SearchRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type OriginalsList, originalsLists, type SharedOriginals } from '../replica/originals-rows.ts'
-import type { FieldSegment } from '../vector/field.ts'
+import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 4
+export const readerProtocol = 5
 
-/** Numbers of the chunk lists of a replica that its readers read. Those of the original vectors of each field follow. */
+/** Numbers of the chunk lists of a replica that its readers read. Those of each field follow: of its original vectors, and of its terms. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4 } as const
 const fieldListsFirst = 5
+const fieldLists: readonly (OriginalsList | TermsList)[] = [...originalsLists, ...termsLists]
 
 /** The number of a list of a field. */
-export function originalsListOf(field: number, list: OriginalsList): number {
-  return fieldListsFirst + field * originalsLists.length + originalsLists.indexOf(list)
+export function fieldListOf(field: number, list: OriginalsList | TermsList): number {
+  return fieldListsFirst + field * fieldLists.length + fieldLists.indexOf(list)
 }
 
 /** One field of a replica. */
@@ -35,6 +36,8 @@ export interface SharedField {
   readonly hasOriginals: boolean
   /** Where its original vectors are, if any are kept. */
   readonly originals: SharedOriginals | undefined
+  /** Its inverted lists, if it is a sparse field with rows. */
+  readonly lists: SharedLists | undefined
 }
 
 /** A replica that serves a collection. */
@@ -71,6 +74,12 @@ export type ReaderNews =
       readonly board: number
       readonly field: number
       readonly segments: readonly FieldSegment[]
+    }
+  | {
+      readonly kind: 'lists'
+      readonly board: number
+      readonly field: number
+      readonly lists: SharedLists | undefined
     }
   /** Ids lead to pages in another way. */
   | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }

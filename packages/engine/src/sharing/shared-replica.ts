@@ -102,7 +102,10 @@ export class SharedReplica {
       this.#idShape = idShape
       this.#host.announce({ kind: 'ids', board: this.board, shape: idShape })
     }
-    for (const [field, shared] of fields.entries()) this.#announceSegments(field, shared)
+    for (const [field, shared] of fields.entries()) {
+      this.#announceSegments(field, shared)
+      this.#announceLists(field, shared)
+    }
     this.#announceGrowth(fields)
     this.#words.publish(version)
     this.#host.slots.turn()
@@ -128,6 +131,11 @@ export class SharedReplica {
   /** Resolves when every search of a reader that runs now has ended. */
   untilLeft(): Promise<void> {
     return this.#host.slots.untilLeft(this.board)
+  }
+
+  /** No reader reads an earlier version, now or later: one that begins now finds the newest version. */
+  get oldestRead(): number {
+    return Math.min(this.#words.version, this.#host.slots.oldestVersion(this.board))
   }
 
   /** Resolves when no reader reads a version below `version`. */
@@ -159,6 +167,12 @@ export class SharedReplica {
     this.#host.announce({ kind: 'segments', board: this.board, field, segments: shared.segments })
   }
 
+  #announceLists(field: number, shared: SharedField): void {
+    if (this.#fields[field]?.lists === shared.lists) return
+    this.#fields[field] = shared
+    this.#host.announce({ kind: 'lists', board: this.board, field, lists: shared.lists })
+  }
+
   /** V8 tells other threads of the new size of a memory some time later. */
   #announceGrowth(fields: readonly SharedField[]): void {
     const bytes = memoryBytes(fields)
@@ -169,5 +183,9 @@ export class SharedReplica {
 }
 
 function memoryBytes(fields: readonly SharedField[]): number[] {
-  return fields.flatMap(({ segments }) => segments.map(({ arena }) => arena.memory.buffer.byteLength))
+  return fields.flatMap(({ segments, lists }) =>
+    [...segments.map(({ arena }) => arena.memory), ...(lists ? [lists.handle.memory] : [])].map(
+      ({ buffer }) => buffer.byteLength,
+    ),
+  )
 }

@@ -1,7 +1,12 @@
 // The interface between a replica and the memory of one of its fields. Rows are addressed by ordinal. Time is counted in versions: the
 // replica applies version 1, 2, 3, ..., and a search sees a field exactly as of one version.
+
+import type { SharedBytes } from '../memory/chunks.ts'
 import type { DenseFieldSchema, SparseFieldSchema } from '../model/schema.ts'
 import type { ArenaHandle } from './dense/attached.ts'
+import type { SparseHandle } from './sparse/attached.ts'
+import type { OtherReads, ReaderAreas } from './sparse/memory.ts'
+import type { SharedVocabulary } from './sparse/vocabulary.ts'
 
 /** Small integer of an object in its collection. */
 export type Ordinal = number
@@ -165,6 +170,17 @@ export interface SparseSearch {
   readonly allowed?: OrdinalBitmap
 }
 
+/** Chunks of a field: its terms, and the pages of their hash table. */
+export const termsLists = ['terms', 'termPages'] as const
+export type TermsList = (typeof termsLists)[number]
+
+/** The inverted lists of a field, for a thread that searches them. */
+export interface SharedLists {
+  readonly handle: SparseHandle
+  readonly areas: ReaderAreas
+  readonly vocabulary: SharedVocabulary
+}
+
 export interface SparseField {
   readonly definition: SparseFieldSchema
   /**
@@ -174,8 +190,11 @@ export interface SparseField {
   reserve(end: Ordinal, postings: number): void
   /** Like apply of a dense field; `removed` are the rows as added. */
   apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void>
-  /** Removes the given rows from the lists before their ordinals are reused. No search may see them any more. */
-  purge(rows: SparseRows): Promise<void>
+  /**
+   * Removes the given rows from the lists before their ordinals are reused. No search may see them any more. `version` is that of the event
+   * that reuses the ordinals.
+   */
+  purge(version: number, rows: SparseRows): Promise<void>
   /**
    * Exact search: the k best of the rows that share an index with the query, by dot product. `visited` counts postings, `distances` scored
    * rows.
@@ -187,5 +206,11 @@ export interface SparseField {
   digestInSteps(): Generator<void, bigint>
   bytes(): { readonly [part: string]: number }
   readonly rows: number
+  /** The reads of reader threads. */
+  others: OtherReads | undefined
+  /** The memory of its terms. */
+  readonly chunks: { readonly [list in TermsList]: readonly SharedBytes[] }
+  /** Undefined: it has no lists, or there are no reader threads. */
+  readonly shared: SharedLists | undefined
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
-// A reader runs batches of searches as their owner does: several fields and their fusion, fields with several vectors, stored objects as
-// queries, candidates ordered by original vectors, and the vectors of hits; all on one version, bit for bit.
+// A reader runs batches of searches as their owner does: several fields and their fusion, sparse fields with and without weights by rarity,
+// fields with several vectors, stored objects as queries, candidates ordered by original vectors, and the vectors of hits; all on one version, bit for bit.
 import { type Collection, type Engine, openEngine, type SearchRequest } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
@@ -17,14 +17,16 @@ const l2 = { dimension, spaceType: 'l2' } as const
 const fields = [
   { name: 'whole', type: 'vector', params: { ...cosine, precision: 'float32' } },
   { name: 'small', type: 'vector', params: { ...l2, precision: 'int8' } },
-  { name: 'lost', type: 'vector', params: { ...cosine, precision: 'int8', keepOriginals: false } },
-  { name: 'bits', type: 'vector', params: { ...cosine, precision: seed % 2 === 0 ? 'binary' : 'int4' } },
-  { name: 'twos', type: 'vector', params: { dimension, spaceType: 'ip', precision: 'int2' } },
+  { name: 'lost', type: 'vector', params: { dimension, spaceType: 'ip', precision: 'int8', keepOriginals: false } },
+  { name: 'bits', type: 'vector', params: { ...cosine, precision: (['binary', 'int4', 'int2'] as const)[seed % 3]! } },
   { name: 'words', type: 'sparse' },
+  { name: 'rare', type: 'sparse', params: { model: 'endee_bm25' } },
   { name: 'pages', type: 'multi_vector', params: { ...cosine, precision: 'int8' } },
   { name: 'parts', type: 'multi_vector', params: { ...l2, precision: 'float32', pooling: 'max' } },
 ] as const
 const multi = ['pages', 'parts']
+/** Some indices are in most objects, and some in one. */
+const indicesMax = 40_000
 
 async function open(t: Test): Promise<Engine> {
   const engine = await openEngine({ dataDir: await openDirectory(t), threads: 1, fsync: 'none', readers: 1 })
@@ -67,14 +69,18 @@ test(`random batches have the results of the owner (ANNAL_SEED=${seed})`, async 
     return Array.from({ length: dimension }, (_, i) => ((i === 0 ? 0.7 : 0) + random.next() - 0.5) * scale)
   }
   const members = () => Array.from({ length: 1 + random.below(4) }, vector)
+  const words = () => {
+    const count = 1 + random.below(24)
+    const indices = [...new Set(Array.from({ length: count }, () => random.below(1 + random.below(indicesMax))))]
+    return { indices, values: indices.map(() => random.next() * 2 - (random.below(8) === 0 ? 1 : 0)) }
+  }
   const values: { readonly [name: string]: () => unknown } = Object.fromEntries(
-    fields.map(({ name }) => [name, multi.includes(name) ? members : vector]),
+    fields.map(({ name, type }) => [name, multi.includes(name) ? members : type === 'sparse' ? words : vector]),
   )
-  const words = () => ({ indices: [random.below(9), 10 + random.below(9)], values: [1, random.next()] })
   const idOf = () => `${['a', 'ä', '\ufeffmark'][random.below(3)]}${random.below(800)}`
   const someFields = () => {
     const names = fields.map(({ name }) => name).filter(() => random.below(4) > 0)
-    return Object.fromEntries([...names, 'whole'].map((name) => [name, name === 'words' ? words() : values[name]?.()]))
+    return Object.fromEntries([...names, 'whole'].map((name) => [name, values[name]?.()]))
   }
   const write = (count: number, round: number) =>
     things.upsert(
@@ -93,10 +99,9 @@ test(`random batches have the results of the owner (ANNAL_SEED=${seed})`, async 
           () => fields[random.below(fields.length)]!.name,
         ),
       ),
-    ].filter((name) => name !== 'words' || random.below(9) === 0)
-    if (names.length === 0) names.push('small')
+    ]
     const queries = names.map((name) => {
-      const query = random.below(3) === 0 ? { id: idOf() } : name === 'words' ? words() : values[name]?.()
+      const query = random.below(3) === 0 ? { id: idOf() } : values[name]?.()
       return [
         name,
         {
@@ -127,7 +132,7 @@ test(`random batches have the results of the owner (ANNAL_SEED=${seed})`, async 
         }),
     } as SearchRequest
   }
-  const counts = { ran: 0, left: 0 }
+  const counts = { ran: 0, left: 0, sparse: 0, hybrid: 0 }
   for (let round = 0; round < (isLong ? 300 : 6); round++) {
     const kind = round < 3 ? 0 : random.below(10)
     if (kind < 5) await write(round < 3 ? 400 : 1 + random.below(100), round)
@@ -145,11 +150,17 @@ test(`random batches have the results of the owner (ANNAL_SEED=${seed})`, async 
         () => false,
       )
       if (!valid) t.equal(await searchHere(reader, requests), undefined, 'an error is left to the owner')
-      else if (await compare(t, reader, things, requests)) counts.ran++
-      else counts.left++
+      else if (await compare(t, reader, things, requests)) {
+        counts.ran++
+        for (const { fields: searched } of requests) {
+          const hasSparse = 'words' in searched || 'rare' in searched
+          if (hasSparse) counts[Object.keys(searched).length === 1 ? 'sparse' : 'hybrid']++
+        }
+      } else counts.left++
     }
   }
   t.comment(JSON.stringify(counts))
+  t.ok(counts.sparse > 5 && counts.hybrid > 2, 'searches of sparse fields ran in the reader')
   t.ok(counts.ran > 2 * counts.left, `${counts.ran} batches ran in the reader, ${counts.left} were left to the owner`)
 })
 
@@ -162,18 +173,28 @@ test('what would take long or much is left to the owner', async (t) => {
     fields: [
       { name: 'v', type: 'vector', params: { dimension: wide, spaceType: 'l2', precision: 'float32' } },
       { name: 'pages', type: 'multi_vector', params: { dimension: wide, spaceType: 'l2', precision: 'int8' } },
+      { name: 'words', type: 'sparse' },
     ],
   })
   const vector = (i: number) => Float32Array.from({ length: wide }, (_, j) => Math.sin(i * 31 + j))
+  const terms = (count: number) => ({
+    indices: Array.from({ length: count }, (_, i) => i),
+    values: Array(count).fill(1),
+  })
   await things.upsert(
     Array.from({ length: 300 }, (_, i) => ({
       id: `${i}`,
       meta: { text: 'x'.repeat(500) },
       filter: { i },
-      fields: { v: vector(i), pages: Array.from({ length: 8 }, (_, j) => vector(10 * i + j)) },
+      fields: {
+        v: vector(i),
+        pages: Array.from({ length: 8 }, (_, j) => vector(10 * i + j)),
+        ...(i >= 200 && { words: terms(900) }),
+      },
     })) as never,
   )
   const plain = { fields: { v: { query: vector(1), limit: 5 } } }
+  const sparse = (count: number, limit: number) => ({ fields: { words: { query: terms(count), limit } } })
   const ran = async (requests: readonly SearchRequest[], bytesMax?: number) =>
     (await searchHere(reader, requests, bytesMax)) !== undefined
   t.ok(await ran([plain]))
@@ -188,6 +209,10 @@ test('what would take long or much is left to the owner', async (t) => {
   const filtered = (i: number) => ({ ...plain, filter: [{ i: { $gt: i } }] })
   t.ok(await ran(Array.from({ length: 8 }, (_, i) => filtered(i))))
   t.notOk(await ran(Array.from({ length: 9 }, (_, i) => filtered(i))), 'many filters')
+  t.ok(await ran([sparse(100, 10)]))
+  t.notOk(await ran([sparse(900, 10)]), 'a query of many terms')
+  t.notOk(await ran([sparse(2, 4_000)]), 'many hits')
+  t.notOk(await ran(Array.from({ length: 40 }, () => sparse(300, 10))), 'many postings')
   const pages = (count: number) => ({
     fields: { pages: { query: Array.from({ length: count }, (_, i) => vector(i)), limit: 2, ef: 8 } },
   })

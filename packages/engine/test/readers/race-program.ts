@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
 import { createRandom } from '../vector/world.ts'
+import { type SparseRecord, sparseFault, termsOf } from './race-terms.ts'
 import {
   dimension,
   type GetRecord,
@@ -23,7 +24,9 @@ const readers = 2
 const objectsMax = 6000
 const fields = [
   { name: 'v', type: 'vector', params: { dimension, spaceType: 'l2', precision: 'float32', M: 8, efConstruction: 40 } },
+  { name: 'words', type: 'sparse' },
 ] as const
+const thingFields = [...fields, { name: 'rare', type: 'sparse', params: { model: 'endee_bm25' } }] as const
 
 /** An object from an LSN on. Stamp 0: deleted. */
 interface State {
@@ -52,15 +55,19 @@ const total = {
   newest: 0,
   newestFound: 0,
   copiesFound: 0,
+  sparseRan: 0,
+  sparseLeft: 0,
+  sparseChecked: 0,
 }
 /** Number of writes of each kind. */
 const done: { [kind: string]: number } = {}
 let pending: Record[] = []
 let pendingGets: GetRecord[] = []
+let pendingSparse: SparseRecord[] = []
 
 const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', readers })
 const database = engine.database()
-const things = await database.createCollection({ name: 'things', fields })
+const things = await database.createCollection({ name: 'things', fields: thingFields })
 const shared = new Int32Array(new SharedArrayBuffer(20))
 /** By reader: the least LSN of its later records. */
 const floors: number[] = []
@@ -77,6 +84,8 @@ const threads = Array.from({ length: readers }, (_, i) => {
     total.left += report.left
     total.batches += report.batches
     total.reads += report.reads
+    total.sparseRan += report.sparseRan
+    total.sparseLeft += report.sparseLeft
     total.newest += report.grown.searches
     total.newestFound += report.grown.found
     total.copiesFound += report.grown.copies
@@ -84,6 +93,7 @@ const threads = Array.from({ length: readers }, (_, i) => {
     faults.push(...report.faults)
     pending.push(...report.records)
     pendingGets.push(...report.gets)
+    pendingSparse.push(...report.sparse)
   })
   worker.on('error', (error) => faults.push(String(error.stack)))
   return { started: once(worker, 'message'), ended: once(worker, 'exit') }
@@ -108,7 +118,13 @@ for (let write = 0; write < writes || performance.now() < ended; write++) {
   await act()
   check()
   if (write % 256 === 255)
-    forget(Math.min(...floors, ...pending.map(({ lsn }) => lsn), ...pendingGets.map(({ from }) => from)))
+    forget(
+      Math.min(
+        ...floors,
+        ...[...pending, ...pendingSparse].map(({ lsn }) => lsn),
+        ...pendingGets.map(({ from }) => from),
+      ),
+    )
   if (faults.length > 0) break
 }
 Atomics.store(shared, sharedWords.stop, 1)
@@ -149,7 +165,7 @@ async function upsert(): Promise<void> {
       id: thingOf(object),
       meta: { object, stamp, serial, text: 'x'.repeat(whole(200)) },
       filter: { third },
-      fields: { v: vectorOf(object, stamp) },
+      fields: { v: vectorOf(object, stamp), words: termsOf(object, stamp), rare: termsOf(object, stamp) },
     })),
   )
   for (const { object, stamp, third } of written) setState(object, { lsn, stamp, serial, third })
@@ -195,7 +211,7 @@ async function replaceTemporary(): Promise<void> {
       Array.from({ length: to - from }, (_, i) => ({
         id: `${from + i}`,
         meta: { number, object: from + i, text: 'x'.repeat(textLengthOf(from + i)) },
-        fields: { v: vectorOf(from + i, 1) },
+        fields: { v: vectorOf(from + i, 1), words: termsOf(from + i, 1) },
       })),
     )
     Atomics.store(shared, sharedWords.grown, to)
@@ -264,6 +280,9 @@ function check(isLast = false): void {
   const known = pending.filter(({ lsn }) => lsn <= newest)
   pending = pending.filter(({ lsn }) => lsn > newest)
   for (const record of known) checkRecord(record)
+  const sparse = pendingSparse.filter(({ lsn }) => lsn <= newest)
+  pendingSparse = pendingSparse.filter(({ lsn }) => lsn > newest)
+  for (const record of sparse) checkSparse(record)
   const isKnown = ({ to }: GetRecord) => to < newest || isLast
   const gets = pendingGets.filter(isKnown)
   pendingGets = pendingGets.filter((record) => !isKnown(record))
@@ -283,6 +302,16 @@ function checkGet({ from, to, object, found }: GetRecord): void {
     faults.push(
       `object ${object} was read as ${JSON.stringify(found)} between ${from} and ${next}: ${JSON.stringify(possible)}`,
     )
+}
+
+function checkSparse(record: SparseRecord): void {
+  total.sparseChecked++
+  const objects = [...states.keys()].flatMap((object) => {
+    const state = stateAt(object, record.lsn)
+    return state === undefined || state.stamp === 0 ? [] : [{ ...state, object }]
+  })
+  const fault = sparseFault(record, objects)
+  if (fault !== undefined) faults.push(`${fault} at LSN ${record.lsn}: ${JSON.stringify(record)}`)
 }
 
 function checkRecord({ lsn, third, object, stamp, hits }: Record): void {

@@ -1,9 +1,10 @@
 // A reader of race.test.ts: searches without pause, checks what it can check alone, and reports a sample.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { SearchRequest } from '@annal/engine'
+import type { SearchRequest, SearchResult } from '@annal/engine'
 import { attachReader, type HitBytes, type ReaderSearch } from '@annal/engine/reader'
 import { createRandom } from '../vector/world.ts'
+import { ownIndexOf, type SparseName, type SparseRecord, termsOf } from './race-terms.ts'
 import {
   type GetRecord,
   limit,
@@ -21,6 +22,9 @@ const whole = (below: number) => Math.floor(random() * below)
 
 let records: Record[] = []
 let gets: GetRecord[] = []
+let sparse: SparseRecord[] = []
+let sparseRan = 0
+let sparseLeft = 0
 let faults: string[] = []
 let searches = 0
 let left = 0
@@ -183,6 +187,74 @@ async function searchBatch(): Promise<void> {
   }
 }
 
+/** The collection that grows: its newest acknowledged object has an index that no other has, so it must be found. */
+async function searchTermsOfTemporary(): Promise<void> {
+  const deleted = Atomics.load(shared, sharedWords.deleted)
+  const count = Atomics.load(shared, sharedWords.grown)
+  const isSame = Atomics.load(shared, sharedWords.deleted) === deleted
+  const temporary = reader.collection('default', 'temporary')
+  if (count === 0 || temporary === undefined) return
+  const query = { indices: [ownIndexOf(count - 1, 1)], values: [1] }
+  const found = await temporary.searchBatchHere([{ fields: { words: { query, limit } } }], { bytesMax: 2 ** 20 })
+  searches++
+  if (found === undefined) {
+    sparseLeft++
+    return
+  }
+  sparseRan++
+  const hits = found[0]?.results.words ?? []
+  const facts = hits.map(({ id, meta }) => ({ id, number: meta?.number }))
+  if (facts.some(({ id, number }) => id !== `${count - 1}` || Number(number) <= deleted))
+    faults.push(`a search for object ${count - 1} after ${deleted} deletions found ${JSON.stringify(facts)}`)
+  const isUnchanged =
+    Atomics.load(shared, sharedWords.deleted) === deleted && Atomics.load(shared, sharedWords.grown) > 0
+  if (isSame && isUnchanged && facts.length !== 1) faults.push(`object ${count - 1} of temporary was not found`)
+}
+
+/** Sparse searches, alone and fused with the vectors: similarities by all counts of the version. */
+async function searchTerms(): Promise<void> {
+  const things = reader.collection('default', 'things')
+  const [object, stamp] = [whole(1 + whole(workerData.objectsMax)), 1 + whole(3)]
+  const field: SparseName = whole(3) === 0 ? 'words' : 'rare'
+  const { indices, values } = termsOf(object, stamp)
+  const query = { indices: [...indices, whole(40) + 40], values: [...values, 1] }
+  const third = whole(4) === 0 ? whole(3) : undefined
+  const isHybrid = whole(3) === 0
+  const acknowledged = Atomics.load(shared, sharedWords.acknowledged)
+  const request: SearchRequest = {
+    fields: { ...(isHybrid && { v: { query: vectorOf(object, stamp), limit } }), [field]: { query, limit } },
+    ...(isHybrid && { fusion: { method: 'rrf', limit } }),
+    ...(third !== undefined && { filter: [{ third: { $eq: third } }] }),
+  }
+  const [result] = (await things?.searchBatchHere([request], { bytesMax: 2 ** 20 })) ?? []
+  searches++
+  if (result === undefined) {
+    sparseLeft++
+    return
+  }
+  sparseRan++
+  const { lsn, results, fused } = result
+  if (lsn < acknowledged) faults.push(`a sparse search of LSN ${lsn} after ${acknowledged} was acknowledged`)
+  const hits = (results[field] ?? []).map(({ id, metaBytes, filterText, similarity }) => {
+    const facts = JSON.parse(Buffer.from(metaBytes).toString())
+    if (id !== `thing-${facts.object}`) faults.push(`${id} has the meta of ${facts.object}`)
+    if (third !== undefined && JSON.parse(filterText).third !== third) faults.push(`${id} has the filter ${filterText}`)
+    return { object: facts.object, stamp: facts.stamp, similarity }
+  })
+  if (isHybrid) checkFused(results, fused ?? [])
+  if (sparseRan % 8 === 0) sparse.push({ field, lsn, third, query, hits })
+}
+
+function checkFused(results: SearchResult['results'], fused: NonNullable<SearchResult['fused']>): void {
+  const scores = new Map<string, number>()
+  for (const hits of Object.values(results))
+    for (const [i, { id }] of hits.entries()) scores.set(id, (scores.get(id) ?? 0) + 1 / (61 + i))
+  const best = [...scores].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, limit)
+  const found = fused.map(({ hit, score }) => [hit.id, score])
+  if (JSON.stringify(found) !== JSON.stringify(best))
+    faults.push(`${JSON.stringify(found)} is not ${JSON.stringify(best)}`)
+}
+
 /** Reads by id: each object is whole, and one of a state during the read. */
 async function getThings(): Promise<void> {
   const things = reader.collection('default', 'things')
@@ -217,6 +289,8 @@ function searchOne(draw: number): Promise<void> {
   if (draw === 0) return searchTemporary()
   if (draw === 2) return searchBatch()
   if (draw === 3) return getThings()
+  if (draw === 4) return searchTermsOfTemporary()
+  if (draw < 8) return searchTerms()
   return draw === 1 ? searchCopy() : searchThings()
 }
 
@@ -226,6 +300,9 @@ function report(): void {
     floor,
     records,
     gets,
+    sparse,
+    sparseRan,
+    sparseLeft,
     faults,
     searches,
     left,
@@ -234,13 +311,14 @@ function report(): void {
     grown,
   } satisfies ReaderReport)
   ;[records, gets, faults, searches, left] = [[], [], [], 0, 0]
+  ;[sparse, sparseRan, sparseLeft] = [[], 0, 0]
   ;[batches, reads, grown] = [0, 0, { searches: 0, found: 0, copies: 0 }]
 }
 
 report()
 while (Atomics.load(shared, sharedWords.stop) === 0) {
   try {
-    for (let i = 0; i < 64; i++) await searchOne(whole(8))
+    for (let i = 0; i < 64; i++) await searchOne(whole(12))
   } catch (error) {
     faults.push(String((error as Error).stack))
   }

@@ -1,5 +1,7 @@
 // What the race of readers and writers agrees on: the vector of an object depends on its number and its stamp, so a reader can check each
 // hit alone, and the shared words say what was acknowledged.
+import type { SparseRecord } from './race-terms.ts'
+
 export const dimension = 16
 export const limit = 8
 
@@ -64,6 +66,7 @@ export interface ReaderReport {
   readonly floor: number
   readonly records: readonly Record[]
   readonly gets: readonly GetRecord[]
+  readonly sparse: readonly SparseRecord[]
   readonly faults: readonly string[]
   readonly searches: number
   /** Searches that the reader left to the owner. */
@@ -71,6 +74,9 @@ export interface ReaderReport {
   /** Batches that the reader ran, and reads by id. */
   readonly batches: number
   readonly reads: number
+  /** Searches of sparse fields, alone and with others, that the reader ran, and those that it left to the owner. */
+  readonly sparseRan: number
+  readonly sparseLeft: number
   /** Searches for the newest object of `temporary` while it grew, those that found it, and searches that found hits in `copy`. */
   readonly grown: { readonly searches: number; readonly found: number; readonly copies: number }
 }

@@ -16,6 +16,9 @@ interface Report {
   readonly checked: number
   readonly batches: number
   readonly checkedReads: number
+  readonly sparseRan: number
+  readonly sparseLeft: number
+  readonly sparseChecked: number
   readonly faults: readonly string[]
 }
 
@@ -32,5 +35,7 @@ test(`readers see one version each under every kind of write (ANNAL_SEED=${seed}
   t.ok(report.checked > 100, `${report.checked} answers compared`)
   t.ok(report.batches > 20, `${report.batches} batches`)
   t.ok(report.checkedReads > 100, `${report.checkedReads} objects read by id compared`)
+  t.ok(report.sparseChecked > 100, `${report.sparseChecked} answers of sparse fields compared`)
+  t.ok(report.sparseLeft < report.sparseRan, `${report.sparseLeft} sparse searches left, ${report.sparseRan} ran`)
   t.ok(report.left < report.searches / 2, `${report.left} of ${report.searches} searches left to the owner`)
 })

@@ -24,7 +24,7 @@ test(`cuts of a sparse field under writes, seed ${seed}`, async (t) => {
       version++
       if (resting.length > 3) {
         const ripe = resting.shift() ?? []
-        await field.purge(rowsOfTerms(ripe))
+        await field.purge(version, rowsOfTerms(ripe))
         free.push(...ripe.map(([ordinal]) => ordinal))
       }
       const gone = [...alive].filter(() => random() < 0.1)

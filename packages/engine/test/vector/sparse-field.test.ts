@@ -1,7 +1,8 @@
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { openWorkerPool } from '../../src/vector/open-pool.ts'
-import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse/field.ts'
+import { loadSparseField, openSparseField } from '../../src/vector/sparse/field.ts'
+import { rarity } from '../../src/vector/sparse/term-view.ts'
 import { fault, noRows, randomTerms, rowsOfTerms, scoreAllRows, sparseDefinition, type Terms } from './sparse-world.ts'
 import { createRandom, dumpField } from './world.ts'
 
@@ -113,7 +114,7 @@ test('after any churn, searches of old and new versions equal scoring, and the b
       const ripe = resting[0]?.version === version - 6 ? resting.shift() : undefined
       if (ripe !== undefined) {
         await Promise.all(searching.splice(0))
-        await field.purge(rowsOfTerms(ripe.rows))
+        await field.purge(version, rowsOfTerms(ripe.rows))
         free.push(...ripe.rows.map(([ordinal]) => ordinal))
       }
       const gone = [...alive].filter(() => random() < 0.15)
@@ -136,11 +137,11 @@ test('after any churn, searches of old and new versions equal scoring, and the b
     const loaded = await loadSparseField(sparseDefinition(), workers, sourceOf([await dumpField(field)]))
     t.equal(loaded.digest(), field.digest(), 'a dump loads to the same digest')
     t.equal(loaded.rows, field.rows)
-    for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(rowsOfTerms(rows))
+    for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(121, rowsOfTerms(rows))
     const everything = rowsOfTerms([...alive])
     for (const one of [field, loaded]) {
       await one.apply(121, undefined, everything)
-      await one.purge(everything)
+      await one.purge(122, everything)
       t.equal(one.rows, 0)
     }
     t.equal(loaded.digest(), field.digest(), 'and goes on as the first does')
@@ -185,7 +186,7 @@ test('a term with one posting takes half the memory of a list, and a list that s
   t.ok(perTerm() > 80, `${perTerm().toFixed(1)} bytes for each list of two`)
   t.equal((await field.search(query, { k: 3, version: 2 })).ordinals.length, 2)
   await field.apply(3, noRows, two)
-  await field.purge(two)
+  await field.purge(4, two)
   t.same((await field.search(query, { k: 3, version: 3 })).ordinals, [0])
   t.same((await field.search(query, { k: 3, version: 3 })).similarities, hits.similarities)
   const left = await openSparseField(sparseDefinition(), pool)

@@ -5,6 +5,7 @@ import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
 import { type Postings, postingsOf } from './lists.ts'
 import type { SparseState } from './state.ts'
+import { rowsOf } from './term-lists.ts'
 
 /** Indices checked or sorted between two turns of the event loop. */
 const indicesPerTurn = 2 ** 16
@@ -112,7 +113,7 @@ export class SparseCut {
   #look(index: number): ListCut {
     const { vocabulary, lists } = this.#state
     const term = vocabulary.find(index)
-    const rows = vocabulary.rows(term)
+    const rows = rowsOf(this.#state, term)
     const single = vocabulary.single(term)
     if (single !== undefined) return { rows, blocks: 1, postings: () => [postingsOf(single)] }
     const blocks = lists.blocksOf(vocabulary.directory(term))

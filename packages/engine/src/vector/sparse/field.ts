@@ -1,14 +1,22 @@
 // A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Removed rows stay in
 // the lists until no search can see them; searches distinguish them by version. If the model says so, weights of a query are multiplied by
-// the rarity of their indices, from counts as of the searched version.
+// the rarity of their indices, from counts as of the searched version. Reader threads search in the same memory; see term-view.ts.
 
-import { runToEnd } from '@annal/wal'
+import { runToEnd, yieldToOthers } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
-import { elementAt } from '../element-at.ts'
-import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from '../field.ts'
+import type {
+  DenseHits,
+  FieldCut,
+  PreparedCut,
+  SharedLists,
+  SparseField,
+  SparseQuery,
+  SparseRows,
+  SparseSearch,
+} from '../field.ts'
 import { InFlight } from '../in-flight.ts'
 import type { WorkerPool } from '../pool.ts'
 import { ListsMemory } from './attached.ts'
@@ -16,14 +24,15 @@ import { IndicesAhead, SparseCut } from './cut.ts'
 import { dumpSparse, loadSparse } from './file.ts'
 import { compileSparseKernel } from './kernel.ts'
 import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
+import type { OtherReads } from './memory.ts'
 import { forEachPosting } from './postings.ts'
-import { readDescriptor, type WeighedList, writeDescriptor } from './query.ts'
+import { readDescriptor, writeDescriptor } from './query.ts'
 import { emptyState, type SparseState } from './state.ts'
-import { TermChanges } from './term-changes.ts'
-import { addPostings, removePostings } from './term-lists.ts'
+import { addPostings, removePostings, removeRow } from './term-lists.ts'
+import { changing, type TermPlace, type WeighedList, weighLists } from './term-view.ts'
 
 export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
-  return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
+  return new InvertedField(definition, pool, await compileSparseKernel(), emptyState(readersOf(pool)))
 }
 
 /** The inverse of a cut. */
@@ -32,18 +41,18 @@ export async function loadSparseField(
   pool: WorkerPool,
   source: ByteSource,
 ): Promise<SparseField> {
-  const state = emptyState()
+  const state = emptyState(readersOf(pool))
   await loadSparse(definition, state, source)
+  if (state.end > 0) state.memory.makeAreas(state.end)
   return new InvertedField(definition, pool, await compileSparseKernel(), state)
 }
 
-/** Changes of an event to the counts that weigh a query, with TermChanges; they apply from the next version on. */
-interface PendingCounts {
-  rows: number
+function readersOf({ attachments, threads }: WorkerPool): number {
+  return attachments - threads
 }
 
-/** Terms counted in one turn of the event loop. */
-const turnTerms = 2 ** 16
+/** Removed postings counted in one turn of the event loop. */
+const turnPostings = 2 ** 16
 
 const noHits: DenseHits = {
   ordinals: new Uint32Array(0),
@@ -65,9 +74,11 @@ class InvertedField implements SparseField {
   readonly #running = new InFlight<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
   readonly #cuts = new Set<SparseCut>()
+  /** The version of the event being applied, or of the newest one. */
   #version = 0
-  #pending: PendingCounts | undefined
-  readonly #changes = new TermChanges()
+  /** Number of rows before that event. */
+  #rowsBefore: number
+  #lists: SharedLists | undefined
   #closed = false
 
   constructor(definition: SparseFieldSchema, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
@@ -75,6 +86,7 @@ class InvertedField implements SparseField {
     this.#pool = pool
     this.#state = state
     this.#module = module
+    this.#rowsBefore = state.rows
     this.#attach()
   }
 
@@ -87,7 +99,27 @@ class InvertedField implements SparseField {
   }
 
   get rows(): number {
-    return this.#state.rows + (this.#pending?.rows ?? 0)
+    return this.#state.rows
+  }
+
+  set others(others: OtherReads | undefined) {
+    this.#state.memory.others = others
+  }
+
+  get chunks(): SparseField['chunks'] {
+    return this.#state.vocabulary.chunks
+  }
+
+  /** The same value until it changes. */
+  get shared(): SharedLists | undefined {
+    const { areas } = this.#state.memory
+    const handle = this.#shared?.handle
+    if (areas === undefined || handle === undefined) return undefined
+    const vocabulary = this.#state.vocabulary.shared
+    const known = this.#lists
+    const isSame = known?.vocabulary === vocabulary && known.areas === areas
+    if (!isSame) this.#lists = { handle, areas, vocabulary }
+    return this.#lists
   }
 
   reserve(end: number, postings: number): void {
@@ -101,25 +133,30 @@ class InvertedField implements SparseField {
 
   async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
     this.#refuseWhenClosed()
-    await this.#applyCountsInTurns()
-    this.#version = version
-    const counts: PendingCounts = { rows: 0 }
-    this.#pending = counts
-    if (rows !== undefined) await this.#insert(version, rows, counts)
+    const before = this.#state.rows
+    this.#begin(version)
+    this.#rowsBefore = before
+    if (rows !== undefined) await this.#insert(version, rows)
+    await this.#countRemoved(version, removed.indices)
     for (const ordinal of removed.ordinals) {
       assert(this.#state.memory.hasRow(ordinal), `ordinal ${ordinal} has a row`)
       this.#beforeVersionsChange(ordinal)
       this.#state.memory.bury(ordinal, version)
     }
-    counts.rows -= removed.ordinals.length
-    for (const index of removed.indices) this.#changes.add(this.#state.vocabulary.find(index), -1)
+    this.#state.rows = before + (rows?.ordinals.length ?? 0) - removed.ordinals.length
   }
 
-  async #insert(version: number, rows: SparseRows, counts: PendingCounts): Promise<void> {
+  #begin(version: number): void {
+    this.#version = version
+    this.#state.memory.version = version
+  }
+
+  async #insert(version: number, rows: SparseRows): Promise<void> {
     const { memory, vocabulary } = this.#state
     memory.reclaim()
     const end = 1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), -1)
     memory.reserve(end, 0, 0)
+    memory.makeAreas(end)
     this.#attach()
     for (const ordinal of rows.ordinals) {
       assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
@@ -127,48 +164,26 @@ class InvertedField implements SparseField {
       memory.setBirth(ordinal, version)
     }
     this.#state.end = Math.max(this.#state.end, end)
-    counts.rows += rows.ordinals.length
     await forEachPosting(rows, ({ index, ordinals, weights }) => {
       this.#beforeListChanges(index)
       const term = vocabulary.findOrAdd(index)
       if (!vocabulary.hasPostings(term)) this.#beforeIndexChanges(index)
-      addPostings(this.#state, term, { ordinals, weights })
-      this.#changes.add(term, ordinals.length)
+      addPostings(this.#state, term, { ordinals, weights }, version)
     })
   }
 
-  /** Applies the counts of the previous event, which searches see from now on. */
-  #applyCounts(): void {
-    this.#applySomeCounts(Number.POSITIVE_INFINITY)
-  }
-
-  /** Like #settle, but yields to other work if there are many. */
-  async #applyCountsInTurns(): Promise<void> {
-    const pending = this.#pending
-    // Another search may have started with it as well, and a synchronous caller may have completed it.
-    while (pending !== undefined && this.#pending === pending) {
-      if (this.#applySomeCounts(turnTerms)) return
-      await new Promise<void>((resume) => setImmediate(resume))
+  /** Before the rows are removed, because the only row of a term counts itself. */
+  async #countRemoved(version: number, indices: Uint32Array): Promise<void> {
+    for (const [i, index] of indices.entries()) {
+      this.#beforeListChanges(index)
+      removeRow(this.#state, this.#state.vocabulary.find(index), version)
+      if (i % turnPostings === turnPostings - 1) await yieldToOthers()
     }
   }
 
-  /** Returns whether nothing is left. */
-  #applySomeCounts(termsMax: number): boolean {
-    if (this.#pending === undefined) return true
-    const { vocabulary } = this.#state
-    const isDone = this.#changes.take(termsMax, (term, change) => {
-      this.#beforeListChanges(vocabulary.indexOf(term))
-      vocabulary.setRows(term, vocabulary.rows(term) + change)
-    })
-    if (!isDone) return false
-    this.#state.rows += this.#pending.rows
-    this.#pending = undefined
-    return true
-  }
-
-  async purge(rows: SparseRows): Promise<void> {
-    await this.#applyCountsInTurns()
+  async purge(version: number, rows: SparseRows): Promise<void> {
     const { memory, vocabulary } = this.#state
+    memory.version = version
     memory.reclaim()
     await forEachPosting(rows, ({ index, ordinals }) => {
       const term = vocabulary.find(index)
@@ -182,9 +197,8 @@ class InvertedField implements SparseField {
 
   async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
     this.#refuseWhenClosed()
-    if (options.version >= this.#version && this.#pending !== undefined) await this.#applyCountsInTurns()
     const { memory } = this.#state
-    const lists = this.#weigh(query)
+    const lists = this.#weigh(query, options.version)
     if (lists.length === 0) return noHits
     const descriptor = writeDescriptor(memory, lists, { ...options, allowed: options.allowed?.words })
     const leave = memory.enter()
@@ -199,7 +213,7 @@ class InvertedField implements SparseField {
     const place = this.#running.add(found)
     try {
       await found
-      const { ordinals, similarities, scored, postings } = readDescriptor(memory, descriptor)
+      const { ordinals, similarities, scored, postings } = readDescriptor(memory, descriptor.address)
       return { ordinals, similarities, visited: postings, distances: scored }
     } finally {
       leave()
@@ -208,23 +222,20 @@ class InvertedField implements SparseField {
     }
   }
 
-  /** The lists of the query's indices, with weights of the model. Weights that are not above 0 are ignored. */
-  #weigh({ indices, values }: SparseQuery): WeighedList[] {
-    const { lists, vocabulary, rows } = this.#state
-    const weighed: WeighedList[] = []
-    indices.forEach((index, i) => {
-      const value = elementAt(values, i)
-      const term = value > 0 ? vocabulary.find(index) : -1
-      if (term < 0 || !vocabulary.hasPostings(term)) return
-      const weight = this.definition.params.model === 'endee_bm25' ? value * rarity(rows, vocabulary.rows(term)) : value
-      const single = vocabulary.single(term)
-      if (single === undefined) {
-        const directory = vocabulary.directory(term)
-        const list = { directory, blocks: lists.blocks(directory) }
-        weighed.push({ list, weight, magnitude: lists.magnitude(directory) })
-      } else weighed.push({ list: single, weight, magnitude: Math.abs(single.weight) })
-    })
-    return weighed
+  #weigh(query: SparseQuery, version: number): WeighedList[] {
+    const isWeighed = this.definition.params.model === 'endee_bm25'
+    const rows = version < this.#version ? this.#rowsBefore : this.#state.rows
+    const weighing = { version, rows: isWeighed ? rows : undefined }
+    const lists = weighLists(query, weighing, this.#state.memory, (index) => this.#placeOf(index))
+    assert(lists !== changing, 'searches begin with the newest version')
+    return lists
+  }
+
+  #placeOf(index: number): TermPlace {
+    const { vocabulary } = this.#state
+    const term = vocabulary.find(index)
+    if (term < 0 || !vocabulary.hasPostings(term)) return undefined
+    return vocabulary.single(term) ?? { directory: vocabulary.directory(term) }
   }
 
   prepareCut(): PreparedCut {
@@ -246,7 +257,6 @@ class InvertedField implements SparseField {
   }
 
   #cut(indices: Uint32Array): FieldCut {
-    this.#applyCounts()
     const cut = new SparseCut(this.#state, indices)
     this.#cuts.add(cut)
     return {
@@ -291,7 +301,7 @@ class InvertedField implements SparseField {
   }
 
   bytes(): { readonly [part: string]: number } {
-    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() + this.#changes.bytes() }
+    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() }
   }
 
   #refuseWhenClosed(): void {
@@ -304,9 +314,4 @@ class InvertedField implements SparseField {
     await Promise.allSettled([...this.#running])
     if (this.#shared !== undefined) this.#pool.release(this.#shared)
   }
-}
-
-/** Weight of an index that `having` of `rows` rows have: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
-export function rarity(rows: number, having: number): number {
-  return Math.log1p((rows - having + 0.5) / (having + 0.5))
 }

@@ -85,8 +85,7 @@ export async function loadSparse(
     const postings = loaded.reduce((sum, block) => sum + block.ordinals.length, 0)
     if (alive > postings) throw words.damaged(`the count of index ${index}`)
     const term = state.vocabulary.findOrAdd(index)
-    restorePostings(state, term, loaded)
-    state.vocabulary.setRows(term, alive)
+    restorePostings(state, term, loaded, alive)
   }
   await words.expectEnd()
   state.end = end

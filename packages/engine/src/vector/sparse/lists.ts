@@ -1,13 +1,18 @@
 // Inverted lists: for each index the ordinals that have it, ascending, with their weights, in blocks of up to 128 postings with their
 // largest weight. Postings at the end are written in place, and the count is stored last. Any other change writes a new block and then
 // stores its address in the directory. So readers see every posting that existed when they started, and may or may not see newer ones. The
-// same calls give the same blocks.
+// same calls give the same blocks. The directory also has the number of live rows as of the last two versions that changed it.
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import type { SparseMemory } from './memory.ts'
+import { copyRows, newestRows, startRows, storeRows } from './row-counts.ts'
 
 export const blockPostingsMax = 128
 const headBytes = 16
+/** Bytes of a directory before the addresses of its blocks; assembly/sparse/layout.ts has the same number. */
+export const directoryHeadBytes = 28
+/** Position of the row counts in a directory. */
+const rowCountsWord = 3
 /** When a block overflows, its postings are distributed to blocks of about this size, so that further postings fit. */
 const blockPostingsAim = 96
 
@@ -88,13 +93,25 @@ export class PostingLists {
   blocks(directory: Directory): number {
     return elementAt(this.#in.u32, directory / 4)
   }
+  /** Number of live rows as of the newest event. */
+  rows(directory: Directory): number {
+    return newestRows(this.#in.u32, rowCountsOf(directory))
+  }
+  /** Begins the counts of a new list. `version` is that of the last change. */
+  startRows(directory: Directory, version: number, rows: number): void {
+    startRows(this.#in.u32, rowCountsOf(directory), version, rows)
+  }
+  /** The number of live rows from a version on, which is that of the event being applied. */
+  setRows(directory: Directory, version: number, rows: number): void {
+    storeRows(this.#in.u32, rowCountsOf(directory), version, rows)
+  }
   /** Upper bound of the magnitude of the list's weights. */
   magnitude(directory: Directory): number {
     return elementAt(this.#in.f32, directory / 4 + 2)
   }
   /** The current addresses of its blocks. */
   blocksOf(directory: Directory): Uint32Array {
-    const from = (directory + headBytes) / 4
+    const from = (directory + directoryHeadBytes) / 4
     return this.#in.u32.slice(from, from + this.blocks(directory))
   }
   /** Views of the postings of a block. */
@@ -191,7 +208,7 @@ export class PostingLists {
       next = place + 1
     }
     for (; next < this.blocks(directory); next++) addresses.push(this.#blockAt(directory, next))
-    const made = addresses.length === 0 ? 0 : this.#makeDirectory(addresses, this.magnitude(directory))
+    const made = addresses.length === 0 ? 0 : this.#copyDirectory(directory, addresses)
     this.#retireDirectory(directory)
     return made
   }
@@ -227,27 +244,35 @@ export class PostingLists {
     u32[directory / 4] = blocks.length
     u32[directory / 4 + 1] = capacity
     f32[directory / 4 + 2] = magnitude
-    u32.set(blocks, (directory + headBytes) / 4)
+    startRows(u32, rowCountsOf(directory), 0, 0)
+    u32.set(blocks, (directory + directoryHeadBytes) / 4)
     return directory
+  }
+
+  /** A directory like another one, of other blocks. */
+  #copyDirectory(directory: Directory, blocks: readonly number[]): Directory {
+    const made = this.#makeDirectory(blocks, this.magnitude(directory))
+    copyRows(this.#in.u32, rowCountsOf(directory), rowCountsOf(made))
+    return made
   }
 
   #pushBlock(directory: Directory, block: number): Directory {
     const { u32 } = this.#in
     const count = this.blocks(directory)
     if (count === elementAt(u32, directory / 4 + 1)) {
-      const from = (directory + headBytes) / 4
-      const made = this.#makeDirectory([...u32.subarray(from, from + count), block], this.magnitude(directory))
+      const from = (directory + directoryHeadBytes) / 4
+      const made = this.#copyDirectory(directory, [...u32.subarray(from, from + count), block])
       this.#retireDirectory(directory)
       return made
     }
-    Atomics.store(u32, (directory + headBytes) / 4 + count, block)
+    Atomics.store(u32, (directory + directoryHeadBytes) / 4 + count, block)
     Atomics.store(u32, directory / 4, count + 1)
     return directory
   }
 
   #replaceBlock(directory: Directory, place: number, block: number): void {
     const old = this.#blockAt(directory, place)
-    Atomics.store(this.#in.u32, (directory + headBytes) / 4 + place, block)
+    Atomics.store(this.#in.u32, (directory + directoryHeadBytes) / 4 + place, block)
     this.#retireBlock(old)
   }
 
@@ -278,7 +303,7 @@ export class PostingLists {
 
   #blockAt(directory: Directory, place: number): number {
     assert(place < this.blocks(directory), 'a block is in its directory')
-    return elementAt(this.#in.u32, (directory + headBytes) / 4 + place)
+    return elementAt(this.#in.u32, (directory + directoryHeadBytes) / 4 + place)
   }
   #countOf(block: number): number {
     return elementAt(this.#in.u32, block / 4)
@@ -306,7 +331,12 @@ function blockBytes(capacity: number): number {
 }
 
 function directoryBytes(capacity: number): number {
-  return headBytes + Math.ceil((capacity * 4) / 16) * 16
+  return Math.ceil((directoryHeadBytes + capacity * 4) / 16) * 16
+}
+
+/** Position of the row counts of a list, in words. */
+export function rowCountsOf(directory: Directory): number {
+  return directory / 4 + rowCountsWord
 }
 
 function capacityFor(count: number): number {

@@ -1,5 +1,6 @@
 // The shared memory of one sparse field, created for the first row: allocated and freed pieces, and the versions of its rows. Pieces in use
-// never move, so readers need no lock. A piece that a running search may read is not reused before that search has ended.
+// never move, so readers need no lock. A piece that a running search may read is not reused before that search has ended, nor before every
+// reader thread reads the version that does without it.
 import { assert, EngineError } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import { roundUp } from '../round-up.ts'
@@ -22,7 +23,26 @@ interface Retired {
   readonly bytes: number
   /** Searches with this number or a lower one may read the piece. */
   readonly search: number
+  /** Readers of earlier versions may read the piece. */
+  readonly version: number
 }
+
+/** The versions that other threads read. */
+export interface OtherReads {
+  /** No reader reads an earlier version, now or later. */
+  readonly oldestRead: number
+}
+
+/** Space in the memory for the searches of reader threads: an area and a bitmap of ordinals for each, one reader after another. */
+export interface ReaderAreas {
+  readonly searches: number
+  readonly bitmaps: number
+  /** Ordinals that a bitmap has space for. */
+  readonly bits: number
+}
+
+/** Bytes of the area of a reader, without its bitmap. */
+export const searchAreaBytes = 65_536
 
 export class SparseMemory {
   #memory: WebAssembly.Memory | undefined
@@ -36,6 +56,17 @@ export class SparseMemory {
   #chunks = 0
   #search = 0
   readonly #searches = new Set<number>()
+  readonly #readers: number
+  #areas: ReaderAreas | undefined
+  /** The version of the event being applied, or of the newest one. */
+  version = 0
+  /** The reads of reader threads. */
+  others: OtherReads | undefined
+
+  /** `readers` is the number of reader threads. */
+  constructor(readers = 0) {
+    this.#readers = readers
+  }
 
   /** The memory of the kernel; undefined before anything was reserved, because a memory takes limited address space. */
   get memory(): WebAssembly.Memory | undefined {
@@ -65,12 +96,40 @@ export class SparseMemory {
    */
   reserve(end: number, bytes: number, bytesWorst: number): void {
     const forRows = Math.max(0, Math.ceil(end / chunkRows) - this.#chunks) * chunkBytes
-    if (end > sparseOrdinalsMax || this.#top + forRows + bytesWorst > memoryBytesMax) {
+    const top = this.#top + forRows + this.#bytesForAreas(end)
+    if (end > sparseOrdinalsMax || top + bytesWorst > memoryBytesMax) {
       const message = `a sparse field can use at most ${memoryBytesMax} bytes, and this write might need more`
-      throw new EngineError('memory_exhausted', message, { value: this.#top + forRows, limit: memoryBytesMax })
+      throw new EngineError('memory_exhausted', message, { value: top, limit: memoryBytesMax })
     }
-    this.#grow(this.#top + forRows + Math.max(0, bytes - this.#freeBytes))
+    this.#grow(top + Math.max(0, bytes - this.#freeBytes))
     this.#makeRows(end)
+  }
+
+  /** The areas of the readers; undefined if there are no readers, or no rows yet. */
+  get areas(): ReaderAreas | undefined {
+    return this.#areas
+  }
+
+  /** Makes the areas large enough for ordinals below `end`. Readers use them from the version being applied on. */
+  makeAreas(end: number): void {
+    const bits = this.#bitsFor(end)
+    if (bits === undefined) return
+    const before = this.#areas
+    const searches = before?.searches ?? this.allocate(searchAreaBytes * this.#readers)
+    this.#areas = { searches, bitmaps: this.allocate((bits / 8) * this.#readers), bits }
+    if (before !== undefined) this.retire(before.bitmaps, (before.bits / 8) * this.#readers)
+  }
+
+  /** What `makeAreas` allocates at most. */
+  #bytesForAreas(end: number): number {
+    const bits = this.#bitsFor(end)
+    return bits === undefined ? 0 : ((this.#areas === undefined ? searchAreaBytes : 0) + bits / 8) * this.#readers
+  }
+
+  /** Undefined: the bitmaps are large enough. */
+  #bitsFor(end: number): number | undefined {
+    if (this.#readers === 0 || end <= (this.#areas?.bits ?? 0)) return undefined
+    return Math.max(chunkRows, 2 ** Math.ceil(Math.log2(end)))
   }
 
   /** Allocates `bytes`, a multiple of 16, with undefined content. */
@@ -96,14 +155,15 @@ export class SparseMemory {
 
   /** Frees a piece that running searches may read, once they have ended. */
   retire(address: number, bytes: number): void {
-    this.#retired.push({ address, bytes, search: this.#search })
+    this.#retired.push({ address, bytes, search: this.#search, version: this.version })
   }
 
   /** Frees retired pieces as far as running searches permit. Writers must call it first. */
   reclaim(): void {
     let oldest = Number.POSITIVE_INFINITY
     for (const search of this.#searches) oldest = Math.min(oldest, search)
-    const kept = this.#retired.findIndex(({ search }) => search >= oldest)
+    const oldestRead = this.others?.oldestRead ?? Number.POSITIVE_INFINITY
+    const kept = this.#retired.findIndex(({ search, version }) => search >= oldest || version > oldestRead)
     const ready = this.#retired.splice(0, kept < 0 ? this.#retired.length : kept)
     for (const { address, bytes } of ready) this.free(address, bytes)
   }
@@ -174,4 +234,11 @@ export class SparseMemory {
     this.#u32[this.#rowAt(ordinal)] = birth
     this.#u32[this.#rowAt(ordinal) + 1] = death
   }
+}
+
+/** Whether a search as of `version` sees the row of an ordinal, in any thread. See `hiddenAt` in assembly/sparse/layout.ts. */
+export function isRowVisible(u32: Uint32Array<SharedArrayBuffer>, ordinal: number, version: number): boolean {
+  const chunk = Atomics.load(u32, versionsAddress / 4 + (ordinal >>> chunkShift))
+  const at = chunk / 4 + (ordinal & (chunkRows - 1)) * 2
+  return Atomics.load(u32, at + 1) > version && Atomics.load(u32, at) <= version
 }

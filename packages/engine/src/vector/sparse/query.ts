@@ -1,8 +1,9 @@
 // The descriptor of a query of a sparse field: its lists with their scaled weights, space for the kernel to work in, and then the
 // hits. It is in the memory of the field, so nothing else is passed to the thread that runs the query.
 import { elementAt } from '../element-at.ts'
-import type { Directory, SinglePosting } from './lists.ts'
+import { directoryHeadBytes, type SinglePosting } from './lists.ts'
 import type { SparseMemory } from './memory.ts'
+import type { SparseViews, WeighedList } from './term-view.ts'
 
 /** Words of a descriptor and of a list; assembly/sparse/layout.ts has the same numbers. */
 const word = {
@@ -30,20 +31,6 @@ const window = 1024
 /** Scores are integers below 2 to this power, so that sums fit in 64 bits. */
 const scoreBits = 60
 
-/** A list in the field's memory, with its current number of blocks. */
-export interface StoredList {
-  readonly directory: Directory
-  readonly blocks: number
-}
-
-export interface WeighedList {
-  readonly list: StoredList | SinglePosting
-  /** Weight of the query, above 0. */
-  readonly weight: number
-  /** Upper bound of the magnitude of the list's weights. */
-  readonly magnitude: number
-}
-
 export interface Descriptor {
   readonly address: number
   readonly bytes: number
@@ -56,40 +43,66 @@ export interface SparseAnswer {
   readonly postings: number
 }
 
+/** A bitmap of ordinals in the memory of the field. */
+export interface AllowedBits {
+  readonly address: number
+  readonly bits: number
+}
+
+/** Writes the descriptor and the words of the bitmap to memory that is allocated for them. */
 export function writeDescriptor(
   memory: SparseMemory,
   lists: readonly WeighedList[],
   options: { readonly k: number; readonly version: number; readonly allowed: Uint32Array | undefined },
 ): Descriptor {
   const { k, version, allowed } = options
-  const parts = {
-    listArea: lists.length * listBytes,
-    singles: lists.reduce((sum, { list }) => sum + ('ordinal' in list ? singleBytes : 0), 0),
-    scores: window * 8,
-    marks: window / 8,
-    order: Math.ceil(lists.length / 4) * 16,
-    best: k * 16,
-    allowed: allowed === undefined ? 0 : Math.ceil(allowed.length / 4) * 16,
-  }
+  const ownBytes = descriptorBytes(lists, k)
+  const allowedBytes = allowed === undefined ? 0 : Math.ceil(allowed.length / 4) * 16
   // Sizes are powers of two, so that a descriptor fits into the space of an earlier one.
-  const bytes = 2 ** Math.ceil(Math.log2(Object.values(parts).reduce((sum, part) => sum + part, headBytes)))
+  const bytes = 2 ** Math.ceil(Math.log2(ownBytes + allowedBytes))
   const address = memory.allocate(bytes)
-  const { u32, f64 } = memory
+  const place = allowed && { address: address + ownBytes, bits: allowed.length * 32 }
+  if (allowed && place) memory.u32.set(allowed, place.address / 4)
+  fillDescriptor(memory, address, lists, { k, version, allowed: place })
+  return { address, bytes }
+}
+
+/** Bytes of a descriptor, a multiple of 16. */
+export function descriptorBytes(lists: readonly WeighedList[], k: number): number {
+  let singles = 0
+  for (const { list } of lists) if ('ordinal' in list) singles++
+  const { scores, marks, order, best } = areaBytes(lists.length, k)
+  return headBytes + lists.length * listBytes + singles * singleBytes + scores + marks + order + best
+}
+
+function areaBytes(lists: number, k: number) {
+  return { scores: window * 8, marks: window / 8, order: Math.ceil(lists / 4) * 16, best: k * 16 }
+}
+
+/** Writes the descriptor at an address that has space for it. */
+export function fillDescriptor(
+  views: SparseViews,
+  address: number,
+  lists: readonly WeighedList[],
+  options: { readonly k: number; readonly version: number; readonly allowed: AllowedBits | undefined },
+): void {
+  const { k, version, allowed } = options
+  const { u32, f64 } = views
+  const parts = areaBytes(lists.length, k)
   const head = address / 4
-  let next = address + headBytes
-  let single = address + headBytes + parts.listArea
-  next += parts.listArea + parts.singles
+  let single = address + headBytes + lists.length * listBytes
   u32[head + word.listArea] = address + headBytes
-  for (const name of ['scores', 'marks', 'order', 'best', 'allowed'] as const) {
+  // The last parts, after the single postings.
+  let next = address + descriptorBytes(lists, k) - parts.scores - parts.marks - parts.order - parts.best
+  for (const name of ['scores', 'marks', 'order', 'best'] as const) {
     u32[head + word[name]] = next
     next += parts[name]
   }
   u32[head + word.lists] = lists.length
   u32[head + word.k] = k
   u32[head + word.version] = version
-  u32[head + word.allowedBits] = (allowed?.length ?? 0) * 32
-  if (allowed === undefined) u32[head + word.allowed] = 0
-  else u32.set(allowed, elementAt(u32, head + word.allowed) / 4)
+  u32[head + word.allowed] = allowed?.address ?? 0
+  u32[head + word.allowedBits] = allowed?.bits ?? 0
   const scale = scaleFor(lists)
   f64[(head + word.unscale) / 2] = 1 / scale
   // Lists that can add least come first, because they are the ones that are only probed.
@@ -97,7 +110,7 @@ export function writeDescriptor(
   const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
   ordered.forEach(({ list, weight, magnitude }, i) => {
     const from = (address + headBytes + i * listBytes) / 4
-    if ('ordinal' in list) writeSingle(memory, single, list)
+    if ('ordinal' in list) writeSingle(views, single, list)
     const { directory, blocks } = 'ordinal' in list ? { directory: single, blocks: 1 } : list
     if ('ordinal' in list) single += singleBytes
     u32[from + listWord.directory] = directory
@@ -107,16 +120,20 @@ export function writeDescriptor(
     f64[(from + listWord.weight) / 2] = weight * scale
     bounds[(i * listBytes + listWord.bound * 4) / 8] = BigInt(Math.ceil(weight * scale * magnitude)) + 1n
   })
-  return { address, bytes }
 }
 
 /** A list with one block of one posting, as lists.ts would create it. */
-function writeSingle({ u32, f32 }: SparseMemory, address: number, { ordinal, weight }: SinglePosting): void {
+function writeSingle({ u32, f32 }: SparseViews, address: number, { ordinal, weight }: SinglePosting): void {
   const directory = address / 4
   const block = (address + singleBytes / 2) / 4
-  u32.set([1, 1, 0, 0, address + singleBytes / 2], directory)
+  u32[directory] = 1
+  u32[directory + 1] = 1
   f32[directory + 2] = Math.abs(weight)
-  u32.set([1, 1, ordinal, 0, ordinal], block)
+  u32[(address + directoryHeadBytes) / 4] = address + singleBytes / 2
+  u32[block] = 1
+  u32[block + 1] = 1
+  u32[block + 2] = ordinal
+  u32[block + 4] = ordinal
   f32[block + 3] = weight
   f32[block + 5] = weight
 }
@@ -127,8 +144,7 @@ function scaleFor(lists: readonly WeighedList[]): number {
   return most > 0 ? 2 ** Math.min(900, scoreBits - Math.ceil(Math.log2(most))) : 1
 }
 
-export function readDescriptor(memory: SparseMemory, { address }: Descriptor): SparseAnswer {
-  const { u32, f32 } = memory
+export function readDescriptor({ u32, f32 }: SparseViews, address: number): SparseAnswer {
   const head = address / 4
   const found = elementAt(u32, head + word.found)
   const best = elementAt(u32, head + word.best) / 4

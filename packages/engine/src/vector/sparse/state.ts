@@ -13,7 +13,8 @@ export interface SparseState {
   rows: number
 }
 
-export function emptyState(): SparseState {
-  const memory = new SparseMemory()
+/** `readers` is the number of reader threads. */
+export function emptyState(readers = 0): SparseState {
+  const memory = new SparseMemory(readers)
   return { memory, lists: new PostingLists(memory), vocabulary: new Vocabulary(), end: 0, rows: 0 }
 }

@@ -1,39 +1,112 @@
-// The indices of a sparse field, with their numbers of rows and the addresses of their lists. Each has a number, so the index space may have
-import { assert } from '../../errors.ts'
-import { Column } from '../../memory/column.ts'
-import { HashPages } from '../../memory/hash-pages.ts'
+// The indices of a sparse field, with the places of their postings. Each has a number, so the index space may have 2^32 indices. The number is
+// reused after the last posting is gone. Readers in other threads look up indices meanwhile (term-view.ts): the words of a term are in one
+// chunk, and a lookup that fails is repeated if entries of the hash table moved.
+import { Chunks, type SharedBytes, updateViews } from '../../memory/chunks.ts'
+import { HashPages, type PagesShape } from '../../memory/hash-pages.ts'
 import { elementAt } from '../element-at.ts'
 import type { Directory, SinglePosting } from './lists.ts'
 
+/**
+ * Words of a term. Most terms of a large vocabulary have one posting, which is here instead of in a list.
+ *
+ *   place of a list     address of the directory, a multiple of 16
+ *   place of a posting  ordinal << 1 | 1, and its weight in the next word
+ *   place 0             no posting
+ */
+export const termWord = { index: 0, place: 1, weight: 2 } as const
+const wordsOfTerm = 4
+const chunkShift = 16
+const chunkMask = 2 ** chunkShift - 1
+const termsFirst = 64
 const singleBit = 1
-const aliveBit = 2
-const ordinalShift = 2
+
+/** Words that lookups of readers depend on. */
+const lookupWord = { moves: 0, shapes: 1 } as const
+const lookupWords = 16
 
 const weight = new Float32Array(1)
 const weightBits = new Uint32Array(weight.buffer)
 
+/** The chunk of a term, and the position of its first word. */
+export function chunkOfTerm(term: number): number {
+  return term >>> chunkShift
+}
+export function wordOfTerm(term: number): number {
+  return (term & chunkMask) * wordsOfTerm
+}
+
+/** The posting at a place; undefined if it is the place of a list, or none. */
+export function singleAt(place: number, bits: number): SinglePosting | undefined {
+  if ((place & singleBit) === 0) return undefined
+  weightBits[0] = bits
+  return { ordinal: place >>> 1, weight: elementAt(weight, 0) }
+}
+
+/** The state of lookups, which the owner changes and readers compare. */
+export class LookupWords {
+  readonly words: Int32Array<SharedArrayBuffer>
+
+  /** `shared` are the words of the owner, in a reader. */
+  constructor(shared?: Int32Array<SharedArrayBuffer>) {
+    this.words = shared ?? new Int32Array(new SharedArrayBuffer(lookupWords * 4))
+  }
+
+  /** Odd while entries move. */
+  get moves(): number {
+    return Atomics.load(this.words, lookupWord.moves)
+  }
+
+  /** Number of shapes that the table had before. */
+  get shapes(): number {
+    return Atomics.load(this.words, lookupWord.shapes)
+  }
+
+  turnMoves(): void {
+    Atomics.add(this.words, lookupWord.moves, 1)
+  }
+
+  countShape(): void {
+    Atomics.add(this.words, lookupWord.shapes, 1)
+  }
+}
+
+/** What readers need to look up indices, besides the chunks. */
+export interface SharedVocabulary {
+  readonly words: Int32Array<SharedArrayBuffer>
+  readonly shape: PagesShape
+  /** Number of shapes before this one. */
+  readonly shapes: number
+}
+
 export class Vocabulary {
-  readonly #indices = new Column('u32')
-  readonly #directories = new Column('u32')
-  readonly #rows = new Column('u32')
+  readonly #terms = new Chunks({
+    chunkBytes: (wordsOfTerm * 4) << chunkShift,
+    firstBytes: termsFirst * wordsOfTerm * 4,
+  })
+  readonly #words: Uint32Array[] = []
   readonly #free: number[] = []
+  readonly #lookup = new LookupWords()
   #wanted = 0
   #end = 0
-  readonly #pages = new HashPages((term) => this.#indices.get(term) === this.#wanted)
+  readonly #pages = new HashPages((term) => this.#get(term, termWord.index) === this.#wanted, {
+    begin: () => this.#lookup.turnMoves(),
+    end: () => this.#endMove(),
+  })
+  #shared: SharedVocabulary
+
+  constructor() {
+    this.#shared = { words: this.#lookup.words, shape: this.#pages.shape, shapes: 0 }
+  }
 
   /** Number of indices that have postings, including those of removed rows. */
   get count(): number {
     return this.#end - this.#free.length
   }
 
-  /**
-   * ^32 indices. The number is reused after the last posting is gone. For a term with one posting, both columns hold the posting itself,
-   * because most terms of a large vocabulary have only one: directories address of the directory, a multiple of 16 | ordinal << 2 | whether
-   * its row is alive << 1 | 1 rows live rows | bits of the weight
-   */
+  /** The number of an index, or -1. */
   find(index: number): number {
     this.#wanted = index
-    const slot = this.#pages.find(hashOf(index))
+    const slot = this.#pages.find(hashOfIndex(index))
     return slot < 0 ? -1 : this.#pages.ordinalAt(slot)
   }
 
@@ -41,67 +114,45 @@ export class Vocabulary {
     const known = this.find(index)
     if (known >= 0) return known
     const term = this.#free.pop() ?? this.#end++
-    this.#indices.set(term, index)
-    this.#directories.set(term, 0)
-    this.#rows.set(term, 0)
-    this.#pages.add(hashOf(index), term)
+    this.#ensure(term)
+    this.#set(term, termWord.index, index)
+    this.#set(term, termWord.place, 0)
+    this.#pages.add(hashOfIndex(index), term)
     return term
   }
 
   remove(term: number): void {
-    this.#wanted = this.#indices.get(term)
-    this.#pages.remove(this.#pages.find(hashOf(this.#wanted)))
-    this.#directories.set(term, 0)
+    this.#wanted = this.#get(term, termWord.index)
+    this.#pages.remove(this.#pages.find(hashOfIndex(this.#wanted)))
+    this.#set(term, termWord.place, 0)
     this.#free.push(term)
   }
 
   /** Whether the term has a posting. */
   hasPostings(term: number): boolean {
-    return this.#directories.get(term) !== 0
+    return this.#get(term, termWord.place) !== 0
   }
 
   /** 0 if the term has no list: no posting, or a single one. */
   directory(term: number): Directory {
-    const place = this.#directories.get(term)
+    const place = this.#get(term, termWord.place)
     return (place & singleBit) === 0 ? place : 0
   }
 
   setDirectory(term: number, directory: Directory): void {
-    const rows = this.rows(term)
-    this.#directories.set(term, directory)
-    this.#rows.set(term, rows)
+    this.#set(term, termWord.place, directory)
   }
 
   /** The posting of a term with one posting and no list. */
   single(term: number): SinglePosting | undefined {
-    const place = this.#directories.get(term)
-    if ((place & singleBit) === 0) return undefined
-    weightBits[0] = this.#rows.get(term)
-    return { ordinal: place >>> ordinalShift, weight: elementAt(weight, 0) }
+    return singleAt(this.#get(term, termWord.place), this.#get(term, termWord.weight))
   }
 
+  /** The weight is stored first: readers load the place again after it. */
   setSingle(term: number, { ordinal, weight: value }: SinglePosting): void {
-    const rows = this.rows(term)
-    assert(rows <= 1, 'a term of one posting is in one row')
-    this.#directories.set(term, ((ordinal << ordinalShift) | (rows * aliveBit) | singleBit) >>> 0)
     weight[0] = value
-    this.#rows.set(term, elementAt(weightBits, 0))
-  }
-
-  /** Number of live rows with the index. */
-  rows(term: number): number {
-    const place = this.#directories.get(term)
-    return (place & singleBit) === 0 ? this.#rows.get(term) : (place & aliveBit) / aliveBit
-  }
-
-  setRows(term: number, rows: number): void {
-    const place = this.#directories.get(term)
-    if ((place & singleBit) === 0) {
-      this.#rows.set(term, rows)
-      return
-    }
-    assert(rows === 0 || rows === 1, 'a term of one posting is in one row')
-    this.#directories.set(term, (place & ~aliveBit) | (rows * aliveBit))
+    this.#set(term, termWord.weight, elementAt(weightBits, 0))
+    this.#set(term, termWord.place, ((ordinal << 1) | singleBit) >>> 0)
   }
 
   /** All numbers assigned so far are below this. */
@@ -113,7 +164,7 @@ export class Vocabulary {
   indicesOf(from: number, to: number): Uint32Array {
     const found: number[] = []
     for (let term = from; term < Math.min(to, this.#end); term++)
-      if (this.hasPostings(term)) found.push(this.#indices.get(term))
+      if (this.hasPostings(term)) found.push(this.indexOf(term))
     return Uint32Array.from(found)
   }
 
@@ -121,17 +172,60 @@ export class Vocabulary {
     const term = this.find(index)
     return term >= 0 && this.hasPostings(term)
   }
+
   indexOf(term: number): number {
-    return this.#indices.get(term)
+    return this.#get(term, termWord.index)
   }
 
   bytes(): number {
-    return this.#pages.bytes() + this.#indices.bytes() + this.#directories.bytes() + this.#rows.bytes()
+    return this.#pages.bytes() + this.#terms.bytes
+  }
+
+  /** The memory of the terms, and that of the hash table. */
+  get chunks(): { readonly terms: readonly SharedBytes[]; readonly termPages: readonly SharedBytes[] } {
+    return { terms: this.#terms.list, termPages: this.#pages.chunks }
+  }
+
+  /** The same value until it changes. */
+  get shared(): SharedVocabulary {
+    // A table gets chained pages without another directory.
+    const { shape } = this.#pages
+    if (shape !== this.#shared.shape) this.#shared = { ...this.#shared, shape, shapes: this.#lookup.shapes }
+    return this.#shared
+  }
+
+  #endMove(): void {
+    const { shape } = this.#shared
+    // Counted before the move ends: a reader that finds no move then finds the number.
+    if (this.#pages.shape !== shape) {
+      this.#lookup.countShape()
+      this.#shared = { ...this.#shared, shape: this.#pages.shape, shapes: this.#lookup.shapes }
+    }
+    this.#lookup.turnMoves()
+  }
+
+  #get(term: number, word: number): number {
+    const words = this.#words[chunkOfTerm(term)]
+    return words === undefined ? 0 : (words[wordOfTerm(term) + word] ?? 0)
+  }
+
+  #set(term: number, word: number, value: number): void {
+    Atomics.store(elementAt(this.#words, chunkOfTerm(term)), wordOfTerm(term) + word, value)
+  }
+
+  #ensure(term: number): void {
+    const bytes = (term + 1) * wordsOfTerm * 4
+    if (bytes <= this.#terms.bytes) return
+    try {
+      this.#terms.ensure(bytes)
+    } finally {
+      updateViews(this.#words, this.#terms.list, (chunk) => new Uint32Array(chunk.buffer))
+    }
   }
 }
 
 /** Indices often occur in runs, which must not affect the first bits of the hash. */
-function hashOf(index: number): number {
+export function hashOfIndex(index: number): number {
   let h = Math.imul(index ^ (index >>> 16), 0x21f0aaad)
   h = Math.imul(h ^ (h >>> 15), 0x735a2d97)
   return (h ^ (h >>> 15)) >>> 0

@@ -170,16 +170,20 @@ export class ReaderSlots {
     this.#wake()
   }
 
+  /** The oldest version of the board that a reader reads; infinite if none reads it. */
+  oldestVersion(board: number): number {
+    let oldest = Number.POSITIVE_INFINITY
+    for (let reader = 0; reader < this.#readers; reader++) {
+      const at = slotAt(reader)
+      if (Atomics.load(this.words, at + slot.board) !== board) continue
+      oldest = Math.min(oldest, Atomics.load(this.words, at + slot.version) >>> 0)
+    }
+    return oldest
+  }
+
   /** Resolves when no reader reads a version below `version` of the board. */
   untilVersion(board: number, version: number): Promise<void> {
-    return this.#until(() => {
-      for (let reader = 0; reader < this.#readers; reader++) {
-        const at = slotAt(reader)
-        if (Atomics.load(this.words, at + slot.board) !== board) continue
-        if (Atomics.load(this.words, at + slot.version) >>> 0 < version) return false
-      }
-      return true
-    })
+    return this.#until(() => this.oldestVersion(board) >= version)
   }
 
   /** Resolves when every reading of the board that runs now has ended. */
