@@ -41,7 +41,7 @@ const filterTexts = [
 const places: { readonly [name: string]: SearchPlace } = {
   docs: { version: 'v1', fields: ['dense'], dimension },
   hybrid: { version: 'v1', fields: ['dense', 'sparse'], dimension },
-  films: { version: 'v2', fields: ['title', 'plot', 'parts', 'code'], dimension },
+  films: { version: 'v2', fields: ['title', 'plot', 'parts', 'code', 'words', 'rare'], dimension },
   small: { version: 'v2', fields: ['title'], dimension },
   none: { version: 'v1', fields: ['dense'], dimension },
 }
@@ -62,6 +62,8 @@ async function filled(t: Test): Promise<RunningApp> {
     { name: 'plot', type: 'vector', params: { ...params, space_type: 'l2' } },
     { name: 'parts', type: 'multi_vector', params },
     { name: 'code', type: 'vector', params: { ...params, space_type: 'cosine', precision: 'binary' } },
+    { name: 'words', type: 'sparse' },
+    { name: 'rare', type: 'sparse', params: { sparse_model: 'endee_bm25' } },
   ]
   await create('/api/v2/collection', { name: 'films', fields })
   await create('/api/v2/collection', { name: 'small', fields: fields.slice(0, 1) })
@@ -72,13 +74,17 @@ async function filled(t: Test): Promise<RunningApp> {
   })
   const v1 = rows.map(({ id, meta, filter }, i) => [id, meta, filter, i % 5 === 0 ? 2 : null, vector()])
   const hybrid = v1.map((row, i) => (i % 4 === 0 ? row : [...row, [i % 7, 10 + (i % 5)], [1, 0.5 + i / 60]]))
+  const terms = (i: number) => [
+    [i % 7, 7 + (i % 5), 12 + (i % 3)],
+    [1, 0.5 + i / 60, 0.1],
+  ]
   const parts = (i: number) => (i % 3 === 0 ? {} : { parts: Array.from({ length: 1 + (i % 4) }, vector) })
   const v2 = rows.map(({ id, meta, filter }, i) => [
     id,
     meta,
     filter,
     { title: vector(), plot: vector(), code: vector() },
-    {},
+    i % 4 === 0 ? {} : { words: terms(i), rare: terms(i + 1) },
     parts(i),
   ])
   const few = rows.slice(0, 3).map(({ id, meta, filter }) => [id, meta, filter, { title: vector() }])
@@ -174,7 +180,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   t.teardown(() => agent.destroy())
   const random = seededRandom(seed)
   const names = Object.keys(places)
-  const counts = { answered: 0, read: 0, batches: 0, recalls: 0, left: 0, refused: 0 }
+  const counts = { answered: 0, read: 0, batches: 0, recalls: 0, sparse: 0, left: 0, refused: 0 }
   for (let round = 0; round < rounds; round++) {
     const name = names[random.below(names.length)]!
     const place = places[name]!
@@ -199,6 +205,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
     if (isRead) counts.read += 1
     if (isBatch) counts.batches += 1
     if (hot.recall?.includes('"calibrated":true')) counts.recalls += 1
+    if (/indices|words|rare/.test(search.body.toString('latin1'))) counts.sparse += 1
     const same =
       wanted.status === hot.status &&
       wanted.headers['content-type'] === hot.contentType &&
@@ -216,6 +223,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   }
   t.comment(JSON.stringify(counts))
   t.ok(counts.read > rounds / 12, `${counts.read} of them reads by id`)
+  t.ok(counts.sparse > rounds / 50, `${counts.sparse} of them of sparse fields`)
   t.ok(counts.batches > 0, `${counts.batches} of them batches`)
   t.ok(counts.recalls > 0, `${counts.recalls} of them with an ef that was measured`)
   t.ok(counts.answered > rounds / 4, `${counts.answered} answered`)
@@ -248,6 +256,17 @@ test('usual bodies are answered', async (t) => {
     ['/api/v1/index/docs/search', { type, accept: undefined, body: vectorBody(index, bytesOf(vector)) }],
     ['/api/v2/collection/films/search', json({ fields, filter })],
     ['/api/v2/collection/films/search', json({ fields: [{ plot: { query: vector } }] })],
+    ['/api/v1/index/hybrid/search', json({ k: 5, sparse_indices: [1, 12], sparse_values: [1, 0.5] })],
+    ['/api/v1/index/hybrid/search', json({ vector, sparse_indices: [1, 12], sparse_values: [1, 0.5] })],
+    ['/api/v1/index/hybrid/search', json({ vector, sparse_indices: [], sparse_values: [], dense_rrf_weight: 0.5 })],
+    ['/api/v2/collection/films/search', json({ fields: { words: { query: { indices: [1, 8], values: [1, 2] } } } })],
+    [
+      '/api/v2/collection/films/search',
+      json({
+        fields: { plot: { query: vector }, rare: { query: { indices: [4294967295, 8], values: [1, 2] } } },
+        fusion: { method: 'relative_score', weights: { rare: 2 } },
+      }),
+    ],
     [
       '/api/v2/collection/films/search',
       { type, accept: undefined, body: vectorBody({ fields: { plot: {} } }, bytesOf(vector)) },

@@ -118,9 +118,15 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
     const statesRecall = random.chance(0.25)
     add(statesRecall ? 0.03 : 0.7, 'ef', () => usually(random, numbers.ef, 4))
     add(statesRecall ? 1 : 0.02, 'recall', () => usually(random, numbers.recall, 4))
-    if (vector !== undefined) add(0.98, 'vector', () => vector)
-    add(0.1, 'dense_rrf_weight', () => usually(random, numbers.weight, 4))
-    add(0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
+    const isHybrid = fields.includes('sparse') ? random.chance(0.6) : random.chance(0.02)
+    if (vector !== undefined) add(isHybrid ? 0.6 : 0.98, 'vector', () => vector)
+    if (isHybrid) {
+      const { indices, values } = termTexts(random)
+      add(0.98, 'sparse_indices', () => indices)
+      add(0.98, 'sparse_values', () => values)
+    }
+    add(isHybrid ? 0.4 : 0.1, 'dense_rrf_weight', () => usually(random, numbers.weight, 4))
+    add(isHybrid ? 0.4 : 0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
     tuning()
   } else {
     const one = (name = random.chance(0.95) ? pick(random, [fields[0]!, ...fields]) : 'none') => {
@@ -151,13 +157,33 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
   return random.chance(0.03) ? `${body}${pick(random, [' ', '\n', 'x', '{}', '\0'])}` : body
 }
 
-/** The query of a field: a vector, a stored object, or the vectors of a multi-vector field. */
+/** The indices and values of a sparse query. */
+function termTexts(random: Random): { readonly indices: string; readonly values: string } {
+  const found = new Set(Array.from({ length: random.below(9) }, () => random.below(random.chance(0.9) ? 15 : 2 ** 32)))
+  const indices = [...found].map(String)
+  const values = indices.map(() => {
+    const value = random.chance(0.9) ? random.next() * 3 : -random.next()
+    return random.chance(0.5) ? String(value) : value.toFixed(random.below(20))
+  })
+  if (random.chance(0.04))
+    indices.push(pick(random, ['4294967295', '4294967296', '1.0', '-1', '"3"', 'null', '03', '1']))
+  if (random.chance(0.04)) values.push(pick(random, ['1', 'null', '1e39', '"1"', '-0', '1e-50']))
+  const separator = pick(random, [',', ', '])
+  return { indices: `[${indices.join(separator)}]`, values: `[${values.join(separator)}]` }
+}
+
+/** The query of a field: a vector, terms, a stored object, or the vectors of a multi-vector field. */
 function queryText(
   random: Random,
   { vector, dimension, name }: { readonly vector: string; readonly dimension: number; readonly name: string },
 ): string {
   if (random.chance(0.15))
     return pick(random, ['{"id":"plain"}', '{"id":" "}', '{"id":"none"}', '{"id":7}', '{"id":"plain","x":1}'])
+  if ((name === 'words' || name === 'rare') && random.chance(0.97)) {
+    const { indices, values } = termTexts(random)
+    const long = random.chance(0.2) ? 'sparse_' : ''
+    return `{"${long}indices":${indices},"${random.chance(0.95) ? long : ''}values":${values}}`
+  }
   if (name !== 'parts' || random.chance(0.3)) return vector
   return `[${Array.from({ length: random.below(4) }, () => vectorText(random, dimension)).join(',')}]`
 }

@@ -102,6 +102,59 @@ test('each request is counted and recorded once, wherever it is answered', async
   t.equal(shared.counts.inFlight, 0)
 })
 
+test('searches of sparse fields, alone and fused, are answered by serving threads', async (t) => {
+  const { shared, engine, client } = await serve(t, {})
+  const docs = await engine.database().createCollection({
+    name: 'docs',
+    fields: [
+      { name: 'v', type: 'vector', params: { dimension: 4, spaceType: 'cosine' } },
+      { name: 'words', type: 'sparse' },
+      { name: 'rare', type: 'sparse', params: { model: 'endee_bm25' } },
+    ],
+  })
+  const terms = (i: number) => ({ indices: [i % 7, 7 + (i % 5), 4_000_000_000 + i], values: [1, 2, 0.5] })
+  await docs.upsert(
+    Array.from({ length: 200 }, (_, i) => ({
+      id: `o${i}`,
+      filter: { third: i % 3 },
+      fields: { v: [i, 1, 2, 3], words: terms(i), rare: terms(i + 1) },
+    })),
+  )
+  const [words, rare, v] = [{ query: terms(3) }, { query: terms(9), limit: 5 }, { query: vector, limit: 5 }]
+  const fusion = { method: 'rrf' }
+  const bodies = [
+    { fields: { words } },
+    { fields: { rare }, filter: [{ third: { $eq: 1 } }] },
+    { fields: { v, words }, fusion },
+    { fields: { rare, v, words }, fusion: { method: 'relative_score', weights: { rare: 2 } } },
+    { fields: { rare: { query: { id: 'o7' } } } },
+  ]
+  const clients = Array.from({ length: 6 }, () => client())
+  const searchesOf = (isMain: boolean) =>
+    shared
+      .repliesByThread()
+      .filter(({ thread }) => (thread === 'main') === isMain)
+      .reduce((sum, { searches }) => sum + searches, 0)
+  let sent = 0
+  const searchAll = async () => {
+    await Promise.all(
+      clients.map(async (one) => Promise.all(bodies.map(async (body) => t.equal(await one(body), 200)))),
+    )
+    sent += clients.length * bodies.length
+    // A reply is counted after it was sent.
+    await until(() => searchesOf(true) + searchesOf(false) === sent)
+  }
+  // Threads answer after they attached the collection and the main thread granted the caller.
+  await until(async () => {
+    const before = searchesOf(true)
+    await searchAll()
+    return searchesOf(true) === before
+  })
+  const main = searchesOf(true)
+  for (let i = 0; i < 10; i++) await searchAll()
+  t.equal(searchesOf(true), main, 'none is forwarded')
+})
+
 test('a request that is sent after the acknowledgement of a revocation is rejected on every thread', async (t) => {
   const { url, shared, engine, client } = await serve(t, { rootToken })
   const headers = { authorization: rootToken }

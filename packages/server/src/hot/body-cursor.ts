@@ -26,11 +26,18 @@ export interface BodyCursor {
   boolean(): boolean | undefined
   /** A vector of `dimension` finite numbers in any of its forms. */
   vector(dimension: number): Float32Array | undefined
+  /** An array of any number of finite numbers. */
+  floats(): Float32Array | undefined
+  /** An array of positions of a sparse vector: whole numbers below 2^32. */
+  indices(): Uint32Array | undefined
   /** Conditions as an array, or, if `asText`, also as JSON text. */
   conditions(asText: boolean): Filter | undefined
   /** Whether the body ends here. */
   ends(): boolean
 }
+
+/** Sparse queries have fewer terms. Main threads read longer ones. */
+export const termsMax = 4_096
 
 /** The LSN of a record. */
 export function readLsn(cursor: BodyCursor): number | undefined {

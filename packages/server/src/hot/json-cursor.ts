@@ -3,11 +3,13 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { Filter } from '@annal/engine'
 import { scanArray } from '../wire/number-scan.ts'
 import { bytesOfBase64, copyFloats, firstNotFinite } from '../wire/vector-bytes.ts'
-import { type BodyCursor, filterTextMax, parseConditions, parseConditionText } from './body-cursor.ts'
+import { type BodyCursor, filterTextMax, parseConditions, parseConditionText, termsMax } from './body-cursor.ts'
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 const integerDigitsMax = 9
+const indexDigitsMax = 10
+const indexMax = 2 ** 32 - 1
 const numberLengthMax = 32
 /** No key of a body, and no name of a field, is longer. */
 const keyBytesMax = 128
@@ -72,6 +74,10 @@ export class JsonCursor implements BodyCursor {
   }
 
   integer(): number | undefined {
+    return this.#wholeNumber(integerDigitsMax)
+  }
+
+  #wholeNumber(digitsMax: number): number | undefined {
     let byte = this.#peek()
     const first = this.#at
     let value = 0
@@ -80,7 +86,7 @@ export class JsonCursor implements BodyCursor {
       byte = this.#byte(++this.#at)
     }
     const digits = this.#at - first
-    if (digits === 0 || digits > integerDigitsMax || (digits > 1 && this.#bytes[first] === 0x30)) return undefined
+    if (digits === 0 || digits > digitsMax || (digits > 1 && this.#bytes[first] === 0x30)) return undefined
     // 10.0 and 1e1 are whole numbers, too, in an unusual form.
     return byte === 0x2e || (byte | 0x20) === 0x65 ? undefined : value
   }
@@ -106,11 +112,30 @@ export class JsonCursor implements BodyCursor {
 
   vector(dimension: number): Float32Array | undefined {
     if (this.#peek() === quote) return this.#base64(dimension)
-    if (this.#byte(this.#at) !== openingBracket) return undefined
+    const floats = this.floats()
+    return floats?.length === dimension ? floats : undefined
+  }
+
+  floats(): Float32Array | undefined {
+    if (this.#peek() !== openingBracket) return undefined
+    const from = this.#at++
+    if (this.#skip(closingBracket)) return new Float32Array(0)
+    this.#at = from
     const scanned = scanArray(this.#bytes.subarray(0, this.#end), this.#at)
-    if (scanned?.floats.length !== dimension) return undefined
+    if (scanned === undefined) return undefined
     this.#at = scanned.end
     return scanned.floats
+  }
+
+  indices(): Uint32Array | undefined {
+    const found: number[] = []
+    const isRead = this.entries(() => {
+      const index = found.length < termsMax ? this.#wholeNumber(indexDigitsMax) : undefined
+      if (index === undefined || index > indexMax) return false
+      found.push(index)
+      return true
+    })
+    return isRead ? Uint32Array.from(found) : undefined
   }
 
   #base64(dimension: number): Float32Array | undefined {

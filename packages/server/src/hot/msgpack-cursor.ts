@@ -6,7 +6,7 @@ import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.t
 import { scanMsgpack } from '../wire/msgpack-scan.ts'
 import { floatMax, floatRoom } from '../wire/numbers.ts'
 import { copyFloats, firstNotFinite } from '../wire/vector-bytes.ts'
-import { type BodyCursor, conditionsOf, filterTextMax, parseConditionText } from './body-cursor.ts'
+import { type BodyCursor, conditionsOf, filterTextMax, parseConditionText, termsMax } from './body-cursor.ts'
 
 /** The conditions are inside of the body. */
 const limits = { depthMax: msgpackDepthMax - 1, elementsMax: bodyElementsMax, nodesMax: bodyNodesMax / 2 }
@@ -42,11 +42,15 @@ export class MsgpackCursor implements BodyCursor {
   }
 
   entries(entry: () => boolean): boolean {
-    const head = this.#byte()
-    const count =
-      head >= 0x90 && head <= 0x9f ? head & 0x0f : head === 0xdc ? this.#uint(2) : head === 0xdd ? this.#uint(4) : -1
+    const count = this.#arrayLength(this.#byte())
     for (let i = 0; i < count; i++) if (!entry()) return false
     return count >= 0
+  }
+
+  /** The number of values after the head of an array; -1 if it is another head. */
+  #arrayLength(head: number): number {
+    if (head >= 0x90 && head <= 0x9f) return head & 0x0f
+    return head === 0xdc ? this.#uint(2) : head === 0xdd ? this.#uint(4) : -1
   }
 
   text(): string | undefined {
@@ -68,18 +72,15 @@ export class MsgpackCursor implements BodyCursor {
   }
 
   integer(): number | undefined {
-    const head = this.#byte()
-    const value =
-      head < 0x80
-        ? head
-        : head === 0xcc
-          ? this.#uint(1)
-          : head === 0xcd
-            ? this.#uint(2)
-            : head === 0xce
-              ? this.#uint(4)
-              : -1
+    const value = this.#wholeNumber()
     return value >= 0 && value <= 999_999_999 ? value : undefined
+  }
+
+  /** A number of up to 32 bits without a sign; -1 if it is another one. */
+  #wholeNumber(): number {
+    const head = this.#byte()
+    if (head < 0x80) return head
+    return head >= 0xcc && head <= 0xce ? this.#uint(1 << (head - 0xcc)) : -1
   }
 
   number(): number | undefined {
@@ -99,9 +100,24 @@ export class MsgpackCursor implements BodyCursor {
   vector(dimension: number): Float32Array | undefined {
     const head = this.#byte()
     if (head >= 0xc4 && head <= 0xc6) return this.#floatsOfBytes(this.#uint(1 << (head - 0xc4)), dimension)
-    const count =
-      head >= 0x90 && head <= 0x9f ? head & 0x0f : head === 0xdc ? this.#uint(2) : head === 0xdd ? this.#uint(4) : -1
-    return count === dimension ? this.#floats(dimension) : undefined
+    return this.#arrayLength(head) === dimension ? this.#floats(dimension) : undefined
+  }
+
+  floats(): Float32Array | undefined {
+    const count = this.#arrayLength(this.#byte())
+    return count < 0 || count > this.#bytes.length - this.#at ? undefined : this.#floats(count)
+  }
+
+  indices(): Uint32Array | undefined {
+    const count = this.#arrayLength(this.#byte())
+    if (count < 0 || count > termsMax) return undefined
+    const indices = new Uint32Array(count)
+    for (let i = 0; i < count; i++) {
+      const index = this.#wholeNumber()
+      if (index < 0) return undefined
+      indices[i] = index
+    }
+    return indices
   }
 
   #floatsOfBytes(length: number, dimension: number): Float32Array | undefined {

@@ -1,6 +1,6 @@
 // Reads the bodies of searches. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts) and gives them the
 // same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
-import type { CollectionSchema, FieldQuery, Filter, Fusion, SearchRequest } from '@annal/engine'
+import type { CollectionSchema, FieldQuery, FieldSchema, Filter, Fusion, SearchRequest } from '@annal/engine'
 import {
   efMax,
   filterBoostMax,
@@ -12,7 +12,7 @@ import {
   searchesMax,
   topKDefault,
 } from '@annal/engine/reader'
-import { fieldsOfIndex } from '../wire/index-fields.ts'
+import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import { type BodyCursor, readLsn } from './body-cursor.ts'
 
 /** What the meaning of a body depends on. */
@@ -48,14 +48,17 @@ interface Draft {
   limit?: number
   ef?: number
   recall?: number
+  vector?: Float32Array
+  sparseIndices?: Uint32Array
+  sparseValues?: Float32Array
+  denseWeight?: number
+  rankConstant?: number
 }
-
-type SearchedField = Exclude<CollectionSchema['fields'][number], { readonly kind: 'sparse' }>
 
 /** What the keys of the query of one field say. */
 interface FieldDraft {
   readonly context: SearchContext
-  readonly field: SearchedField
+  readonly field: FieldSchema
   query?: FieldQuery['query'] | undefined
   limit?: number
   ef?: number
@@ -70,16 +73,42 @@ type Keys<D> = ReadonlyMap<string, { readonly bit: number; readonly read: ReadKe
 
 /** Reads a body of /api/v1. */
 export function readIndexSearch(cursor: BodyCursor, context: SearchContext): HotSearch | undefined {
-  const field = fieldsOfIndex(context.definition.fields)?.dense
-  if (field === undefined) return undefined
-  const only: FieldDraft = { context, field, query: context.outside?.(field.params.dimension) }
-  const draft: Draft = { context, fields: [only] }
-  if (!readKeys(cursor, draft, indexKeys) || !cursor.ends()) return undefined
-  const { limit, ef, recall } = draft
-  if (limit !== undefined) only.limit = limit
-  if (ef !== undefined) only.ef = ef
-  if (recall !== undefined) only.recall = recall
-  return searchOf(draft)
+  const draft: Draft = { context, fields: [] }
+  const { outside } = context
+  if (outside !== undefined) {
+    const vector = outside(fieldsOfIndex(context.definition.fields)?.dense.params.dimension ?? 0)
+    if (vector === undefined) return undefined
+    draft.vector = vector
+  }
+  return readKeys(cursor, draft, indexKeys) && cursor.ends() && searchFieldsOfIndex(draft) ? searchOf(draft) : undefined
+}
+
+/** Which fields a search in /api/v1 queries; see readSearch in wire/v1-search.ts. */
+function searchFieldsOfIndex(draft: Draft): boolean {
+  const { context, vector, sparseIndices, sparseValues, denseWeight = rrfWeightDefault, limit, ef, recall } = draft
+  const known = fieldsOfIndex(context.definition.fields)
+  if (known === undefined || sparseIndices?.length !== sparseValues?.length) return false
+  const hasTerms = sparseIndices !== undefined && sparseIndices.length > 0
+  // The main thread refuses terms that the index would ignore.
+  if (hasTerms && known.sparse === undefined) return false
+  const fields: { -readonly [K in keyof FieldDraft]: FieldDraft[K] }[] = []
+  if (vector !== undefined && !(hasTerms && denseWeight === 0))
+    fields.push({
+      ...{ context, field: known.dense, query: vector },
+      ...(ef !== undefined && { ef }),
+      ...(recall !== undefined && { recall }),
+    })
+  // The schema checks a recall that no field uses.
+  else if (recall !== undefined) return false
+  if (hasTerms && known.sparse !== undefined && !(vector !== undefined && denseWeight === 1))
+    fields.push({ context, field: known.sparse, query: { indices: sparseIndices, values: sparseValues ?? noValues } })
+  if (limit !== undefined) for (const field of fields) field.limit = limit
+  draft.fields.push(...fields)
+  if (fields.length < 2) return fields.length === 1
+  const { denseField, sparseField } = namesOf(known)
+  const weights = { [denseField]: denseWeight, [sparseField]: 1 - denseWeight }
+  draft.fusion = { method: 'rrf', k: draft.rankConstant ?? rrfConstantDefault, weights, limit: limit ?? topKDefault }
+  return true
 }
 
 /** Reads a body of /api/v2. */
@@ -229,18 +258,37 @@ function flag<K extends string>(key: K): ReadKey<{ [P in K]?: boolean }> {
   }
 }
 
-const readVector: ReadKey<Draft> = (cursor, { context, fields: [only] }) => {
-  if (only === undefined || context.outside !== undefined) return false
-  only.query = cursor.vector(only.field.params.dimension)
-  return only.query !== undefined
+const readVector: ReadKey<Draft> = (cursor, draft) => {
+  const { outside, definition } = draft.context
+  const field = fieldsOfIndex(definition.fields)?.dense
+  const vector = outside === undefined && field !== undefined ? cursor.vector(field.params.dimension) : undefined
+  if (vector === undefined) return false
+  draft.vector = vector
+  return true
 }
 
-/** A vector, the vectors of a multi-vector field, or a stored object. */
+const readSparseIndices: ReadKey<Draft> = (cursor, draft) => {
+  // A body with the vector outside of its keys has one field.
+  const indices = draft.context.outside === undefined ? cursor.indices() : undefined
+  if (indices === undefined) return false
+  draft.sparseIndices = indices
+  return true
+}
+
+const readSparseValues: ReadKey<Draft> = (cursor, draft) => {
+  const values = cursor.floats()
+  if (values === undefined) return false
+  draft.sparseValues = values
+  return true
+}
+
+/** A vector, the vectors of a multi-vector field, the terms of a sparse field, or a stored object. */
 const readQuery: ReadKey<FieldDraft> = (cursor, draft) => {
   const { field, context } = draft
   if (context.outside !== undefined) return false
   const { dimension } = field.params
-  if (cursor.next() === 'object') draft.query = readStored(cursor)
+  if (field.kind === 'sparse') draft.query = readTerms(cursor)
+  else if (cursor.next() === 'object') draft.query = readStored(cursor)
   else if (field.kind === 'dense') draft.query = cursor.vector(dimension)
   else draft.query = cursor.nests() ? readMembers(cursor, dimension) : cursor.vector(dimension)
   return draft.query !== undefined
@@ -255,6 +303,24 @@ function readStored(cursor: BodyCursor): FieldQuery['query'] | undefined {
     return id !== undefined
   })
   return isRead && id !== undefined ? { id } : undefined
+}
+
+/** The query `{"indices": [...], "values": [...]}`, also with the long names of the keys, or `{"id": ...}`. */
+function readTerms(cursor: BodyCursor): FieldQuery['query'] | undefined {
+  let id: string | undefined
+  let indices: Uint32Array | undefined
+  let values: Float32Array | undefined
+  const isRead = cursor.members((key) => {
+    const isIndices = key === 'indices' || key === 'sparse_indices'
+    if (isIndices && indices === undefined) indices = cursor.indices()
+    else if ((key === 'values' || key === 'sparse_values') && values === undefined) values = cursor.floats()
+    else if (key === 'id' && id === undefined) id = cursor.text()
+    else return false
+    return (isIndices ? indices : key === 'id' ? id : values) !== undefined
+  })
+  if (!isRead) return undefined
+  if (id !== undefined) return indices === undefined && values === undefined ? { id } : undefined
+  return indices === undefined || values === undefined ? undefined : { indices, values }
 }
 
 function readMembers(cursor: BodyCursor, dimension: number): FieldQuery['query'] | undefined {
@@ -295,10 +361,12 @@ const readMinLsn: ReadKey<Draft> = (cursor, draft) => {
 }
 
 /** A number of hybrid searches that the published Python client always sends. A search of one field checks and ignores it. */
-function ignored(isValid: (value: number) => boolean): ReadKey<Draft> {
-  return (cursor) => {
+function fusionNumber(key: 'denseWeight' | 'rankConstant', isValid: (value: number) => boolean): ReadKey<Draft> {
+  return (cursor, draft) => {
     const value = cursor.number()
-    return value !== undefined && isValid(value)
+    if (value === undefined || !isValid(value)) return false
+    draft[key] = value
+    return true
   }
 }
 
@@ -314,8 +382,7 @@ function readQueries(cursor: BodyCursor, draft: Draft): boolean {
   const { definition, outside } = context
   return cursor.members((name) => {
     const field = definition.fields.find((candidate) => candidate.name === name)
-    if (field === undefined || field.kind === 'sparse') return false
-    if (fields.some((other) => other.field === field)) return false
+    if (field === undefined || fields.some((other) => other.field === field)) return false
     // Only one field can have the vector outside of its keys.
     if (outside !== undefined && (field.kind !== 'dense' || fields.length > 0)) return false
     const query: FieldDraft = { context, field, query: outside?.(field.params.dimension) }
@@ -367,6 +434,10 @@ const readFusedLimit: ReadKey<Draft> = (cursor, { fusion = {} }) => {
 }
 
 const limitMax = 999_999_999
+/** Of /api/v1, as in wire/v1-search.ts. */
+const rrfConstantDefault = 60
+const rrfWeightDefault = 0.5
+const noValues = new Float32Array(0)
 /** As many vectors as a query of a multi-vector field may have. */
 const membersMax = queryMembersMax
 const threshold = [prefilterThresholdMin, prefilterThresholdMax] as const
@@ -393,8 +464,10 @@ const indexKeys = keyTable<Draft>({
   recall: number('recall'),
   vector: readVector,
   filter: readFilter(true),
-  dense_rrf_weight: ignored((weight) => weight >= 0 && weight <= 1),
-  rrf_rank_constant: ignored((constant) => constant > 0),
+  sparse_indices: readSparseIndices,
+  sparse_values: readSparseValues,
+  dense_rrf_weight: fusionNumber('denseWeight', (weight) => weight >= 0 && weight <= 1),
+  rrf_rank_constant: fusionNumber('rankConstant', (constant) => constant > 0),
 })
 
 const fusionKeys = keyTable<Draft>({

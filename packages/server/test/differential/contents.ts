@@ -36,6 +36,7 @@ export function contents(choices: Choices): Sent[] {
     fields: [
       { name: 'plot', type: 'vector', params: { dimension, space_type: 'cosine', precision: 'float32' } },
       { name: 'words', type: 'sparse', sparse_model: 'default' },
+      { name: 'rare', type: 'sparse', sparse_model: 'endee_bm25' },
       { name: 'code', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int4' } },
       { name: 'pages', type: 'multi_vector', params: { dimension, space_type: 'cosine', precision: 'float32' } },
     ],
@@ -57,6 +58,7 @@ export function contents(choices: Choices): Sent[] {
       plot: vector,
       code: vector,
       words: { indices: sparse[i]!.sparse_indices, values: sparse[i]!.sparse_values },
+      ...(i % 3 > 0 && { rare: { indices: sparse[i]!.sparse_indices, values: sparse[i]!.sparse_values } }),
       ...(i % 2 === 0 && { pages: [vector, vectorOf(choices)] }),
     },
   }))

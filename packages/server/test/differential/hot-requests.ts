@@ -17,7 +17,7 @@ export function hotRequest(choices: Choices): Plan {
   const name = choices.chance(0.97) ? choices.one(names.slice(0, 3)) : choices.one([...names, 'absent', 'A%20b', '..'])
   switch (kind) {
     case 'v1':
-      return withBody(choices, `/api/v1/index/${v1Name(choices, name)}/search`, v1Search(choices))
+      return searchOfIndex(choices, v1Name(choices, name))
     case 'v2':
       return withBody(choices, `/api/v2/collection/${name}/search`, v2Search(choices, name))
     case 'v1 get':
@@ -48,8 +48,17 @@ function v1Name(choices: Choices, name: string): string {
 
 type Body = { [key: string]: unknown }
 
-function v1Search(choices: Choices): Body {
-  const body: Body = { ...(choices.chance(0.96) && { vector: queryVector(choices) }) }
+function searchOfIndex(choices: Choices, name: string): Plan {
+  return withBody(choices, `/api/v1/index/${name}/search`, v1Search(choices, name === 'mixed'))
+}
+
+function v1Search(choices: Choices, isHybrid: boolean): Body {
+  const hasTerms = isHybrid && choices.chance(0.6)
+  const body: Body = { ...(choices.chance(hasTerms ? 0.6 : 0.96) && { vector: queryVector(choices) }) }
+  if (hasTerms) {
+    body.sparse_indices = [1 + choices.below(6), 10 + choices.below(11)]
+    body.sparse_values = [1, choices.one([0.5, choices.next(), -1])]
+  }
   if (choices.chance(0.8)) body.k = count(choices)
   if (choices.chance(0.5))
     body.ef = choices.chance(0.9) ? choices.one([1, 8, 64, 128, 1_024]) : choices.one([1_025, 0, null, 'x'])
@@ -67,8 +76,10 @@ const fieldsOfFilms = [
   ['plot'],
   ['code'],
   ['words'],
+  ['rare'],
   ['pages'],
   ['plot', 'words'],
+  ['rare', 'plot'],
   ['plot', 'code'],
   ['code', 'pages'],
 ]
@@ -96,7 +107,10 @@ function v2Search(choices: Choices, collection: string): Body {
 
 function fieldQuery(choices: Choices, name: string): unknown {
   if (choices.chance(0.1)) return { id: idOf(choices) }
-  if (name === 'words') return { indices: [1, 10 + choices.below(11)], values: [1, 0.5] }
+  if (name === 'words' || name === 'rare')
+    return choices.chance(0.9)
+      ? { indices: [1, 10 + choices.below(11)], values: [1, choices.one([0.5, choices.next()])] }
+      : { sparse_indices: [choices.below(2 ** 32), 3], sparse_values: choices.one([[1, 1], [1], [], ['x']]) }
   if (name === 'pages' && choices.chance(0.7)) return [vectorOf(choices), vectorOf(choices)]
   return queryVector(choices)
 }
