@@ -52,19 +52,23 @@ export function directoryOf({ name }: ContenderPlan, dir: string): string {
 /** Loads the corpus unless the server has it. Returns the seconds of CPU and of the clock that the load took. */
 export async function fill(
   { target, sender, server }: Contender,
-  { name, dimension, space, base }: Corpus,
+  corpus: Corpus,
 ): Promise<{ readonly cpuSeconds: number; readonly seconds: number } | undefined> {
+  const { name, dimension, space, base, terms } = corpus
   const authorization = sender.headers.find((header) => header.startsWith('Authorization: '))?.slice(15)
   const url = `http://${target.host}:${target.port}/api/v1/index/${name}/info`
   const info = await fetch(url, authorization === undefined ? {} : { headers: { authorization } })
   if (info.status === 200) return undefined
   const requests = Array.from({ length: base.length / dimension / batch }, (_, i) => {
     const rows = base.subarray(i * batch * dimension, (i + 1) * batch * dimension)
-    return insertRequest(sender, name, { rows, dimension, first: i * batch })
+    return insertRequest(sender, name, { rows, dimension, first: i * batch, terms: terms?.rows })
   })
   const before = await server?.cpu()
   const begun = performance.now()
-  await sendInTurn(target, [createRequest(sender, name, dimension, space), ...requests])
+  await sendInTurn(target, [
+    createRequest(sender, { name, dimension, space, hasTerms: terms !== undefined }),
+    ...requests,
+  ])
   const after = await server?.cpu()
   const sum = (times: typeof before): number => [...(times?.values() ?? [])].reduce((total, ms) => total + ms, 0)
   return { cpuSeconds: (sum(after) - sum(before)) / 1_000, seconds: (performance.now() - begun) / 1_000 }

@@ -2,10 +2,14 @@
 import { type Dataset, makeClustered, readDataset } from '../ann/dataset.ts'
 import { exactAnswers } from '../ann/exact.ts'
 import { type FilterName, filters } from './requests.ts'
+import { generateTerms, type TermSet } from './terms.ts'
 import { truthAmong } from './truth.ts'
 
-/** `images` is Fashion-MNIST or, without data sets, generated; `texts` is generated and has 768 dimensions. */
-export type CorpusName = 'images' | 'texts'
+/**
+ * `images` is Fashion-MNIST or, without data sets, generated; `texts` is generated and has 768 dimensions; `terms` is generated and has a sparse
+ * field, too.
+ */
+export type CorpusName = 'images' | 'texts' | 'terms'
 
 export interface Corpus {
   /** Name of the index in the servers. */
@@ -17,18 +21,28 @@ export interface Corpus {
   readonly queries: readonly Float32Array[]
   /** Rows that a writer adds. */
   readonly added: Float32Array
+  readonly terms: TermSet | undefined
   truth(filter: FilterName | undefined): readonly Set<number>[]
 }
 
 const queriesMax = 1_000
 const addedMax = 4_000
+const termRows = 20_000
 
 export async function readCorpus(name: CorpusName, dataDir: string | undefined): Promise<Corpus> {
+  if (name === 'terms') return withTerms(corpusOf(name, await generate(termRows, 128)))
   if (name === 'texts') return corpusOf(name, await generate(5_000, 768))
   return corpusOf(
     name,
     dataDir === undefined ? await generate(20_000, 256) : await readDataset(dataDir, 'fashion-mnist'),
   )
+}
+
+/** The truth is that of the sparse field. */
+function withTerms(corpus: Corpus): Corpus {
+  const terms = generateTerms(termRows, corpus.queries.length)
+  const truth = terms.truth()
+  return { ...corpus, title: `${corpus.title}, and terms`, terms, truth: () => truth }
 }
 
 async function generate(rows: number, dimension: number): Promise<Dataset> {
@@ -49,6 +63,7 @@ function corpusOf(name: CorpusName, set: Dataset): Corpus {
     space: metric,
     base,
     queries: Array.from({ length: count }, (_, q) => set.queries.subarray(q * dimension, (q + 1) * dimension)),
+    terms: undefined,
     added: rest.length > 0 ? rest : base.subarray(0, addedMax * dimension),
     truth(filter) {
       let truth = truths.get(filter)

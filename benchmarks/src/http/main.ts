@@ -251,7 +251,7 @@ function needsEf({ form }: Row): boolean {
 
 async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {
   const key = efKey(row, contender.name)
-  const fixed = values.ef === undefined ? undefined : Number(values.ef)
+  const fixed = row.ef ?? (values.ef === undefined ? undefined : Number(values.ef))
   const ef = efOf.get(key) ?? fixed ?? (await efFor(row, contender, corpus, clients))
   efOf.set(key, ef)
   return ef

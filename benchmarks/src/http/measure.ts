@@ -56,9 +56,12 @@ const writerBatch = 100
 export function requestsOf(row: Row, contender: Contender, corpus: Corpus, ef: number): readonly Buffer[] {
   const { form, filter } = row
   if (isOther(form)) return otherRequests(form, contender, corpus, ef)
-  const { name, queries } = corpus
+  const { name, queries, terms } = corpus
   const search = { ef, form, ...(filter && { filter: filters[filter].conditions }) }
-  return queries.map((query) => searchRequest(contender.sender, name, query, search))
+  return queries.map((query, i) => {
+    const own = terms?.queries[i]
+    return searchRequest(contender.sender, name, query, { ...search, ...(own && { terms: own }) })
+  })
 }
 
 const batchesMax = 100
@@ -164,7 +167,7 @@ export async function measure(contender: Contender, options: MeasureOptions): Pr
 }
 
 function hasRecall({ form, hasWriter = false, isSpin = false }: Row): boolean {
-  return !isOther(form) && !hasWriter && !isSpin
+  return !isOther(form) && !form.endsWith('hybrid') && !hasWriter && !isSpin
 }
 
 /** Starts a client that stores batches of 100 objects, one after another; the result ends it. */

@@ -1,10 +1,24 @@
 // Requests in the form of the published clients, as bytes.
 import { encode } from '@msgpack/msgpack'
+import type { Terms } from './terms.ts'
 
 const meta = new Uint8Array(0)
 
 /** The forms of a search. Servers reply 415 or 400 to forms that they do not know. */
-export const bodyForms = ['json', 'python', 'digits', 'msgpack', 'bin', 'base64', 'octets'] as const
+export const bodyForms = [
+  'json',
+  'python',
+  'digits',
+  'msgpack',
+  'bin',
+  'base64',
+  'octets',
+  // Serving threads forward the same body with another case of its type.
+  'sparse',
+  'forwarded sparse',
+  'hybrid',
+  'forwarded hybrid',
+] as const
 export type BodyForm = (typeof bodyForms)[number]
 
 /** Requests that are not one search. Objects are read with their vectors; batches are of searches in JSON. */
@@ -24,6 +38,8 @@ export interface Search {
   readonly ef: number
   readonly form: BodyForm
   readonly filter?: readonly object[]
+  /** Of the query, in the forms that have a sparse part. */
+  readonly terms?: Terms
 }
 
 /** Objects have one key of 100 values in their filter, so that one value selects 1 % and ten select 10 %. */
@@ -45,8 +61,18 @@ export interface Sender {
   readonly headers: readonly string[]
 }
 
-export function createRequest(sender: Sender, name: string, dimension: number, space: string): Buffer {
+export interface CreatedIndex {
+  readonly name: string
+  readonly dimension: number
+  readonly space: string
+  /** Whether it has a sparse field, too. */
+  readonly hasTerms?: boolean
+}
+
+export function createRequest(sender: Sender, index: CreatedIndex): Buffer {
+  const { name, dimension, space, hasTerms = false } = index
   const body = {
+    ...(hasTerms && { sparse_model: 'endee_bm25' }),
     index_name: name,
     dim: dimension,
     space_type: space,
@@ -60,13 +86,14 @@ export function createRequest(sender: Sender, name: string, dimension: number, s
 
 /** An insert of the Python client: a MessagePack array of tuples, with 32-bit floats. */
 export function insertRequest(sender: Sender, name: string, objects: InsertedRows): Buffer {
-  const { rows, dimension, first, prefix = '' } = objects
+  const { rows, dimension, first, prefix = '', terms } = objects
   const tuples = Array.from({ length: rows.length / dimension }, (_, i) => [
     `${prefix}${first + i}`,
     meta,
     `{"n":${filterValueOf(first + i)}}`,
     1,
     Array.from(rows.subarray(i * dimension, (i + 1) * dimension)),
+    ...(terms === undefined ? [] : [terms[first + i]!.indices, terms[first + i]!.values]),
   ])
   const body = encode(tuples, { forceFloat32: true })
   return post(sender, `/api/v1/index/${name}/vector/insert`, 'application/msgpack', Buffer.from(body))
@@ -78,6 +105,8 @@ export interface InsertedRows {
   /** Number of the first row; the ids are `prefix` and the number. */
   readonly first: number
   readonly prefix?: string
+  /** Of every row of the corpus. */
+  readonly terms?: readonly Terms[] | undefined
 }
 
 export function searchRequest(sender: Sender, name: string, query: Float32Array, search: Search): Buffer {
@@ -85,7 +114,10 @@ export function searchRequest(sender: Sender, name: string, query: Float32Array,
   return post(sender, `/api/v1/index/${name}/search`, type, body)
 }
 
-function bodyOf(query: Float32Array, { ef, form, filter }: Search): { readonly type: string; readonly body: Buffer } {
+function bodyOf(
+  query: Float32Array,
+  { ef, form, filter, terms }: Search,
+): { readonly type: string; readonly body: Buffer } {
   const options = { k: 10, ef, include_vectors: false, ...(filter && { filter: JSON.stringify(filter) }) }
   const json = (text: string) => ({ type: 'application/json', body: Buffer.from(text) })
   const msgpack = (value: unknown) => ({
@@ -108,6 +140,15 @@ function bodyOf(query: Float32Array, { ef, form, filter }: Search): { readonly t
       return msgpack({ ...options, vector: Array.from(query) })
     case 'bin':
       return msgpack({ ...options, vector: new Uint8Array(bytes) })
+    case 'sparse':
+    case 'forwarded sparse':
+    case 'hybrid':
+    case 'forwarded hybrid': {
+      const sparse = `"sparse_indices":[${terms?.indices}],"sparse_values":[${terms?.values.map(shortText)}]`
+      const dense = form.endsWith('hybrid') ? `,"vector":[${Array.from(query, shortText).join()}]` : ''
+      const { body } = json(`${members},${sparse}${dense}}`)
+      return { type: form.startsWith('forwarded') ? 'application/JSON' : 'application/json', body }
+    }
     case 'base64':
       return json(`${members},"vector":"${bytes.toString('base64')}"}`)
     // The length of the parameters, the parameters, and the vector.

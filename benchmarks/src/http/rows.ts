@@ -9,6 +9,8 @@ export interface Row {
   readonly form: BodyForm | OtherForm
   /** The smallest ef that reaches it is used. */
   readonly recall: number
+  /** Used instead. */
+  readonly ef?: number
   readonly filter?: FilterName
   /** An open loop at this share of the throughput of the closed loop. */
   readonly openShare?: number
@@ -23,6 +25,8 @@ export interface Row {
 }
 
 const base = { corpus: 'images', form: 'json', recall: 0.99 } as const
+/** Searches of a sparse field are exact. */
+const terms = { corpus: 'terms', connections: 8, recall: 1, ef: 64 } as const
 
 export const rows: readonly Row[] = [
   { ...base, name: 'health', connections: 8, form: 'health' },
@@ -53,6 +57,10 @@ export const rows: readonly Row[] = [
   { ...base, name: 'get of 16', connections: 8, form: 'get 16' },
   { ...base, name: 'batch of 10', connections: 8, form: 'batch 10' },
   { ...base, name: 'batch of 100', connections: 8, form: 'batch 100' },
+  { ...terms, name: 'sparse', form: 'sparse' },
+  { ...terms, name: 'forwarded sparse', form: 'forwarded sparse', comparedWith: 'sparse' },
+  { ...terms, name: 'hybrid', form: 'hybrid' },
+  { ...terms, name: 'forwarded hybrid', form: 'forwarded hybrid', comparedWith: 'hybrid' },
   { ...base, name: 'next to a writer', connections: 8, hasWriter: true },
   // Servers that answer more searches in a closed loop leave less time to the writer. Here all of them answer the same number.
   { ...base, name: 'fixed rate next to a writer', connections: 32, openPerSecond: 1_500, hasWriter: true },

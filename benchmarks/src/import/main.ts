@@ -67,7 +67,7 @@ async function withServer(work: (server: BenchedServer) => Promise<number>): Pro
 
 async function loadOverHttp({ port }: BenchedServer): Promise<number> {
   const target = { host: '127.0.0.1', port }
-  await sendInTurn(target, [createRequest(sender, 'a', dimension, 'l2')])
+  await sendInTurn(target, [createRequest(sender, { name: 'a', dimension, space: 'l2' })])
   const begun = performance.now()
   await sendInTurn(target, requests)
   return (performance.now() - begun) / 1_000

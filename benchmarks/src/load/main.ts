@@ -98,7 +98,7 @@ async function loadOverHttp(form: VectorForm) {
   const server = await startServer({ dataDir: dir, ...(profile !== undefined && { profileDir: profile }) })
   const target = { host: '127.0.0.1', port: server.port }
   try {
-    await sendInTurn(target, [createRequest({ headers: ['Host: localhost'] }, 'a', dimension, 'l2')])
+    await sendInTurn(target, [createRequest({ headers: ['Host: localhost'] }, { name: 'a', dimension, space: 'l2' })])
     const before = await memoryOf(server.pid)
     const begun = await server.cpu()
     await sendInTurn(target, requests)
