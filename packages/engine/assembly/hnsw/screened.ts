@@ -17,9 +17,6 @@ const COMPARED_MORE: i32 = 16
 const BEAM: i32 = 4
 const BEAM_WIDTH: i32 = 2
 
-/** Prevents the compiler from removing loads that only prefetch. */
-let sink: u32 = 0
-
 /** Leaves the seeds of a walk of level 0 in the pool. Returns false if the graph is empty. */
 export function approachByHeads(): bool {
   const entry = atomic.load<u32>(ENTRY)
@@ -119,8 +116,8 @@ function removeLeast(): void {
   store<u64>(waitingAt(place), last)
 }
 
-/** Lists the waiting rows that are compared next, and touches their lists. No row waits longer if even the least bound is too large. */
-function listLeast(level: i32): i32 {
+/** Lists the waiting rows that are compared next. No row waits longer if even the least bound is too large. */
+function listLeast(): i32 {
   const most = COMPARED + waiting / COMPARED_MORE
   let count: i32 = 0
   while (waiting > 0 && count < most) {
@@ -130,10 +127,7 @@ function listLeast(level: i32): i32 {
       break
     }
     removeLeast()
-    const id = idOf(least)
-    store<u32>(ids + (<usize>count << 2), id)
-    const list = linksOf(id, level)
-    sink = load<u32>(list) ^ load<u32>(list + (<usize>(degreeAt(level) - 1) << 2))
+    store<u32>(ids + (<usize>count << 2), idOf(least))
     count++
   }
   return count
@@ -146,7 +140,7 @@ export function expandByHeads(level: i32, viewed: bool, mark: u32): void {
   waiting = 0
   while (true) {
     reportProgress()
-    const compared = listLeast(level)
+    const compared = listLeast()
     keysOfIds(compared)
     current = min(current, insertListed(compared, viewed))
     const expanded = expandBest(current, width, level)
