@@ -27,7 +27,7 @@ export function graphQuery(
     k,
     version,
     ef,
-    rerank: rerankOf(ef),
+    rerank: rerankOf(ef, k),
     compared: comparedIn(segment, options),
     bitmap: lent?.address ?? 0,
     bits: lent?.bits ?? 0,
@@ -39,7 +39,10 @@ function comparedIn({ isCutOff, rows }: QueriedSegment, { compared = 0 }: Pick<D
   return compared === 0 && isCutOff ? rows : compared
 }
 
-/** Number of the walk's best rows that are re-ranked: enough that the error of codes does not matter. */
-function rerankOf(ef: number): number {
-  return Math.max(24, ef >>> 2)
+/**
+ * Number of the walk's best rows that are re-ranked: enough that the error of codes does not matter, also for the last of k results. Rows that
+ * cannot be among the best k are not read, because re-ranking stops early.
+ */
+function rerankOf(ef: number, k: number): number {
+  return Math.max(24, ef >>> 2, k + (k >>> 1))
 }
