@@ -69,6 +69,7 @@ export class QueryFilters {
   readonly #query: Float32Array
   readonly #index: number
   readonly #orders = new Map<Direction, { readonly places: Float32Array; readonly sorted: Float32Array }>()
+  readonly #around = new Map<number, Float32Array>()
 
   constructor(rows: Rows, query: Float32Array, index: number) {
     this.#rows = rows
@@ -104,19 +105,23 @@ export class QueryFilters {
     if (direction === 'order') return Float32Array.from({ length: n }, (_, row) => (row - first + n) % n)
     if (direction === 'nearest') return this.distances
     if (direction === 'farthest') return this.distances.map((x) => -x)
-    if (direction === 'cluster') return this.#around(farRanks[0] as number)
+    if (direction === 'cluster') return this.#distancesAround(farRanks[0] as number)
     if (direction === 'clusters')
       return farRanks
-        .map((rank) => this.#around(rank))
+        .map((rank) => this.#distancesAround(rank))
         .reduce((a, b) => a.map((x, row) => Math.min(x, b[row] as number)))
     return this.#farthestCellsFirst()
   }
 
   /** Distances from the row that has this rank by distance from the query. */
-  #around(rank: number): Float32Array {
+  #distancesAround(rank: number): Float32Array {
+    const known = this.#around.get(rank)
+    if (known !== undefined) return known
     const { sorted } = this.#orderOf('nearest')
     const center = this.distances.indexOf(sorted[Math.floor(rank * (this.#rows.n - 1))] as number)
-    return this.#rows.distancesFrom(this.#rows.row(center))
+    const distances = this.#rows.distancesFrom(this.#rows.row(center))
+    this.#around.set(rank, distances)
+    return distances
   }
 
   #farthestCellsFirst(): Float32Array {

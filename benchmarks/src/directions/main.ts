@@ -1,9 +1,11 @@
 // `npm run bench:directions -- --data DIR`: recall and CPU time of filtered searches for every direction of the allowed rows from the query
 // and every share of them, on real sets and on generated ones. The allowed rows are a bitmap, so that the time of evaluating a filter is not
-// counted; the planner chooses between scan and walk as it does for a collection. `--sets A,B` (folders of DIR, `clustered:ROWS`, or
-// `scattered:ROWS`), `--precision P`, `--queries N`, `--metric M` instead of the set's own, `--directions A,B`, `--shares A,B`,
-// `--keep DIR` keeps built fields there and uses them again, `--out FILE` for a page of Markdown with a picture next to it. Exits with code 1
-// if a cell is below the recall or above the cost that is required.
+// counted; the planner chooses between scan and walk as it does for a collection. Each filter is searched at the ef of the run and at a
+// ladder of others: what a recall of 0.95 costs is compared with what it costs without a filter on the same set. `--sets A,B` (folders of
+// DIR, `clustered:ROWS`, or `scattered:ROWS`), `--precision P`, `--queries N`, `--metric M` instead of the set's own, `--directions A,B`,
+// `--shares A,B`, `--ef N`, `--efs A,B` instead of the ladder, `--keep DIR` keeps generated sets, filters, and built fields there and uses
+// them again, `--out FILE` for a page of Markdown with a picture next to it. Exits with code 1 if a cell does not reach the recall, or
+// at a higher cost than is required.
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseArgs } from 'node:util'
@@ -12,8 +14,8 @@ import type { Precision } from '../ann/annal.ts'
 import type { Metric } from '../ann/similarity.ts'
 import { type Direction, directions, distance } from './directions.ts'
 import { openField } from './field.ts'
-import { type Cell, drawGrid, type Grid, isGood, tableOf } from './grid.ts'
-import { prepare, type Truth } from './masks.ts'
+import { type Cell, cheapest, drawGrid, type Grid, isGood, type Step, tableOf } from './grid.ts'
+import { type Mask, prepare, type Truth } from './masks.ts'
 import { readSet, type VectorSet } from './sets.ts'
 
 const { values } = parseArgs({
@@ -22,10 +24,11 @@ const { values } = parseArgs({
     sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,clustered:100000' },
     precision: { type: 'string', default: 'int8' },
     metric: { type: 'string' },
-    queries: { type: 'string', default: '40' },
+    queries: { type: 'string', default: '100' },
     directions: { type: 'string', default: directions.join() },
-    shares: { type: 'string', default: '0.9,0.5,0.1,0.01,0.001,0.0001' },
+    shares: { type: 'string', default: '0.9,0.5,0.25,0.1,0.05,0.02,0.01' },
     ef: { type: 'string', default: '128' },
+    efs: { type: 'string', default: '16,32,64,128,256,512' },
     keep: { type: 'string' },
     out: { type: 'string' },
   },
@@ -33,8 +36,9 @@ const { values } = parseArgs({
 const k = 10
 const version = 1e6
 const ef = Number(values.ef)
-/** Searches without a filter at each of these are what a filtered search of the same recall is compared with. */
-const ladder = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+const efs = [...new Set([ef, ...values.efs.split(',').map(Number)])]
+/** Values of ef without a filter, from which the reference is chosen. */
+const ladder = [...new Set([ef, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512])]
 const precision = values.precision as Precision
 const shares = values.shares.split(',').map(Number)
 const pool = await openWorkerPool()
@@ -53,7 +57,7 @@ if (values.out !== undefined) {
     `${precision}, ef ${ef}, k = ${k}, M 16, ef_construction 128, ${values.queries} queries of each set. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
     `Command: \`${command}\``,
     '',
-    'A cell has the recall@10, the CPU time divided by that of a search without a filter whose recall is at least the same, the same for a search without a filter at the same ef, and the plan. Bold cells are below 0.95 or above 3.',
+    `A cell has two parts. At ef ${ef}: the recall@10, the CPU time divided by that of a search without a filter at the same ef, the number of comparisons, and, if the recall is below 0.95, how much farther the last result is than the last true one. Then, for a recall of 0.95: the CPU time of the cheapest ef of ${efs.join(', ')} that reaches it, divided by that of the reference, the cheapest search without a filter whose recall is at least 0.95. Bold cells are above 3, or reach 0.95 at none of these. CPU times are means of the middle 90 % of the searches.`,
     '',
   ]
   writeFileSync(values.out, [...intro, ...grids.flatMap(tableOf), ''].join('\n'))
@@ -63,7 +67,7 @@ process.exitCode = grids.every(({ cells }) => cells.every(isGood)) ? 0 : 1
 
 async function measure(name: string): Promise<Grid> {
   const metric = values.metric as Metric | undefined
-  const set = await readSet(values.data, name, { metric, queries: Number(values.queries) })
+  const set = await readSet(values.data, name, { metric, queries: Number(values.queries), keep: values.keep })
   const { dimension } = set
   const n = set.base.length / dimension
   const queryCount = set.queries.length / dimension
@@ -73,31 +77,55 @@ async function measure(name: string): Promise<Grid> {
   const { truths, masks } = prepare(set, filters, values.keep)
   const field = await openField(set, precision, pool, values.keep)
   const sums = new Map<string, Sum>()
-  // Consecutive searches have different queries, so that a search does not find in the caches what the one before it has loaded.
-  for (const step of [ef, ...ladder])
+  // Between two searches with or without a filter, another query is searched without one, so that a search does not find in the caches what
+  // the one before it has loaded.
+  const noFilter = (step: number) => `none ${step}`
+  const filtered = ({ direction, share }: Omit<Mask, 'allowed'>, step: number) => `${direction} ${share} ${step}`
+  // Code is compiled, and what every search reads is in the caches, before anything is measured.
+  for (let i = 0; i < queryCount; i++) run(queryAt(i), ef, undefined)
+  for (const step of ladder)
     for (let i = 0; i < queryCount; i++) {
       const { found, ...cost } = run(queryAt(i), step, undefined)
-      add(sums, `ef ${step}`, { recall: recallOf(set, queryAt(i), found, truths[i] as Truth), ...cost })
+      run(queryAt(i + 1), ef, undefined)
+      add(sums, noFilter(step), { ...qualityOf(set, queryAt(i), found, truths[i] as Truth), ...cost })
     }
-  for (const { direction, share, query: i, allowed, truth } of masks) {
-    const { found, ...cost } = run(queryAt(i), ef, allowed)
-    run(queryAt(i + 1), ef, undefined)
-    add(sums, `${direction} ${share}`, { recall: recallOf(set, queryAt(i), found, truth), ...cost })
-  }
+  for (const step of efs)
+    for (const mask of masks) {
+      const { query: i, allowed, truth } = mask
+      const { found, ...cost } = run(queryAt(i), step, allowed)
+      run(queryAt(i + 1), ef, undefined)
+      add(sums, filtered(mask, step), { ...qualityOf(set, queryAt(i), found, truth), ...cost })
+    }
   await field.close()
-  const curve = ladder.map((step) => meanOf(sums.get(`ef ${step}`)))
-  const plain = meanOf(sums.get(`ef ${ef}`))
+  const curve = ladder.map((step) => stepOf(step, sums.get(noFilter(step))))
+  const plain = curve[0] as Step
+  const reference = cheapest(curve) ?? plain
   const cells = chosen.flatMap((direction) =>
     filters.shares.map((share): Cell => {
-      const sum = sums.get(`${direction} ${share}`)
-      const mean = meanOf(sum)
-      const same = curve.find(({ recall }) => recall >= mean.recall) ?? curve[curve.length - 1]
-      const plan = [...(sum?.plans ?? [])].map(([kind, count]) => (count === sum?.count ? kind : `${kind} ${count}`))
-      const costs = { cost: mean.cpu / (same?.cpu ?? Number.NaN), costAtEf: mean.cpu / plain.cpu }
-      return { direction, share, recall: mean.recall, ...costs, compared: mean.compared, plan: plan.join(', ') }
+      const mask = { direction, share } as Mask
+      const steps = efs.map((step) => stepOf(step, sums.get(filtered(mask, step))))
+      const sum = sums.get(filtered(mask, ef)) as Sum
+      const reached = cheapest(steps)
+      const plan = [...sum.plans].map(([kind, count]) => (count === sum.recalls.length ? kind : `${kind} ${count}`))
+      return {
+        direction,
+        share,
+        plain: steps[0] as Step,
+        costAtEf: (steps[0] as Step).cpu / plain.cpu,
+        reached,
+        cost: reached && reached.cpu / reference.cpu,
+        excess: set.metric === 'ip' ? undefined : meanOf(sum.excesses),
+        plan: plan.join(', '),
+      }
     }),
   )
-  return { name: `${name}, ${n.toLocaleString('en')} x ${dimension}, ${set.metric}`, plain, cells, ...filters }
+  return {
+    name: `${name}, ${n.toLocaleString('en')} x ${dimension}, ${set.metric}`,
+    plain,
+    reference,
+    cells,
+    ...filters,
+  }
 
   function run(query: Float32Array, width: number, allowed: Bitmap | undefined) {
     const wanted = isCoarse(precision) ? candidatesFor(k, width, precision) : k
@@ -117,38 +145,51 @@ async function measure(name: string): Promise<Grid> {
 }
 
 interface Sum {
-  count: number
-  recall: number
-  cpu: number
-  compared: number
+  readonly recalls: number[]
+  readonly excesses: number[]
   readonly cpus: number[]
+  readonly compared: number[]
   readonly plans: Map<string, number>
 }
 
-function add(
-  sums: Map<string, Sum>,
-  key: string,
-  one: { readonly recall: number; readonly cpu: number; readonly compared: number; readonly plan: string },
-): void {
-  const sum = sums.get(key) ?? { count: 0, recall: 0, cpu: 0, compared: 0, cpus: [], plans: new Map<string, number>() }
-  sum.count++
-  sum.recall += one.recall
-  sum.cpus.push(one.cpu)
-  sum.compared += one.compared
-  sum.plans.set(one.plan, (sum.plans.get(one.plan) ?? 0) + 1)
+interface Found {
+  readonly recall: number
+  readonly excess: number
+  readonly cpu: number
+  readonly compared: number
+  readonly plan: string
+}
+
+function add(sums: Map<string, Sum>, key: string, { recall, excess, cpu, compared, plan }: Found): void {
+  const sum = sums.get(key) ?? { recalls: [], excesses: [], cpus: [], compared: [], plans: new Map<string, number>() }
+  sum.recalls.push(recall)
+  sum.excesses.push(excess)
+  sum.cpus.push(cpu)
+  sum.compared.push(compared)
+  sum.plans.set(plan, (sum.plans.get(plan) ?? 0) + 1)
   sums.set(key, sum)
 }
 
-/** The median of the times: a thread that is interrupted takes longer without doing more. */
-function meanOf(sum: Sum | undefined): { readonly recall: number; readonly cpu: number; readonly compared: number } {
-  if (sum === undefined) return { recall: Number.NaN, cpu: Number.NaN, compared: Number.NaN }
-  const { count, recall, compared, cpus } = sum
-  return { recall: recall / count, cpu: cpus.sort((a, b) => a - b)[count >> 1] as number, compared: compared / count }
+/** The mean of the middle 90 % of the times: a thread that is interrupted takes longer without doing more. */
+function stepOf(step: number, sum: Sum | undefined): Step {
+  const { recalls, cpus, compared } = sum as Sum
+  const cut = Math.floor(cpus.length / 20)
+  const middle = cpus.toSorted((a, b) => a - b).slice(cut, cpus.length - cut)
+  return { ef: step, recall: meanOf(recalls), cpu: meanOf(middle), compared: meanOf(compared) }
 }
 
-/** Rows of few bits are rescored by their originals, which puts the nearest of the candidates first. */
-function recallOf(set: VectorSet, query: Float32Array, found: Uint32Array, { last, most }: Truth): number {
+function meanOf(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0) / values.length
+}
+
+/**
+ * The share of the true results that were found, and how much farther the last result is than the last true one. Rows of few bits are
+ * rescored by their originals, which puts the nearest of the candidates first.
+ */
+function qualityOf(set: VectorSet, query: Float32Array, found: Uint32Array, { last, most }: Truth) {
   const { base, dimension, metric } = set
-  const isNear = (row: number) => Math.fround(distance(base, row * dimension, query, metric)) <= last
-  return Math.min(found.filter(isNear).length, most) / most
+  const distances = Array.from(found, (row) => Math.fround(distance(base, row * dimension, query, metric)))
+  const recall = Math.min(distances.filter((d) => d <= last).length, most) / most
+  const farthest = distances.sort((a, b) => a - b)[most - 1] ?? Number.POSITIVE_INFINITY
+  return { recall, excess: last <= 0 ? 0 : Math.sqrt(Math.max(last, farthest) / last) - 1 }
 }
