@@ -47,8 +47,9 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
       widenIfLost(ef)
       walkLevel(ef, 0, true, true, nextWalk())
       resumeIfLost(ef)
-    } else {
-      walkFiltered(k, ef, countBits(bitmap, bits))
+    } else if (!walkFiltered(k, ef, countBits(bitmap, bits))) {
+      setScreening(false)
+      return compareOnce(k, ef, version, bitmap, bits)
     }
     const most = pool.dropHidden()
     rerankPool(min(most, max(k, rerank)), k, max(k, rerank))

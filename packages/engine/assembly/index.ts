@@ -18,7 +18,7 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 15
+export const abi: i32 = 16
 
 export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
 export { boundsOfIds, estimatesFrom, projectRow, screen, takeHeads, useEstimates, writeHead } from './heads/head'
@@ -34,6 +34,7 @@ export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'
 export { countUnreachable } from './hnsw/reconnect'
 export { isFollower, leaderOf } from './hnsw/copies'
+export { setFarComparison } from './hnsw/allowed'
 export { takeHops } from './hnsw/search'
 export { beginScan, compare, endScan, scanIds, scanRange, search } from './answer'
 export { claim, claimed, finish, openHeadsJob, openJob, work } from './job'

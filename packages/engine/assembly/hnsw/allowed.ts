@@ -4,11 +4,12 @@
 // rows only. If one row in ten is allowed, a walk through hidden rows would compute ten distances for each useful one, and if a filter
 // excludes the neighborhood of the query, it would compute those of the whole neighborhood.
 import { IP, M, M0, MARKED, NONE, ROWS, baseLinksOf, metric } from '../layout'
-import { ids, nextWalk, poolMax, ranked, visited } from '../scratch'
+import { chosen, ids, nextWalk, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size } from './pool'
 import { isMarkedFollower, leaderOf } from './copies'
 import {
+  allowedAt,
   allowedBits,
   allowedWords,
   countHop,
@@ -24,27 +25,49 @@ import { widen, widenIfLost } from './widen'
 
 /** Allowed rows to meet around one row before the walk stops reading lists of rows that are not allowed. */
 const ALLOWED_ENOUGH: i32 = 12
+/**
+ * If few rows near the query are allowed, at least this many times the number that one list has on average, and at most ALLOWED_MOST. The
+ * allowed neighbors of a row are then on the side that leads away from the query, and only rows that are not allowed lead to the others.
+ */
+const ALLOWED_LISTS: f32 = 1.5
+const ALLOWED_MOST: i32 = 24
+let enough: i32 = 0
 /** Maximum number of lists read around one row, or the sparsity of the filter if that is more. */
 const LISTS_MAX: u32 = 64
 let listsMax: i32 = 0
 /**
- * Allowed rows, spread over all allowed rows, that a walk starts from in addition to those that the upper levels lead to; more if the
- * filter excludes the neighborhood of the query, because then the upper levels lead nowhere.
+ * Allowed rows, spread over all allowed rows, that a walk starts from in addition to those that the upper levels lead to. If the filter
+ * excludes the neighborhood of the query, the upper levels lead nowhere, and the walk starts from FAR_RUN rows at each of FAR_PLACES places.
  */
 const SEEDS: u32 = 32
-const FAR_SEEDS: u32 = 256
+const FAR_PLACES: u32 = 128
+const FAR_RUN: u32 = 8
 /** Growth of the pool in that case, at most. Rows far from a query have similar distances, so more candidates are needed. */
 const POOL_GROWTH: i32 = 4
+/**
+ * In that case every allowed row is compared instead if there are at most `comparedMin`, and `comparedPerEntry` more for each row that the
+ * pool keeps. That takes up to about twice as long as the walk, and misses nothing.
+ */
+let comparedMin: u32 = 10_000
+let comparedPerEntry: u32 = 120
+/** Sets how many allowed rows are compared instead of walking far from the query. Tests do, because their fields are small. */
+export function setFarComparison(least: u32, perEntry: u32): void {
+  comparedMin = least
+  comparedPerEntry = perEntry
+}
 
 /** If at most one row in this many is allowed, the walk is over allowed rows only, wherever they are. */
 const SPARSITY_MIN: u32 = 2
 /** Rows of level 1 that the walk starts from. */
 const STARTS: i32 = 8
 /** Number of rows of level 1 among which at least one is allowed, on average, before it means something that none is. */
-const EXPECTED_MIN: f32 = 4
+const EXPECTED_MIN: f32 = 3
+
+/** Few of these rows are allowed if it is less than this share of the average. */
+const THIN: f32 = 0.25
 
 /** Number of expanded rows after which the walk checks whether the filter excludes the neighborhood of the query. */
-const CHECK_AFTER: i32 = 32
+const CHECK_AFTER: i32 = 16
 /**
  * The filter excludes the neighborhood if the nearest allowed rows are this many times as far, in squared distances, as the nearest rows of
  * level 1.
@@ -59,16 +82,19 @@ let neighborhood: f32 = 0
 /** Whether no row of level 1 near the query is allowed, although some should be. */
 let isExcluded: bool = false
 
-/** Walks level 0 from the pool of `approach` to the rows that the filter allows, `matches` in number. The pool keeps `ef` rows or more. */
-export function walkFiltered(k: i32, ef: i32, matches: u32): void {
+/**
+ * Walks level 0 from the pool of `approach` to the rows that the filter allows, `matches` in number. The pool keeps `ef` rows or more. Returns
+ * false if the filter excludes the neighborhood of the query, and comparing every allowed row is the better way to find them.
+ */
+export function walkFiltered(k: i32, ef: i32, matches: u32): bool {
   const rows = load<u32>(ROWS)
   const sparsity = rows / max<u32>(1, matches)
   if (sparsity < SPARSITY_MIN && isAllowedNear(ef)) {
     walkLevel(ef, 0, true, true, nextWalk())
-    return
+    return true
   }
   approachAllowed(ef, <f32>matches / <f32>max<u32>(1, rows))
-  walkAllowed(k, ef, sparsity, matches, nextWalk())
+  return walkAllowed(k, ef, sparsity, matches, nextWalk())
 }
 
 /** Number of entries of the pool that are allowed. */
@@ -94,7 +120,11 @@ function isAllowedNear(ef: i32): bool {
  */
 function approachAllowed(ef: i32, share: f32): void {
   widen(ef)
-  isExcluded = share * <f32>size >= EXPECTED_MIN && countAllowed() == 0
+  const near = countAllowed()
+  const expected = share * <f32>size
+  isExcluded = expected >= EXPECTED_MIN && near == 0
+  const isThin = expected >= EXPECTED_MIN && <f32>near < expected * THIN
+  enough = isThin ? max(ALLOWED_ENOUGH, min(ALLOWED_MOST, <i32>(ALLOWED_LISTS * share * <f32>M0))) : ALLOWED_ENOUGH
   // Keys of inner products are not distances.
   neighborhood = size < STARTS || metric == IP ? f32.MAX_VALUE : keyOfEntry(entryAt(STARTS - 1))
   setSize(min(size, STARTS))
@@ -118,51 +148,88 @@ function excludesNeighborhood(sparsity: u32): bool {
 /**
  * Best-first walk of level 0 over allowed rows, from the entries of the pool and additional seeds. One row in `sparsity` is allowed. The
  * pool keeps `ef` rows. If the filter excludes the neighborhood of the query, the pool keeps more, and the walk expands its best `ef` and
- * then goes on in stages, until a stage finds none of the best `k` rows.
+ * then goes on in stages, until a stage finds none of the best `k` rows; or the walk ends at once, and the result is false, because there
+ * are so few allowed rows that all of them can be compared.
  */
-function walkAllowed(k: i32, ef: i32, sparsity: u32, matches: u32, mark: u32): void {
+function walkAllowed(k: i32, ef: i32, sparsity: u32, matches: u32, mark: u32): bool {
   listsMax = <i32>max(LISTS_MAX, sparsity)
+  touched = <i32>min(TOUCHED_MAX, max<u32>(2, sparsity / 3))
   for (let i: i32 = 0; i < size; ++i) {
     const id = idOf(entryAt(i))
     store<u8>(visited + <usize>id, <u8>mark)
     setEntry(i, (entryAt(i) & ~(EXPANDED | HIDDEN)) | (isHidden(id) ? HIDDEN : 0))
   }
+  const areFew = matches <= comparedMin + comparedPerEntry * <u32>ef
   let isFar = isExcluded
-  reseed(isFar ? growthOf(ef) : ef)
-  compareAndInsert(listSeeds(isFar ? FAR_SEEDS : SEEDS, matches, mark))
+  if (isFar && areFew) return false
+  reseed(isFar ? keptAt(ef, ef) : ef)
+  insertSeeds(isFar, matches, mark)
   let end = isFar ? ef : i32.MAX_VALUE
   let best = end
+  let isChecked = isFar
   let current: i32 = 0
   let expanded: i32 = 0
   while (current < size) {
-    const entry = entryAt(current)
-    if (entry & EXPANDED) {
+    if (entryAt(current) & EXPANDED) {
       current++
       continue
     }
     if (current >= end) {
-      if (best >= k) return
+      if (best >= k) return true
       end += ef
+      reseed(keptAt(end, ef))
       best = end
     }
-    setEntry(current, entry | EXPANDED)
-    if (++expanded == CHECK_AFTER && !isFar && excludesNeighborhood(sparsity)) {
-      isFar = true
-      reseed(growthOf(ef))
-      end = ef
-      current = min(current, compareAndInsert(listSeeds(FAR_SEEDS, matches, mark)))
+    const taken = takeBest(current, end)
+    expanded += taken
+    if (!isChecked && expanded >= CHECK_AFTER) {
+      isChecked = true
+      if (excludesNeighborhood(sparsity)) {
+        if (areFew) return false
+        isFar = true
+        reseed(keptAt(ef, ef))
+        end = ef
+        current = min(current, insertSeeds(true, matches, mark))
+      }
     }
-    const listed = listAround(idOf(entry), mark)
+    let listed: i32 = 0
+    for (let i: i32 = 0; i < taken; ++i) listed = listAround(load<u32>(chosen + (<usize>i << 2)), mark, listed)
     touchNext(current)
     const first = compareAndInsert(listed)
     best = min(best, first)
     current = first <= current ? first : current + 1
   }
+  return true
 }
 
-/** Number of rows that the pool keeps if the filter excludes the neighborhood of the query. */
-function growthOf(ef: i32): i32 {
-  return max(ef, min(ef * POOL_GROWTH, poolMax >> 1))
+/** Entries that are expanded at a time: their lists are loaded together, and so are the rows of both. */
+const WIDTH: i32 = 4
+
+/** Marks the best entries from `current` up to `end` as expanded, and lists their rows in the scratch space `chosen`. Returns their number. */
+function takeBest(current: i32, end: i32): i32 {
+  const stop = min(size, end)
+  let taken: i32 = 0
+  for (let i = current; i < stop && taken < WIDTH; ++i) {
+    const entry = entryAt(i)
+    if (entry & EXPANDED) continue
+    setEntry(i, entry | EXPANDED)
+    touchList(idOf(entry))
+    store<u32>(chosen + (<usize>taken << 2), idOf(entry))
+    taken++
+  }
+  return taken
+}
+
+/**
+ * Number of rows that the pool keeps if the filter excludes the neighborhood of the query, and the walk expands the best `end` of them:
+ * those, and the ones of the next stage. An entry that is never expanded would only have to be moved.
+ */
+function keptAt(end: i32, ef: i32): i32 {
+  return max(ef, min(end + ef, min(ef * POOL_GROWTH, poolMax >> 1)))
+}
+
+function insertSeeds(areFar: bool, matches: u32, mark: u32): i32 {
+  return compareAndInsert(areFar ? listSeeds(FAR_PLACES, FAR_RUN, matches, mark) : listSeeds(SEEDS, 1, matches, mark))
 }
 
 /** Inserts the listed rows into the pool. Returns the first position that changed. */
@@ -173,26 +240,53 @@ function compareAndInsert(count: i32): i32 {
 }
 
 /**
- * Lists `seeds` allowed rows, spread evenly over the allowed rows in the order of their ordinals: a filter may exclude the neighborhood of
- * the query, and allow only rows that were stored one after another. Returns the number of rows.
+ * Lists allowed rows at `places` places, spread evenly over the allowed rows in the order of their ordinals, and `run` of them at each: a
+ * filter may exclude the neighborhood of the query, and allow only rows that were stored one after another. Rows next to each other are
+ * loaded sooner. Returns the number of rows.
  */
-function listSeeds(seeds: u32, matches: u32, mark: u32): i32 {
-  const step = max<u32>(1, matches / seeds)
+function listSeeds(places: u32, run: u32, matches: u32, mark: u32): i32 {
+  const step = max<u32>(1, matches / places)
   const words = allowedWords()
   let count: i32 = 0
-  let before: u32 = 0
+  /** Rank of the first row of the next word, of the next row to list, and of the end of its run. */
+  let rank: u32 = 0
   let next: u32 = step >> 1
-  for (let i: u32 = 0; i < words; ++i) {
-    let word = allowedBits(i)
-    const after = before + popcnt(word)
-    if (next < after) {
-      for (let skipped = next - before; skipped > 0; --skipped) word &= word - 1
-      count = listSeed((i << 5) | ctz(word), mark, count)
-      next = max(next + step, after)
+  let end = next + run
+  for (let first: u32 = 0; first < words; first += WORDS_COUNTED) {
+    const last = min(words, first + WORDS_COUNTED)
+    const after = rank + countAllowedBits(first, last)
+    for (let i = first; i < last && next < after; ++i) {
+      let word = allowedBits(i)
+      const wordEnd = rank + popcnt(word)
+      if (next < wordEnd) for (; word != 0; word &= word - 1, ++rank) {
+        if (rank < next) continue
+        count = listSeed((i << 5) | ctz(word), mark, count)
+        if (++next < end) continue
+        next = max(next, end - run + step)
+        end = next + run
+      }
+      rank = wordEnd
     }
-    before = after
+    rank = after
   }
   return count
+}
+
+/** Words of the bitmap that are counted before it is known whether one of them has a seed. */
+const WORDS_COUNTED: u32 = 16
+
+/** Number of allowed rows of words of the bitmap. */
+@inline
+function countAllowedBits(first: u32, last: u32): u32 {
+  if (last - first < WORDS_COUNTED || last == allowedWords()) {
+    let count: u32 = 0
+    for (let i = first; i < last; ++i) count += popcnt(allowedBits(i))
+    return count
+  }
+  const from = allowedAt(first)
+  let count: u64 = 0
+  for (let p = from; p < from + (WORDS_COUNTED << 2); p += 8) count += popcnt(load<u64>(p))
+  return <u32>count
 }
 
 function listSeed(seed: u32, mark: u32, count: i32): i32 {
@@ -209,8 +303,12 @@ function listNode(id: u32, mark: u32, count: i32): i32 {
   return count + 1
 }
 
-/** Number of lists that are prefetched ahead. */
-const TOUCHED: usize = 6
+/**
+ * Lists that are loaded together before the first is read: a load that waits for memory holds up everything after it, so loads that wait must
+ * be next to each other. The sparser the filter, the more lists are read.
+ */
+const TOUCHED_MAX: u32 = 8
+let touched: i32 = 0
 /** Where the next row to pass is written: a queue in the scratch space `ranked`, which walks do not use. */
 let queueEnd: usize = 0
 /** Number of allowed rows met around the expanded row, visited before or not. */
@@ -220,20 +318,29 @@ let met: i32 = 0
  * Lists the allowed rows around `id` that are not visited yet: all its allowed neighbors, then breadth-first past rows that are not allowed
  * until there are enough. A passed row is marked when its list is read, not when it is met.
  */
-function listAround(id: u32, mark: u32): i32 {
+function listAround(id: u32, mark: u32, listed: i32): i32 {
   queueEnd = ranked
   met = 0
-  let count = readList(id, mark, 0)
-  if (met < ALLOWED_ENOUGH) for (let p = ranked; p < min(queueEnd, ranked + (TOUCHED << 2)); p += 4) touchList(load<u32>(p))
+  let count = readList(id, mark, listed)
   let read: i32 = 0
-  for (let head = ranked; head < queueEnd && met < ALLOWED_ENOUGH && read < listsMax; head += 4) {
-    const node = load<u32>(head)
-    const seen = visited + <usize>node
-    if (<u32>load<u8>(seen) == mark) continue
-    store<u8>(seen, <u8>mark)
-    if (head + (TOUCHED << 2) < queueEnd) touchList(load<u32>(head + (TOUCHED << 2)))
-    count = readList(node, mark, count)
-    read++
+  let head = ranked
+  while (head < queueEnd && met < enough && read < listsMax) {
+    const first = head
+    let left = touched
+    for (; head < queueEnd && left > 0; head += 4) {
+      const node = load<u32>(head)
+      if (<u32>load<u8>(visited + <usize>node) == mark) continue
+      touchList(node)
+      left--
+    }
+    for (let p = first; p < head && met < enough && read < listsMax; p += 4) {
+      const node = load<u32>(p)
+      const seen = visited + <usize>node
+      if (<u32>load<u8>(seen) == mark) continue
+      store<u8>(seen, <u8>mark)
+      count = readList(node, mark, count)
+      read++
+    }
   }
   return count
 }
@@ -262,29 +369,35 @@ function readList(node: u32, mark: u32, listed: i32): i32 {
   return hasCopies ? readNodes(from, end, step, mark, listed) : readRows(from, end, step, mark, listed)
 }
 
-/** Which neighbors are allowed is unpredictable, so nothing depends on it but numbers. */
+/**
+ * Which neighbors are allowed is unpredictable, so nothing depends on it but numbers. Marks are read for allowed rows only, because they are
+ * eight times as large as the bitmap: a queued row is looked up when it is its turn.
+ */
 @inline
 function readRows(from: usize, end: usize, step: usize, mark: u32, listed: i32): i32 {
-  let count = listed
+  const first = ids + (<usize>listed << 2)
+  let to = first
   let queue = queueEnd
-  let all = met
   for (let p = from; p < end; p += 4) {
     const next = load<u32>(p)
     if (next >= MARKED) break
-    const seen = visited + <usize>next
-    const before = <u32>load<u8>(seen)
-    const isNew = <u32>(before != mark)
-    const isIn = <u32>isAllowed(next)
-    store<u32>(ids + (<usize>count << 2), next)
-    count += <i32>(isIn & isNew)
-    store<u8>(seen, <u8>select<u32>(mark, before, isIn != 0))
+    const isIn = <usize>isAllowed(next)
+    store<u32>(to, next)
+    to += isIn << 2
     store<u32>(queue, next)
-    queue += step * <usize>(isNew & (isIn ^ 1))
-    all += <i32>isIn
+    queue += step * (isIn ^ 1)
   }
   queueEnd = queue
-  met = all
-  return count
+  met += <i32>((to - first) >> 2)
+  let kept = first
+  for (let p = first; p < to; p += 4) {
+    const id = load<u32>(p)
+    const seen = visited + <usize>id
+    store<u32>(kept, id)
+    kept += <usize>(<u32>load<u8>(seen) != mark) << 2
+    store<u8>(seen, <u8>mark)
+  }
+  return <i32>((kept - ids) >> 2)
 }
 
 function readNodes(from: usize, end: usize, step: usize, mark: u32, listed: i32): i32 {

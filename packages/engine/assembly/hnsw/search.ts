@@ -133,6 +133,12 @@ export function allowedBits(i: u32): u32 {
   return left < 32 ? word & ((1 << left) - 1) : word
 }
 
+/** Address of word `i` of the bitmap. */
+@inline
+export function allowedAt(i: u32): usize {
+  return allowed + (<usize>i << 2)
+}
+
 /** Number of u32 words of the bitmap. */
 export function allowedWords(): u32 {
   return (allowedEnd + 31) >> 5

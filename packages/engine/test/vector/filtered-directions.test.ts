@@ -148,3 +148,32 @@ for (const precision of ['float32', 'int8', 'int4', 'int2', 'binary'] as Precisi
   test(`filters in every direction find the nearest allowed rows, ${precision}`, async (t) => {
     for (let i = 0; i < (isLong ? 20 : 1); i++) await measure(t, precision, seed + i)
   })
+
+test('a filter that allows exactly the rows farthest from the query finds the nearest of them', async (t) => {
+  const random = createRandom(seed)
+  const [n, dimension] = [6_000, 48]
+  const { count, near, vectors } = clusters(n, dimension, random)
+  const pool = await openWorkerPool({ threads: 1 })
+  const field = await openDenseField(definitionOf({ dimension, precision: 'float32', rules: rulesNewest }), pool)
+  await field.apply(1, rowsOf(vectors, dimension, 0, n), new Uint32Array(0))
+  for (const share of [0.1, 0.25, 0.5, 0.75]) {
+    let found = 0
+    for (let q = 0; q < queries; q++) {
+      const query = near(Math.floor(random() * count))
+      const squared = (row: number) =>
+        query.reduce((sum, x, i) => sum + (x - (vectors[row * dimension + i] as number)) ** 2, 0)
+      const farthest = Array.from({ length: n }, (_, row) => ({ row, distance: squared(row) }))
+        .sort((a, b) => b.distance - a.distance)
+        .slice(0, share * n)
+      const truth = new Set(farthest.slice(-k).map(({ row }) => row))
+      const allowed = Bitmap.from(farthest.map(({ row }) => row).sort((a, b) => a - b))
+      const { ordinals } = await field.search(query, { k, ef: 64, version: 1, allowed })
+      found += ordinals.filter((row) => truth.has(row)).length
+    }
+    const recall = found / (k * queries)
+    t.ok(recall >= 0.95, `${share * 100} % of the rows: recall ${recall}`)
+    t.comment(`seed ${seed}, the farthest ${share * 100} %: recall ${recall}`)
+  }
+  await field.close()
+  await pool.close()
+})

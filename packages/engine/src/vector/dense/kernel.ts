@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 15
+export const kernelAbi = 16
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
@@ -32,6 +32,7 @@ export interface Kernel {
   keysOf(from: number, count: number, out: number): void
   takeDistances(): number
   takeHops(): number
+  setFarComparison(least: number, perEntry: number): void
   search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
   compare(k: number, ef: number, version: number, bitmap: number, bits: number): number
   beginScan(k: number, version: number): void
