@@ -12,7 +12,7 @@ import type { Appended, Log, LogRecord, LogState, Lsn, NewRecord } from '../log.
 import { acknowledge, recordsOf } from '../settle.ts'
 import { ChainIndex } from './chain-index.ts'
 import { decodeFrame, encodeBatch, encodeFrame } from './frame.ts'
-import { type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
+import { type Accepted, type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
 import { type FrameStore, type StoreRange, StoreUnavailable } from './frame-store.ts'
 import { MessageReader, trimmed } from './message-reader.ts'
 import { Patience } from './patience.ts'
@@ -65,6 +65,8 @@ export class ReplicatedLog implements Log {
   /** The writer of the newest fence. */
   #fencedBy: Uint8Array | undefined
   #end: ChainPlace
+  /** The place of opening: records behind it can be read without those before it. */
+  #opened: ChainPlace
   #lsnFirst = 1
   /** The epoch that this log leads; undefined while it follows. */
   #leads: number | undefined
@@ -82,6 +84,7 @@ export class ReplicatedLog implements Log {
     this.#store = options.store
     this.#clock = options.clock ?? systemClock()
     this.#end = options.from ?? chainBeginning
+    this.#opened = this.#end
     this.#patience = new Patience(this.#clock, (isAvailable) => {
       this.#isAvailable = isAvailable
     })
@@ -99,10 +102,17 @@ export class ReplicatedLog implements Log {
     return this.#end
   }
 
+  /** The newest known place from which every record after `lsn` can be read. A checkpoint at that LSN keeps it. */
+  placeBefore(lsn: number): ChainPlace | undefined {
+    if (this.#end.lsn <= lsn) return this.#end
+    return this.#index.before(lsn + 1) ?? (this.#opened.lsn <= lsn ? this.#opened : undefined)
+  }
+
   /** Reads from the place of opening to the end of the store. */
   async begin(): Promise<void> {
     const range = await this.#messages.range()
     await this.#findBeginning(range)
+    this.#opened = this.#end
     await this.#follow(range.last)
   }
 
@@ -174,7 +184,7 @@ export class ReplicatedLog implements Log {
       try {
         for await (const message of this.#store.watch(chain.seq + 1, signal)) {
           const accepted = await this.#messages.accept(chain, message)
-          this.#advance(chain.place)
+          this.#advance(chain.place, accepted)
           if (accepted.kind === 'records') yield { records: accepted.records, place: chain.place, isFence: false }
           if (accepted.kind === 'fence') yield { records: [], place: chain.place, isFence: true }
         }
@@ -334,20 +344,28 @@ export class ReplicatedLog implements Log {
   /** Reads up to the message and moves the end. */
   async #follow(last: number): Promise<void> {
     const chain = this.#messages.chainFrom(this.#end)
-    for await (const accepted of this.#messages.accepted(chain, last)) {
-      if (accepted.kind === 'fence') this.#fencedBy = accepted.writer
-    }
+    for await (const accepted of this.#messages.accepted(chain, last)) this.#advance(chain.place, accepted)
+    // Parts of an incomplete body have no place of their own.
     this.#advance(chain.place)
   }
 
-  #advance(place: ChainPlace): void {
-    if (this.#leads === undefined && place.seq > this.#end.seq) this.#end = place
+  /** Moves the end to the place after a message. A reader that is behind the end moves nothing. */
+  #advance(place: ChainPlace, accepted?: Accepted): void {
+    if (this.#leads !== undefined || place.seq <= this.#end.seq) return
+    this.#end = place
+    if (accepted?.kind === 'fence') this.#fencedBy = accepted.writer
+  }
+
+  /** The place of opening if it is before the record and still held, and otherwise the beginning of the store. */
+  async #firstPlace(from: number): Promise<ChainPlace> {
+    const oldest = await this.#messages.oldest()
+    return this.#opened.lsn < from && this.#opened.seq > oldest.seq ? this.#opened : oldest
   }
 
   async *#read(from: number, to: ChainPlace): AsyncIterable<LogRecord> {
     if (from > to.lsn) return
     if (from < this.#lsnFirst) throw notHeld(from, this.#lsnFirst)
-    const reader = { place: this.#index.before(from) ?? (await this.#messages.oldest()) }
+    const reader = { place: this.#index.before(from) ?? (await this.#firstPlace(from)) }
     this.#readers.add(reader)
     try {
       const chain = this.#messages.chainFrom(reader.place)

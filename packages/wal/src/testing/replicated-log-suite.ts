@@ -285,6 +285,46 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     },
   },
   {
+    name: 'a node takes the log while it follows it, and its follower sees its own records too',
+    async run(store) {
+      const log = await node(store)
+      const ending = new AbortController()
+      const following = (async () => {
+        const seen: string[] = []
+        for await (const { records } of log.tail(log.place, ending.signal)) {
+          seen.push(...records.map(textOf))
+          if (seen.length === 5) break
+        }
+        return seen
+      })()
+      for (let epoch = 1; epoch <= 5; epoch++) {
+        await log.lead(epoch)
+        await log.append(record(`of epoch ${epoch}`))
+        await log.stepDown()
+      }
+      assert.deepEqual(await following, ['of epoch 1', 'of epoch 2', 'of epoch 3', 'of epoch 4', 'of epoch 5'])
+      ending.abort()
+      await log.close()
+    },
+  },
+  {
+    name: 'every record after an LSN can be read from the place before it',
+    async run(store) {
+      const log = await leader(store, 1)
+      for (let i = 1; i <= 200; i++) await log.append(record(String(i)))
+      for (const lsn of [0, 1, 64, 130, 199, 200, 1000]) {
+        const place = log.placeBefore(lsn)
+        assert(place !== undefined && place.lsn <= lsn, `place before LSN ${lsn}`)
+        assert(place.lsn + 100 > Math.min(lsn, 200), `the place ${place.lsn} is near LSN ${lsn}`)
+        const again = await node(store, place)
+        const expected = Array.from({ length: Math.max(0, 200 - lsn) }, (_, i) => String(lsn + 1 + i))
+        assert.deepEqual(await texts(again, lsn + 1), expected)
+        await again.close()
+      }
+      await log.close()
+    },
+  },
+  {
     name: 'records larger than a message are divided into parts',
     async run(store) {
       const log = await leader(store, 1)

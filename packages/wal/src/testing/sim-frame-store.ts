@@ -140,6 +140,7 @@ export class SimFrameStore {
 
   /** Resolves when a message was stored, or when the signal ends the waiting. */
   stored(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const wake = () => {
         this.#watchers.delete(wake)
