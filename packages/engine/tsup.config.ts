@@ -8,6 +8,7 @@ export default defineConfig(
     worker: 'src/worker.ts',
     'thread-watch': 'src/vector/threads/thread-watch.ts',
     reader: 'src/reader.ts',
+    replicated: 'src/replicated.ts',
     testing: 'src/testing/index.ts',
   }),
 )

@@ -36,13 +36,13 @@ const engineLevels: readonly (readonly string[])[] = [
   ['input'],
   ['replica', 'sharing'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'backup', 'calibration', 'history', 'readers'],
+  ['commit', 'recovery', 'tail-applier', 'log-opener', 'backup', 'calibration', 'history', 'readers'],
   ['collection'],
   ['control'],
   ['database'],
   ['engine'],
   ['restore-data-directory', 'verify'],
-  ['index', 'reader', 'testing'],
+  ['index', 'reader', 'replicated', 'testing'],
 ]
 
 /** Folders that must not import each other, and where they meet instead. */

@@ -26,6 +26,7 @@ export class Committer {
   readonly #onBroken: (error: Error) => void
   readonly #onApplied: (event: Event, bytes: number) => void
   readonly #onAdvanced: (lsn: number) => void
+  readonly #refusal: (() => Error | undefined) | undefined
   #timeMs = 0
   /** Records whose append settled, oldest first, until they and all earlier ones are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
@@ -40,12 +41,15 @@ export class Committer {
     onApplied: (event: Event, bytes: number) => void
     /** Called with `lsnApplied` when it grows, before anything is acknowledged. */
     onAdvanced: (lsn: number) => void
+    /** Why this engine appends nothing at the moment. Absent where it always may. */
+    refusal?: (() => Error | undefined) | undefined
   }) {
     this.#log = options.log
     this.#clock = options.clock
     this.#onBroken = options.onBroken
     this.#onApplied = options.onApplied
     this.#onAdvanced = options.onAdvanced
+    this.#refusal = options.refusal
   }
 
   /** Sets the LSN where recovery ended; commits continue from there. */
@@ -53,6 +57,31 @@ export class Committer {
     this.#lsnApplied = recovered.lsn
     this.#timeMs = recovered.timeMs
     this.#onAdvanced(recovered.lsn)
+  }
+
+  /** Throws `not_leader` while another node appends to the log. */
+  checkWritable(): void {
+    const refused = this.#refusal?.()
+    if (refused !== undefined) throw refused
+  }
+
+  /** Whether this engine may append. */
+  get isWritable(): boolean {
+    return this.#refusal?.() === undefined
+  }
+
+  /**
+   * Counts a record that another node appended. Call it in the order of the log, and the returned function when the record
+   * is applied.
+   */
+  follow(lsn: number, timeMs: number): () => void {
+    this.#timeMs = Math.max(this.#timeMs, timeMs)
+    const entry = { lsn, applied: false }
+    this.#settled.push(entry)
+    return () => {
+      entry.applied = true
+      this.#advance()
+    }
   }
 
   /** Every record up to this LSN is applied. */
@@ -90,6 +119,7 @@ export class Committer {
     apply: (lsn: number, event: Event) => Promise<T> | T,
     pieces?: readonly Uint8Array[],
   ): Promise<Acknowledgement & { readonly result: T }> {
+    this.checkWritable()
     // Time enters through the event and never runs backward, whatever the clock does.
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event

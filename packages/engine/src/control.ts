@@ -42,6 +42,11 @@ export class LocalControl implements ControlPlane {
     this.#listeners.push(listener)
   }
 
+  /** Calls the listeners for a change that another node made, when it is applied. */
+  async announce(change: ControlChange): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener(change)))
+  }
+
   databases(): readonly DatabaseDescription[] {
     return this.#read().databases.map(describeDatabase)
   }
@@ -188,7 +193,7 @@ export class LocalControl implements ControlPlane {
     } finally {
       // Also after an error, because then the change may be applied.
       const change = kind === undefined ? undefined : { kind, database }
-      if (change !== undefined) await Promise.all(this.#listeners.map((listener) => listener(change)))
+      if (change !== undefined) await this.announce(change)
     }
   }
 

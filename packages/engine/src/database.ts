@@ -34,6 +34,8 @@ export interface DatabaseHost {
   commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement>
   readonly backups: EngineBackups
   checkOpen(): void
+  /** Throws `unsupported_in_cluster` for what reads or writes files that other nodes do not have. */
+  checkOwnFiles(what: string): void
 }
 
 /** A database of an engine. */
@@ -98,6 +100,7 @@ export class LocalDatabase implements Database {
       },
       checkOpen: () => {
         host.checkOpen()
+        host.checkOwnFiles('backups, restores, and clones')
         this.#checkThere()
       },
     })
@@ -107,6 +110,7 @@ export class LocalDatabase implements Database {
     const { backups } = this.#host
     return new DatabaseHistory(this.#entry.id, backups.book, () => {
       this.#host.checkOpen()
+      this.#host.checkOwnFiles('the list of past events')
       this.#checkThere()
     })
   }

@@ -4,9 +4,9 @@ import {
   type DataDirectory,
   type Identity,
   type LogNotice,
+  type LogRecord,
   type Lsn,
   nodeVfs,
-  openDataDirectory,
   type Vfs,
 } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
@@ -21,10 +21,12 @@ import { Committer, type EventDraft } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { EngineError } from './errors.ts'
+import { isControlEvent } from './events/control-codec.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
 import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
 import { checkedDataDir, checkedLimits, checkedReaders, checkedThreads } from './input/engine-options.ts'
 import type { Limits } from './limits.ts'
+import { fileLogOpener, type LogOpener, type ReplicatedEngine } from './log-opener.ts'
 import type { HashSeed } from './memory/id-hash.ts'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, GraphThreadOptions } from './model/api.ts'
 import type { CalibrationCounts } from './model/calibration.ts'
@@ -41,6 +43,7 @@ import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { Checkpointer } from './snapshot/checkpointer.ts'
 import type { DeltaLimits } from './snapshot/delta-limits.ts'
+import { TailApplier, type TailTarget } from './tail-applier.ts'
 import { memoriesMax } from './vector/address-space.ts'
 import { createWorkerPool } from './vector/open-pool.ts'
 import type { WorkerPool } from './vector/pool.ts'
@@ -63,9 +66,22 @@ export async function openEngine(options: EngineOptions, parts: EngineParts = {}
   return engine
 }
 
+/** Opens an engine on the log of an opener, whose records other nodes append as well. Rejects as `openEngine` does. */
+export async function openReplicatedEngine(
+  options: EngineOptions,
+  opener: LogOpener,
+  parts: EngineParts = {},
+): Promise<ReplicatedEngine> {
+  const engine = new LocalEngine(options, { ...parts, opener })
+  await engine.open()
+  return engine
+}
+
 /** Replacements for tests, or parts shared between engines. */
 export interface EngineParts {
   readonly vfs?: Vfs
+  /** Gives identity and log. By default they are files of the data directory. */
+  readonly opener?: LogOpener
   /** Its creator closes it. */
   readonly pool?: WorkerPool
   /** Takes no checkpoints, not even on close. */
@@ -80,7 +96,7 @@ const trimEveryMs = 10 * 60_000
 
 type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
 
-class LocalEngine implements Engine, DatabaseHost, ControlHost {
+class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTarget {
   readonly limits: Limits
   readonly control = new LocalControl(this)
   readonly creating = new Set<string>()
@@ -110,6 +126,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #pool: WorkerPool | undefined
   #hub: ReaderHub | undefined
   #committer: Committer | undefined
+  #tail: TailApplier | undefined
   #trimTimer: NodeJS.Timeout | undefined
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -171,6 +188,14 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     return this.#committer?.timeMs ?? 0
   }
 
+  get #opener(): LogOpener {
+    return this.#parts.opener ?? fileLogOpener
+  }
+
+  get lsnApplied(): number {
+    return this.#committer?.lsnApplied ?? 0
+  }
+
   open(): Promise<void> {
     this.#opening = this.#open()
     return this.#opening
@@ -179,7 +204,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   async #open(): Promise<void> {
     try {
       let loaded = new Map<number, Replica | EngineError>()
-      const directory = await openDataDirectory({
+      const directory = await this.#opener.open({
         dir: this.#options.dataDir,
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
@@ -193,6 +218,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },
+        checkpointPlace: () => this.#checkpointer.manifest?.logPlace,
         makeRoom: (bytes) => this.#makeRoom(bytes),
         onNotice: (notice) => this.#note(notice),
         onFailed: (error) => this.#fail(error),
@@ -263,7 +289,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       databases: this.#catalog.databases.length,
       collections: this.#catalog.collections.length,
       ...heldBy(this.#collections.all()),
-      lsnApplied: this.#committer?.lsnApplied ?? 0,
+      lsnApplied: this.lsnApplied,
       lsnDurable,
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
       timeMs: this.timeMs,
@@ -350,12 +376,45 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.checkOpen()
     if (this.#phase === 'recovering')
       throw new EngineError('collection_loading', 'nothing can be created or deleted while the log is replayed')
-    const { lsn, durable } = await (this.#committer as Committer).commit(
-      makeDraft(),
-      this.#catalogGate,
-      (eventLsn, event) => this.applyCatalog(eventLsn, event as CatalogEvent),
+    const committer = this.#committer as Committer
+    committer.checkWritable()
+    const { lsn, durable } = await committer.commit(makeDraft(), this.#catalogGate, (eventLsn, event) =>
+      this.applyCatalog(eventLsn, event as CatalogEvent),
     )
     return { lsn, durable }
+  }
+
+  whenApplied(lsn: number, timeoutMs: number): Promise<boolean> {
+    this.checkOpen()
+    return (this.#committer as Committer).whenApplied(lsn, timeoutMs)
+  }
+
+  async applyTailed(records: readonly LogRecord[]): Promise<void> {
+    this.checkOpen()
+    // An engine that closes stops where it is; the rest is applied when it is opened again.
+    this.#tail ??= new TailApplier(this, this.#committer as Committer, (error) => {
+      if (!this.#closing) this.#fail(error)
+    })
+    for (const record of records) {
+      await this.#tail.apply(record)
+      if (this.#closing) throw new EngineError('closed', 'the engine is closing')
+    }
+  }
+
+  announcing(event: CatalogEvent): () => Promise<void> {
+    // Collections have no listeners.
+    if (event.kind === 'setting-put' || !isControlEvent(event)) return async () => undefined
+    // The event may delete the database.
+    const { kind } = event
+    const database =
+      kind === 'database-created' ? event.name : (this.#catalog.databaseById(event.databaseId)?.name ?? '')
+    return () => this.control.announce({ kind, database })
+  }
+
+  checkOwnFiles(what: string): void {
+    if (this.#opener.refusal === undefined) return
+    const message = `a node of a cluster does not support ${what} in this version`
+    throw new EngineError('unsupported_in_cluster', message, { field: 'operation', value: what })
   }
 
   checkOpen(): void {
@@ -407,7 +466,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   applied(event: Event, bytes: number): void {
     this.#checkpointer.recordApplied(event, bytes)
-    if (this.#phase === 'open' && 'collectionId' in event) this.#collections.get(event.collectionId)?.vacuumWhenDue()
+    if (this.#phase !== 'open' || !('collectionId' in event)) return
+    // Its record comes from the node that leads.
+    if (this.#committer?.isWritable) this.#collections.get(event.collectionId)?.vacuumWhenDue()
   }
 
   async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {
@@ -490,6 +551,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       onBroken: (error) => this.#fail(error),
       onApplied: (event, bytes) => this.applied(event, bytes),
       onAdvanced: (lsn) => this.#hub?.slots.advance(lsn),
+      refusal: this.#opener.refusal && (() => this.#opener.refusal?.()),
     })
   }
 
@@ -498,6 +560,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     return {
       lsn: committer.lsnApplied,
       timeMs: committer.timeMs,
+      logPlace: this.#opener.placeBefore?.(committer.lsnApplied),
       catalog: this.#catalog.state(),
       collections: [...this.#collections.all()],
     }

@@ -18,6 +18,8 @@ export type EngineErrorCode =
   | 'memory_exhausted'
   | 'overloaded'
   | 'lsn_not_reached'
+  | 'replica_behind'
+  | 'unsupported_in_cluster'
   | 'rebuild_running'
   | 'read_only'
   | 'closed'

@@ -6,7 +6,7 @@ import { Catalog } from './catalog/catalog.ts'
 import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
 import { assert } from './errors.ts'
 import { decodeEvent, isCatalogEvent, isCatalogRecord, peekEvent } from './events/codec.ts'
-import type { CatalogEvent, Event } from './events/event.ts'
+import type { CatalogEvent, Event, ObjectEvent } from './events/event.ts'
 import type { FieldSchema } from './model/schema.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
@@ -124,15 +124,25 @@ async function applyOrQuarantine(
   event: Exclude<Event, CatalogEvent>,
   collection: RecoveringCollection,
 ): Promise<void> {
-  const replica = collection.recovering
-  // A snapshot may reflect records after the checkpoint's LSN.
-  if (!replica || lsn <= replica.lsnApplied) return
   try {
-    if (event.kind === 'collection-rebuilt') await collection.replayRebuild(lsn, event.fields)
-    else await replica.apply(lsn, event)
+    await applyEvent(lsn, event, collection, (change, replica) => replica.apply(lsn, change))
   } catch (error) {
     await collection.quarantine(`record ${lsn} could not be applied: ${(error as Error).message}`)
   }
+}
+
+/** Applies an event to its collection, unless the state reflects it already. `change` applies what is no rebuild. */
+export async function applyEvent(
+  lsn: number,
+  event: Exclude<Event, CatalogEvent>,
+  collection: RecoveringCollection,
+  change: (event: ObjectEvent, replica: Replica) => Promise<unknown>,
+): Promise<void> {
+  const replica = collection.recovering
+  // A snapshot may reflect records after the checkpoint's LSN.
+  if (!replica || lsn <= replica.lsnApplied) return
+  if (event.kind === 'collection-rebuilt') await collection.replayRebuild(lsn, event.fields)
+  else await change(event, replica)
 }
 
 function readyWhenLast(lsn: number, collectionId: number, target: RecoveryTarget, outlook: Outlook): void {

@@ -11,6 +11,7 @@ export interface Exit {
 const codesByName: { readonly [code: string]: number } = {
   log_damaged: 65,
   identity_damaged: 65,
+  identity_mismatch: 65,
   snapshot_damaged: 65,
   EADDRINUSE: 69,
   EADDRNOTAVAIL: 69,

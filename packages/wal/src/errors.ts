@@ -13,6 +13,7 @@ export type WalErrorCode =
   | 'format_too_new'
   | 'directory_locked'
   | 'identity_damaged'
+  | 'identity_mismatch'
   | 'repair_refused'
   | 'log_fenced'
   | 'not_leader'
@@ -22,6 +23,7 @@ export type WalErrorCode =
 const exitCodes: Partial<Record<WalErrorCode, number>> = {
   log_damaged: 65,
   identity_damaged: 65,
+  identity_mismatch: 65,
   repair_refused: 64,
   directory_locked: 73,
   log_failed: 74,

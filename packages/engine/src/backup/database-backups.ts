@@ -29,7 +29,7 @@ export interface BackupDoor {
   collectionIdAt(name: string, lsn: number): Promise<number>
   /** Reserves a name for a new collection while `action` runs. Throws collection_exists. */
   reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
-  /** Throws when the engine is closed or the database was deleted. */
+  /** Throws when the engine is closed, the database was deleted, or backups are not possible here. */
   checkOpen(): void
 }
 

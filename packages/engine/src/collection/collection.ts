@@ -120,6 +120,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async upsert(objects: ObjectsInput): Promise<Acknowledgement & { readonly upserted: number }> {
     await this.loaded()
+    this.#committer.checkWritable()
     const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
     const pieces = columnBytes(columns) < upsertPiecesFrom ? undefined : await collectInSlices(upsertPieces(columns))
@@ -153,6 +154,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
     await this.served()
+    this.#committer.checkWritable()
     const wanted = [...new Set(parseIds(ids))]
     // When no write is pending, unknown ids need no record.
     const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.find(id) >= 0)
@@ -167,6 +169,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async deleteWhere(filter: Filter): Promise<Acknowledgement & { readonly deleted: number }> {
     await this.served()
+    this.#committer.checkWritable()
     const conditions = parseFilter(filter)
     if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
     // The matching ids are determined after every earlier write is applied and before any later one is appended; the
@@ -190,6 +193,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async updateFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
     await this.served()
+    this.#committer.checkWritable()
     const filters = await parseFilterUpdates(updates, this.#limits)
     const found: [string, string][] = []
     const needs = new FilterNeeds()
@@ -221,11 +225,8 @@ export class LocalCollection extends CollectionLife implements Collection {
       await this.served()
       const { timeMs: _, ...same } = event
       const draft: Draft = { ...same, collectionId: this.entry.id }
-      if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed')
-        return this.#begin(draft, noRoom, noFilters)
-      const needs = FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
-      const room =
-        draft.kind === 'objects-upserted' ? roomFor(draft) : roomForFilters(this.replica, draft.ids, draft.filters)
+      const room = roomOf(draft, this.replica)
+      const needs = needsOf(draft)
       return this.#begin(draft, room, needs)
     })
     this.#repeating = begun.catch(() => undefined)
@@ -242,7 +243,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     if ((this.recovering?.lsnApplied ?? 0) >= wanted || (await this.#committer.whenApplied(wanted, timeoutMs))) return
     const message = `record ${wanted} is not applied; the newest one is ${this.#committer.lsnApplied}`
     const details = { field: 'min_lsn', value: wanted, limit: this.#committer.lsnApplied }
-    throw new EngineError('lsn_not_reached', message, details)
+    throw new EngineError(this.#committer.isWritable ? 'lsn_not_reached' : 'replica_behind', message, details)
   }
 
   async search<Name extends string>(
@@ -355,6 +356,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async updateFields(changes: FieldChanges): Promise<Acknowledgement> {
     await this.served()
+    this.#committer.checkWritable()
     changedFields(this.definition, changes)
     // When every earlier change is applied: a rebuild may have changed the fields, and so may a call like this one.
     const { written } = await this.gate.hold(async () => {
@@ -372,6 +374,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     // Awaited only when it must wait: otherwise the status reports the running rebuild in the same turn.
     if (this.condition === 'loading') await this.served()
     this.checkOpen()
+    this.#committer.checkWritable()
     const fields = () => rebuiltFields(this.replica.definition, changes)
     // Refuses wrong changes at once.
     fields()
@@ -407,7 +410,22 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#rebuilder.status
   }
 
-  /** Applies the record of a rebuild during a replay. */
+  /**
+   * Applies a change that another node appended, while this collection serves. Memory is reserved first, as that node did
+   * before it appended: an error then leaves the replica unchanged.
+   */
+  async applyTailed(lsn: number, event: ObjectEvent): Promise<void> {
+    const { recovering: replica } = this
+    if (!replica) return
+    const room = roomOf(event, replica)
+    if (room.objects > 0) await replica.prepare(room)
+    replica.reserve(room, needsOf(event))
+    await replica.apply(lsn, event)
+    if (event.kind === 'objects-upserted' || event.kind === 'objects-deleted')
+      this.#calibrator.addChanges(event.ids.length)
+  }
+
+  /** Applies the record of a rebuild, during a replay or of another node. */
   async replayRebuild(lsn: number, fields: readonly FieldSchema[]): Promise<void> {
     if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
   }
@@ -491,6 +509,17 @@ export class LocalCollection extends CollectionLife implements Collection {
   #nothingToDo(): Acknowledgement {
     return { lsn: this.replica.lsnApplied, durable: true }
   }
+}
+
+/** The memory and disk space that a change needs. */
+function roomOf(draft: Draft, replica: Replica): Room {
+  if (draft.kind === 'objects-upserted') return roomFor(draft)
+  return draft.kind === 'filters-replaced' ? roomForFilters(replica, draft.ids, draft.filters) : noRoom
+}
+
+function needsOf(draft: Draft): FilterNeeds {
+  if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed') return noFilters
+  return FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
 }
 
 function sum(parts: Readonly<Record<string, number>>): number {

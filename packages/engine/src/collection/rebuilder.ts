@@ -91,7 +91,11 @@ export class Rebuilder {
   /** The new replica is complete before anything is appended: after the append nothing may fail. */
   async #rebuildAndCommit(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     collection.checkOpen()
-    const made = await this.build(collection.replica, fields, () => collection.checkOpen())
+    const made = await this.build(collection.replica, fields, () => {
+      collection.checkOpen()
+      // The record could not be appended, and records of another node wait.
+      this.#committer.checkWritable()
+    })
     const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const
     const committed = this.#committer.commit(draft, collection.gate, (lsn) => collection.replace(made, lsn))
     return committed.catch(async (error) => {

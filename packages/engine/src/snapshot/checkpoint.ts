@@ -29,6 +29,8 @@ export interface Checkpoint {
 export interface CheckpointSource {
   readonly lsn: number
   readonly timeMs: number
+  /** Where the log continues; only of a replicated log. */
+  readonly logPlace?: string | undefined
   readonly catalog: CatalogState
   readonly collections: readonly CheckpointCollection[]
 }

@@ -65,6 +65,8 @@ export interface Manifest {
   readonly lsn: number
   /** Time of that record; log time continues from here. */
   readonly timeMs: number
+  /** Where a replicated log continues; absent with a log of local files. */
+  readonly logPlace?: string
   readonly catalog: CatalogState
   readonly collections: readonly ManifestCollection[]
 }

@@ -66,10 +66,15 @@ async function fillCheckpoint(
     }
     onProgress(collections.length, source.collections.length)
   }
-  const { lsn, timeMs, catalog } = source
+  const { lsn, timeMs, logPlace, catalog } = source
   const directory = place.directory()
   const name = basename(temporary).slice('tmp-'.length)
-  const manifest: Manifest = { ...(directory !== undefined && { directory, name }), lsn, timeMs, catalog, collections }
+  const manifest: Manifest = {
+    ...(directory !== undefined && { directory, name }),
+    ...{ lsn, timeMs },
+    ...(logPlace !== undefined && { logPlace }),
+    ...{ catalog, collections },
+  }
   await writeManifest(vfs, join(temporary, manifestName), manifest)
   await vfs.syncDirectory(temporary)
   return manifest

@@ -7,4 +7,10 @@ export {
   type StoreRange,
   StoreUnavailable,
 } from './frame-store.ts'
+export {
+  decodePlace,
+  encodePlace,
+  openReplicatedDirectory,
+  type ReplicatedDirectoryOptions,
+} from './replicated-directory.ts'
 export { openReplicatedLog, type ReplicatedLog, type ReplicatedLogOptions, type Tailed } from './replicated-log.ts'

@@ -1,0 +1,35 @@
+// The seam between an engine and its log. By default an engine opens a log of local files. A cluster gives it another
+// opener, whose log other nodes append to as well.
+import { type DataDirectory, type DataDirectoryOptions, type LogRecord, openDataDirectory } from '@annal/wal'
+import type { Engine } from './model/api.ts'
+
+/** What an engine requests of an opener. */
+export interface OpenRequest extends DataDirectoryOptions {
+  /** What `placeBefore` returned for the newest checkpoint; undefined if there is none. Known once `findStart` has resolved. */
+  checkpointPlace(): string | undefined
+}
+
+/** Gives an engine its identity and its log. */
+export interface LogOpener {
+  open(request: OpenRequest): Promise<DataDirectory>
+  /** Where in the log the records after `lsn` begin, or an earlier place. A checkpoint at that LSN keeps it. */
+  placeBefore?(lsn: number): string | undefined
+  /** Why the engine appends nothing at the moment; undefined while this node leads. Absent if it always leads. */
+  refusal?(): Error | undefined
+}
+
+/** The log of files in the data directory. */
+export const fileLogOpener: LogOpener = { open: ({ checkpointPlace: _, ...options }) => openDataDirectory(options) }
+
+/** An engine whose log other nodes append to as well. */
+export interface ReplicatedEngine extends Engine {
+  /** The newest record up to which all are applied. */
+  readonly lsnApplied: number
+  /**
+   * Applies records that another node appended. They begin after the newest record that was given or appended here. Resolves
+   * when further ones may be given.
+   */
+  applyTailed(records: readonly LogRecord[]): Promise<void>
+  /** Resolves to true when every record up to this LSN is applied, and to false after `timeoutMs`. */
+  whenApplied(lsn: number, timeoutMs: number): Promise<boolean>
+}
