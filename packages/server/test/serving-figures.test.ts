@@ -24,6 +24,8 @@ async function startDocs(t: Test, serverThreads: number): Promise<RunningApp> {
 /** Counts what clients see. */
 class Seen {
   opened = 0
+  /** Connections that are open now. */
+  open = 0
   replies = 0
   searches = 0
   moved = 0
@@ -49,8 +51,13 @@ function client(url: string, seen: Seen, agents: http.Agent[]) {
           resolve(text)
         })
       })
-      request.on('socket', () => {
-        if (!request.reusedSocket) seen.opened++
+      request.on('socket', (socket) => {
+        if (request.reusedSocket) return
+        seen.opened++
+        seen.open++
+        socket.on('close', () => {
+          seen.open--
+        })
       })
       request.on('error', reject)
       request.end(body === undefined ? undefined : JSON.stringify(body))
@@ -92,11 +99,11 @@ for (const serverThreads of [1, 3]) {
     })
     const sends = Array.from({ length: clients }, () => client(url, seen, agents))
     await Promise.all(sends.map((send, i) => sendMix(send, 10 + i)))
-    // Connections that were moved are closed when both sides have ended them.
+    // Connections that were moved, or idle for 5 s because the machine is busy, are closed when both sides have ended them.
     let text = ''
     await until(async () => {
       text = await sends[0]!('GET', '/metrics')
-      return totalOf(text, 'annal_thread_connections') === clients
+      return totalOf(text, 'annal_thread_connections') === seen.open
     })
     const sum = (name: string) => sumOf(byThread(text, name).values())
     // The reply with the metrics is not counted in them.
@@ -106,7 +113,7 @@ for (const serverThreads of [1, 3]) {
     t.equal(sum('annal_thread_connections_accepted_total'), seen.opened)
     t.equal(sum('annal_thread_connections_moved_total'), seen.moved)
     t.equal(sum('annal_thread_connections_refused_total'), 0)
-    t.equal(seen.opened, clients + seen.moved)
+    t.ok(seen.opened >= clients + seen.moved)
     t.equal(totalOf(text, 'annal_serving_threads'), serverThreads)
     const names = serverThreads === 1 ? ['main'] : ['main', '0', '1', '2']
     t.strictSame([...byThread(text, 'annal_thread_searches_total').keys()], names)
