@@ -369,4 +369,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     '    if (sum !== from.seqSum) throw',
     '    if (sum !== from.seqSum && sum === 0n) throw',
   ),
+  bug(
+    'a node that follows does not note whose fence it passed',
+    'replicated/suites',
+    'replicated/replicated-log.ts',
+    '          this.#advance(chain.place, accepted)',
+    '          this.#advance(chain.place)',
+  ),
 ]
