@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fastify from 'fastify'
 import { type Test, test } from 'tap'
 import { createBodyWatch } from '../src/http/body-watch.ts'
 
@@ -66,3 +67,22 @@ for (const [name, answer] of [
     t.pass('the connection was closed')
   })
 }
+
+test('an injected request has no connection, and is not monitored', async (t) => {
+  const app = fastify()
+  const watch = createBodyWatch(app.server, { checkEveryMs: 1, checksMax: 1, unreadChecksMax: 0 })
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.raw.on('close', watch.watch(request.raw))
+    done()
+  })
+  app.post('/', () => 'yes')
+  t.teardown(async () => {
+    watch.end()
+    await app.close()
+  })
+  const { statusCode } = await app.inject({ method: 'POST', url: '/', payload: { some: 'body' } })
+  t.equal(statusCode, 200)
+  // Later than the first check: timers of one length fire in the order in which they were started.
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  await new Promise((resolve) => setTimeout(resolve, 1))
+})

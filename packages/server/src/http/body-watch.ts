@@ -2,6 +2,7 @@
 // connection is closed, so that a client cannot occupy a connection and memory by sending single bytes. Node's own limit applies to the
 // total time instead, and would end every large upload over a slow connection.
 import type { IncomingMessage, Server } from 'node:http'
+import { Duplex } from 'node:stream'
 import * as limits from './limits.ts'
 
 interface Watched {
@@ -62,6 +63,8 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   }, checkEveryMs).unref()
   return {
     watch(request) {
+      // Requests from `app.inject` are whole when they arrive, and have no connection that could be closed.
+      if (!(request.socket instanceof Duplex)) return () => undefined
       const { bytesRead: bytes } = request.socket
       const watched: Watched = { request, index: open.length, bytes, checks: 0, answered: undefined }
       open.push(watched)
