@@ -83,7 +83,10 @@ ${count > 1 ? cluster : ''}
   }
   const connection = await found.connect('waits for JetStream')
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: 1000 })
-  await eventually(() => manager.getAccountInfo().catch(() => undefined))
+  // JetStream answers before every server has joined, and places no streams with as many replicas until then.
+  const probe = { name: 'probe', subjects: ['probe'], num_replicas: count }
+  await eventually(() => manager.streams.add(probe).catch(() => undefined))
+  await manager.streams.delete(probe.name)
   return found
 }
 
