@@ -1,7 +1,7 @@
 // `npm run bench:kernel`: measures threads, dispatch, churn, and memory of the index. Each part runs in separate processes. The machine should
 // have no other work, because latencies and the speed of two threads mean nothing on a busy machine; measurements that are compared alternate
 // nevertheless. Needs no data. Exits with code 1 if a figure misses its limit.
-//   npm run bench:kernel -- [--parts threads,dispatch,churn,memory,empty] [--size full|small] [--json FILE]
+//   npm run bench:kernel -- [--parts threads,dispatch,churn,memory,empty,process] [--size full|small] [--json FILE]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -29,6 +29,7 @@ const parts: Readonly<Record<string, Readonly<Record<Size, readonly (readonly st
   churn: { small: [['--rows', '4000', '--cycles', '5']], full: [['--rows', '50000', '--cycles', '20']] },
   memory: { small: perPrecision('50000'), full: perPrecision('200000') },
   empty: { small: [['--collections', '100']], full: [['--collections', '500']] },
+  process: { small: perPrecision('100000'), full: perPrecision('200000') },
 }
 
 function perPrecision(rows: string): string[][] {
@@ -64,7 +65,7 @@ async function run(part: string, args: readonly string[]): Promise<LimitedFigure
   const file = fileURLToPath(new URL(`${part}.ts`, import.meta.url))
   // Makes the resident memory of a process what it needs: garbage is collected when a part requests it, the heaps of its threads keep their
   // size, and large blocks are returned to the system when they are freed.
-  const heaps = part === 'memory' || part === 'empty' ? ['--expose-gc', '--max-semi-space-size=1'] : []
+  const heaps = ['memory', 'empty', 'process'].includes(part) ? ['--expose-gc', '--max-semi-space-size=1'] : []
   const child = spawn(process.execPath, [...process.execArgv, ...heaps, file, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '131072' },
