@@ -6,6 +6,8 @@ import { ensureInstalled, node, root, run, runMain, turbo } from './setup.mjs'
 runMain(async (args) => {
   await ensureInstalled()
   await turbo('build')
-  // As much of V8's heap for new objects as `annal serve` gives it (packages/cli/src/young-generation.ts).
-  return run(node, ['--max-semi-space-size=8', path.join(root, 'packages', 'server', 'dist', 'main.js'), ...args])
+  // V8 and the allocator have the limits that `annal serve` gives them (packages/cli/src/young-generation.ts).
+  const server = [path.join(root, 'packages', 'server', 'dist', 'main.js'), ...args]
+  const env = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072', ...process.env }
+  return run(node, ['--max-semi-space-size=8', ...server], { env })
 })

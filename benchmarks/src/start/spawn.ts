@@ -32,6 +32,8 @@ const objects = Number(values.objects)
 const settleMs = 4_000
 const pollMs = 2
 
+/** Without settings of Node.js and of the server. `annal serve` and `npm start` have settings of the C library's allocator, MALLOC_*. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(NDD|NODE)_/.test(name)))
 const own = fileURLToPath(new URL('../../..', import.meta.url))
 const checkouts = [own, ...values.against]
 const dir = values.dir ?? mkdtempSync(path.join(os.tmpdir(), 'annal-spawn-'))
@@ -110,7 +112,7 @@ async function measureStart(checkout: string, dataDir: string, probe?: number): 
   const from = performance.now()
   const child = spawn(process.execPath, ['--max-semi-space-size=8', main], {
     env: {
-      PATH: process.env.PATH,
+      ...environment,
       NDD_SERVER_PORT: `${port}`,
       NDD_DATA_DIR: dataDir,
       ...(values.threads !== undefined && { NDD_NUM_SERVER_THREADS: values.threads }),
