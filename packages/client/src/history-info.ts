@@ -15,6 +15,7 @@ export type EventType =
   | 'token-put'
   | 'token-dropped'
   | 'setting-put'
+  | 'request-answered'
 
 /** The effect of one record of the log, without its data. */
 export interface PastEvent {

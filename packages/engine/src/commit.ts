@@ -1,11 +1,15 @@
 // The only way to change state: append an event, wait until it is durable, apply it, acknowledge it. All refusals
 // happen before the append. After it nothing may fail, and when something does the engine stops.
 import type { Log, NewRecord } from '@annal/wal'
-import { encodeEvent, upsertRecord } from './events/codec.ts'
+import { encodeEvent, upsertRecord, withRequest } from './events/codec.ts'
 import type { Event } from './events/event.ts'
 import type { Clock } from './model/api.ts'
 import type { Acknowledgement } from './model/object.ts'
+import type { RequestFacts } from './model/requests.ts'
 import type { WriteGate } from './replica/write-gate.ts'
+import type { KeyTable } from './requests/key-table.ts'
+import type { Claim } from './requests/request-keys.ts'
+import type { RequestRecord } from './requests/request-record.ts'
 
 /** An event without its time. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
@@ -19,6 +23,16 @@ const freeing: ReadonlySet<Event['kind']> = new Set([
   'token-dropped',
 ])
 
+/** What a commit needs besides the event. */
+export interface CommitOptions {
+  /** The encoded columns of an upsert. */
+  readonly pieces?: readonly Uint8Array[] | undefined
+  /** The request key of the write. */
+  readonly claim?: Claim | undefined
+  /** What a repetition with this key returns besides the LSN. */
+  readonly facts?: RequestFacts | undefined
+}
+
 /** Appends events to the log and applies them in order. */
 export class Committer {
   readonly #log: Log
@@ -27,6 +41,7 @@ export class Committer {
   readonly #onApplied: (event: Event, bytes: number) => void
   readonly #onAdvanced: (lsn: number) => void
   readonly #refusal: (() => Error | undefined) | undefined
+  readonly #keys: KeyTable | undefined
   #timeMs = 0
   /** Records whose append settled, oldest first, until they and all earlier ones are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
@@ -43,6 +58,8 @@ export class Committer {
     onAdvanced: (lsn: number) => void
     /** Why this engine appends nothing at the moment. Absent where it always may. */
     refusal?: (() => Error | undefined) | undefined
+    /** Gets the request keys of the records. */
+    keys?: KeyTable
   }) {
     this.#log = options.log
     this.#clock = options.clock
@@ -50,6 +67,7 @@ export class Committer {
     this.#onApplied = options.onApplied
     this.#onAdvanced = options.onAdvanced
     this.#refusal = options.refusal
+    this.#keys = options.keys
   }
 
   /** Sets the LSN where recovery ended; commits continue from there. */
@@ -71,10 +89,11 @@ export class Committer {
   }
 
   /**
-   * Counts a record that another node appended. Call it in the order of the log, and the returned function when the record
-   * is applied.
+   * Counts a record that another node appended, and keeps its request key. Call it in the order of the log, and the returned
+   * function when the record is applied.
    */
-  follow(lsn: number, timeMs: number): () => void {
+  follow(lsn: number, timeMs: number, request: RequestRecord | undefined): () => void {
+    if (request !== undefined) this.#keys?.add({ ...request, lsn, timeMs })
     this.#timeMs = Math.max(this.#timeMs, timeMs)
     const entry = { lsn, applied: false }
     this.#settled.push(entry)
@@ -111,23 +130,32 @@ export class Committer {
 
   /**
    * Appends in the caller's turn (call it inside gate.write): events get their LSNs in the order of the calls. Rejects,
-   * with nothing changed, when the log refuses the record. `pieces` are the encoded columns of an upsert.
+   * with nothing changed, when the log refuses the record.
    */
   async commit<T>(
     draft: EventDraft,
     gate: WriteGate,
     apply: (lsn: number, event: Event) => Promise<T> | T,
-    pieces?: readonly Uint8Array[],
+    { pieces, claim, facts = {} }: CommitOptions = {},
   ): Promise<Acknowledgement & { readonly result: T }> {
     this.checkWritable()
+    // Refuses facts that are too long.
+    const request = claim?.record(facts)
     // Time enters through the event and never runs backward, whatever the clock does.
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event
     const encoded = pieces && event.kind === 'objects-upserted' ? upsertRecord(event, pieces) : encodeEvent(event)
-    const record = { ...encoded, usesReserve: freeing.has(event.kind) }
+    const keyed = request === undefined ? encoded : withRequest(encoded, request)
+    const record = { ...keyed, usesReserve: freeing.has(event.kind) }
     const appended = this.#log.append(record).then((done) => {
       const entry = { lsn: done.lsn as number, applied: false }
       this.#settled.push(entry)
+      // Appends settle in the order of their LSNs.
+      if (claim !== undefined && request !== undefined) {
+        const { timeMs } = event
+        claim.recorded = { lsn: done.lsn, timeMs }
+        this.#keys?.add({ ...request, lsn: done.lsn, timeMs })
+      }
       return { ...done, entry }
     })
     // The queue below reports a refusal to its caller; until then it must not count as unhandled.

@@ -4,7 +4,7 @@
 import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection/collection.ts'
-import type { EventDraft } from './commit.ts'
+import type { CommitOptions, EventDraft } from './commit.ts'
 import { EngineError } from './errors.ts'
 import type { ControlEvent } from './events/event.ts'
 import { oneOf } from './input/definition.ts'
@@ -13,10 +13,13 @@ import type { ControlChange, ControlPlane, DatabaseDescription, TokenDescription
 import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement } from './model/object.ts'
+import type { RecordedRequest, WriteOptions } from './model/requests.ts'
+import { keyed } from './requests/keyed.ts'
+import { type Claim, controlPlane, type KeptRequests } from './requests/request-keys.ts'
 
 type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
 
-type DatabaseDraft = Exclude<ControlDraft, { kind: 'setting-put' }>
+type DatabaseDraft = Exclude<ControlDraft, { kind: 'setting-put' | 'request-answered' }>
 
 /** The engine's functions that the control plane uses. */
 export interface ControlHost {
@@ -24,8 +27,9 @@ export interface ControlHost {
   /** The state at the end of the log, also while the log is replayed. */
   readonly catalogAhead: Catalog
   loaded(id: number): LocalCollection | undefined
+  readonly keys: KeptRequests
   /** Creates the draft when every earlier catalog event is applied, and admits no other until this one is applied. */
-  commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
+  commitAlone(makeDraft: () => ControlDraft, options?: CommitOptions): Promise<Acknowledgement>
   checkOpen(): void
 }
 
@@ -51,15 +55,38 @@ export class LocalControl implements ControlPlane {
     return this.#read().databases.map(describeDatabase)
   }
 
-  async createDatabase(options: {
-    readonly name: string
-    readonly type?: DatabaseType
-    readonly token?: TokenFacts
-  }): Promise<DatabaseDescription & Acknowledgement> {
+  async createDatabase(
+    options: {
+      readonly name: string
+      readonly type?: DatabaseType
+      readonly token?: TokenFacts
+    },
+    write?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement> {
     const name = parseName(options.name, 'name')
     const type = oneOf(databaseTypes, options.type ?? 'enterprise', 'type')
     const token = options.token && parseToken(options.token)
-    const acknowledged = await this.#commit(name, () => {
+    const parts = ['createDatabase', name, type, JSON.stringify(token ?? null)]
+    const made = { name, type, active: true }
+    return this.#keyed(
+      write,
+      parts,
+      (claim) => this.#createDatabase(name, type, token, claim),
+      (recorded) => ({
+        ...made,
+        createdAt: recorded.timeMs,
+        ...acknowledgementOf(recorded),
+      }),
+    )
+  }
+
+  async #createDatabase(
+    name: string,
+    type: DatabaseType,
+    token: TokenFacts | undefined,
+    claim: Claim | undefined,
+  ): Promise<DatabaseDescription & Acknowledgement> {
+    const acknowledged = await this.#commit(name, claim, () => {
       const { catalog } = this.#host
       if (catalog.database(name)) refuseTaken('database_exists', `a database ${printed(name)}`, name)
       refuseMore('databases', catalog.databases.length, databasesMax)
@@ -70,13 +97,17 @@ export class LocalControl implements ControlPlane {
     return { ...this.#described(name), ...acknowledged }
   }
 
-  dropDatabase(name: string): Promise<Acknowledgement> {
-    return this.deleteDatabase(name)
+  dropDatabase(name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.deleteDatabase(name, options)
   }
 
-  async deleteDatabase(name: string): Promise<Acknowledgement> {
+  async deleteDatabase(name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.#keyed(options, ['deleteDatabase', name], (claim) => this.#deleteDatabase(name, claim))
+  }
+
+  async #deleteDatabase(name: string, claim: Claim | undefined): Promise<Acknowledgement> {
     let shut: readonly LocalCollection[] = []
-    const dropping = this.#commit(name, () => {
+    const dropping = this.#commit(name, claim, () => {
       const { id: databaseId } = this.#entry(name)
       if (name === defaultDatabase) {
         throw new EngineError(
@@ -99,21 +130,41 @@ export class LocalControl implements ControlPlane {
     })
   }
 
-  async setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription & Acknowledgement> {
-    const acknowledged = await this.#commit(name, () => {
-      const { id: databaseId, type } = this.#entry(name)
-      return { kind: 'database-changed', databaseId, type, active }
-    })
-    return { ...this.#described(name), ...acknowledged }
+  async setDatabaseActive(
+    name: string,
+    active: boolean,
+    options?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement> {
+    return this.#change(name, options, ['setDatabaseActive', name, String(active)], ({ type }) => ({ type, active }))
   }
 
-  async setDatabaseType(name: string, wanted: DatabaseType): Promise<DatabaseDescription & Acknowledgement> {
+  async setDatabaseType(
+    name: string,
+    wanted: DatabaseType,
+    options?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement> {
     const type = oneOf(databaseTypes, wanted, 'type')
-    const acknowledged = await this.#commit(name, () => {
-      const { id: databaseId, active } = this.#entry(name)
-      return { kind: 'database-changed', databaseId, type, active }
+    return this.#change(name, options, ['setDatabaseType', name, type], ({ active }) => ({ type, active }))
+  }
+
+  /** Sets the type of a database and whether it is active. The record of a call with a key has the description of the database. */
+  #change(
+    name: string,
+    options: WriteOptions | undefined,
+    parts: readonly string[],
+    next: (entry: DatabaseEntry) => Pick<DatabaseEntry, 'type' | 'active'>,
+  ): Promise<DatabaseDescription & Acknowledgement> {
+    return this.#keyed(options, parts, async (claim) => {
+      let described: DatabaseDescription | undefined
+      const acknowledged = await this.#commit(name, claim, () => {
+        const entry = this.#entry(name)
+        const changes = next(entry)
+        described = describeDatabase({ ...entry, ...changes })
+        claim?.addFacts({ ...described })
+        return { kind: 'database-changed', databaseId: entry.id, ...changes }
+      })
+      return { ...(described ?? this.#described(name)), ...acknowledged }
     })
-    return { ...this.#described(name), ...acknowledged }
   }
 
   tokens(database: string): readonly TokenDescription[] {
@@ -121,9 +172,31 @@ export class LocalControl implements ControlPlane {
     return catalog.tokensOf(this.#entry(database, catalog).id).map(describeToken)
   }
 
-  async putToken(database: string, raw: TokenFacts): Promise<TokenDescription & Acknowledgement> {
+  async putToken(
+    database: string,
+    raw: TokenFacts,
+    options?: WriteOptions,
+  ): Promise<TokenDescription & Acknowledgement> {
     const token = parseToken(raw)
-    const acknowledged = await this.#commit(database, () => {
+    const { name, kind } = token
+    const parts = ['putToken', database, name, kind, token.hash]
+    return this.#keyed(
+      options,
+      parts,
+      (claim) => this.#putToken(database, token, claim),
+      (recorded) => ({
+        ...{ name, kind, createdAt: recorded.timeMs },
+        ...acknowledgementOf(recorded),
+      }),
+    )
+  }
+
+  async #putToken(
+    database: string,
+    token: TokenFacts,
+    claim: Claim | undefined,
+  ): Promise<TokenDescription & Acknowledgement> {
+    const acknowledged = await this.#commit(database, claim, () => {
       const { catalog } = this.#host
       const { id: databaseId } = this.#entry(database)
       if (catalog.token(databaseId, token.name))
@@ -136,16 +209,18 @@ export class LocalControl implements ControlPlane {
     return made ? { ...describeToken(made), ...acknowledged } : refuseToken(token.name)
   }
 
-  dropToken(database: string, name: string): Promise<Acknowledgement> {
-    return this.deleteToken(database, name)
+  dropToken(database: string, name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.deleteToken(database, name, options)
   }
 
-  async deleteToken(database: string, name: string): Promise<Acknowledgement> {
-    return this.#commit(database, () => {
-      const { id: databaseId } = this.#entry(database)
-      const token = this.#host.catalog.token(databaseId, name) ?? refuseToken(name)
-      return { kind: 'token-dropped', databaseId, name: token.name }
-    })
+  async deleteToken(database: string, name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.#keyed(options, ['deleteToken', database, name], (claim) =>
+      this.#commit(database, claim, () => {
+        const { id: databaseId } = this.#entry(database)
+        const token = this.#host.catalog.token(databaseId, name) ?? refuseToken(name)
+        return { kind: 'token-dropped', databaseId, name: token.name }
+      }),
+    )
   }
 
   findToken(hash: string): TokenOwner | undefined {
@@ -159,7 +234,7 @@ export class LocalControl implements ControlPlane {
     return this.#read().settings.get(key)
   }
 
-  async putSetting(key: string, value: string): Promise<Acknowledgement> {
+  async putSetting(key: string, value: string, options?: WriteOptions): Promise<Acknowledgement> {
     parseName(key, 'key')
     const bytes = Buffer.byteLength(value)
     if (bytes > settingValueBytesMax) {
@@ -170,11 +245,16 @@ export class LocalControl implements ControlPlane {
         details,
       )
     }
-    return this.#host.commitAlone(() => {
-      const { settings } = this.#host.catalog
-      if (!settings.has(key)) refuseMore('settings', settings.size, settingsMax)
-      return { kind: 'setting-put', key, value }
-    })
+    return this.#keyed(options, ['putSetting', key, value], (claim) =>
+      this.#host.commitAlone(
+        () => {
+          const { settings } = this.#host.catalog
+          if (!settings.has(key)) refuseMore('settings', settings.size, settingsMax)
+          return { kind: 'setting-put', key, value }
+        },
+        { claim },
+      ),
+    )
   }
 
   digest(): string {
@@ -182,19 +262,32 @@ export class LocalControl implements ControlPlane {
   }
 
   /** Commits a change of a database or of its tokens, and announces it before it is acknowledged. */
-  async #commit(database: string, makeDraft: () => DatabaseDraft): Promise<Acknowledgement> {
+  async #commit(database: string, claim: Claim | undefined, makeDraft: () => DatabaseDraft): Promise<Acknowledgement> {
     let kind: DatabaseDraft['kind'] | undefined
     try {
-      return await this.#host.commitAlone(() => {
-        const draft = makeDraft()
-        kind = draft.kind
-        return draft
-      })
+      return await this.#host.commitAlone(
+        () => {
+          const draft = makeDraft()
+          kind = draft.kind
+          return draft
+        },
+        { claim },
+      )
     } finally {
       // Also after an error, because then the change may be applied.
       const change = kind === undefined ? undefined : { kind, database }
       if (change !== undefined) await this.announce(change)
     }
+  }
+
+  /** Runs a write once if the call has a request key; `parts` are the input of the call. */
+  #keyed<R extends Acknowledgement>(
+    options: WriteOptions | undefined,
+    parts: readonly string[],
+    write: (claim: Claim | undefined) => Promise<R>,
+    repeated?: (recorded: RecordedRequest) => R,
+  ): Promise<R> {
+    return keyed(this.#host.keys, options, { databaseId: controlPlane, parts: () => parts }, write, repeated)
   }
 
   #read(): Catalog {
@@ -228,6 +321,10 @@ export function refuseDatabase(name: string): never {
     field: 'database',
     value: name,
   })
+}
+
+function acknowledgementOf({ lsn, durable }: Acknowledgement): Acknowledgement {
+  return { lsn, durable }
 }
 
 function refuseToken(name: string): never {

@@ -5,7 +5,7 @@ import type { EngineBackups } from './backup/engine-backups.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { DatabaseEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection/collection.ts'
-import type { EventDraft } from './commit.ts'
+import type { CommitOptions, EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
 import { DatabaseHistory } from './history/database-history.ts'
@@ -16,7 +16,10 @@ import type { Collection } from './model/collection.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf } from './model/definition.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement, CollectionDescription } from './model/object.ts'
-import { rulesNewest, withRules } from './model/schema.ts'
+import type { WriteOptions } from './model/requests.ts'
+import { type FieldSchema, rulesNewest, withRules } from './model/schema.ts'
+import { keyed } from './requests/keyed.ts'
+import type { Claim, KeptRequests } from './requests/request-keys.ts'
 
 type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 
@@ -31,7 +34,8 @@ export interface DatabaseHost {
   loaded(id: number): LocalCollection | undefined
   /** Returns an id that was never used before. */
   nextCollectionId(): number
-  commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement>
+  readonly keys: KeptRequests
+  commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement>
   readonly backups: EngineBackups
   checkOpen(): void
   /** Throws `unsupported_in_cluster` for what reads or writes files that other nodes do not have. */
@@ -59,27 +63,37 @@ export class LocalDatabase implements Database {
 
   async createCollection<const D extends CollectionDefinition>(
     definition: D & ExactDefinition<D>,
+    options?: WriteOptions,
   ): Promise<Collection<FieldsOf<D>>> {
-    const host = this.#host
-    host.checkOpen()
+    this.#host.checkOpen()
     const { name, fields: schemas } = parseDefinition(definition)
     const fields = schemas.map((field) => withRules(field, rulesNewest))
     this.#checkThere()
+    const parts = () => ['createCollection', name, JSON.stringify(fields)]
+    const call = { databaseId: this.#entry.id, parts }
+    await keyed(this.#host.keys, options, call, (claim) => this.#create(name, fields, claim))
+    return typed<D>(this.#find(name))
+  }
+
+  #create(name: string, fields: readonly FieldSchema[], claim: Claim | undefined): Promise<Acknowledgement> {
+    const host = this.#host
     return this.#reserving(name, async () => {
       const seed = randomBytes(8)
-      await host.commit(() => {
-        // Checked again in this writer's turn: the database may have been deleted first.
-        this.#checkThere()
-        return {
-          kind: 'collection-created',
-          collectionId: host.nextCollectionId(),
-          databaseId: this.#entry.id,
-          name,
-          fields,
-          hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
-        }
-      })
-      return typed<D>(this.#find(name))
+      return host.commit(
+        () => {
+          // Checked again in this writer's turn: the database may have been deleted first.
+          this.#checkThere()
+          return {
+            kind: 'collection-created',
+            collectionId: host.nextCollectionId(),
+            databaseId: this.#entry.id,
+            name,
+            fields,
+            hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
+          }
+        },
+        { claim, facts: { fields } },
+      )
     })
   }
 
@@ -89,6 +103,7 @@ export class LocalDatabase implements Database {
       database: this.#entry,
       host: host.backups.host,
       backups: host.backups.jobs,
+      keys: host.keys,
       collection: (name) => this.#find(name),
       collectionIdAt: async (name, lsn) => {
         const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
@@ -165,21 +180,27 @@ export class LocalDatabase implements Database {
     return { collections, objects }
   }
 
-  dropCollection(name: string): Promise<Acknowledgement> {
-    return this.deleteCollection(name)
+  dropCollection(name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.deleteCollection(name, options)
   }
 
-  async deleteCollection(name: string): Promise<Acknowledgement> {
+  async deleteCollection(name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    const call = { databaseId: this.#entry.id, parts: () => ['deleteCollection', String(name)] }
+    return keyed(this.#host.keys, options, call, (claim) => this.#delete(name, claim))
+  }
+
+  async #delete(name: string, claim: Claim | undefined): Promise<Acknowledgement> {
     const collection = this.#find(name)
     let shut = false
-    const dropping = this.#host.commit(() => {
+    const makeDraft = () => {
       // Checked again in this writer's turn: another deletion may have come first.
       if (this.#find(name) !== collection) refuseCollection(name)
       collection.checkOpen()
       collection.shut('dropped')
       shut = true
-      return { kind: 'collection-dropped', collectionId: collection.entry.id }
-    })
+      return { kind: 'collection-dropped', collectionId: collection.entry.id } as const
+    }
+    const dropping = this.#host.commit(makeDraft, { claim })
     return dropping.catch((error) => {
       if (shut) collection.reopen()
       throw error

@@ -17,14 +17,20 @@ import type { LocalCollection } from './collection/collection.ts'
 import { Collections } from './collection/collections.ts'
 import { heldBy } from './collection/memory-use.ts'
 import { repeatEvent } from './collection/repeat-event.ts'
-import { Committer, type EventDraft } from './commit.ts'
+import { type CommitOptions, Committer, type EventDraft } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { EngineError } from './errors.ts'
 import { isControlEvent } from './events/control-codec.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
 import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
-import { checkedDataDir, checkedLimits, checkedReaders, checkedThreads } from './input/engine-options.ts'
+import {
+  checkedDataDir,
+  checkedLimits,
+  checkedReaders,
+  checkedRequestKeys,
+  checkedThreads,
+} from './input/engine-options.ts'
 import type { Limits } from './limits.ts'
 import { fileLogOpener, type LogOpener, type ReplicatedEngine } from './log-opener.ts'
 import type { HashSeed } from './memory/id-hash.ts'
@@ -32,6 +38,7 @@ import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, GraphT
 import type { CalibrationCounts } from './model/calibration.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
+import type { RequestKeys } from './model/requests.ts'
 import { ProgressReport } from './progress.ts'
 import { answerCall } from './readers/answer-call.ts'
 import { ReaderHub } from './readers/hub.ts'
@@ -40,6 +47,8 @@ import { Discards } from './replica/discards.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals-owner.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
+import type { KeyTableLimits } from './requests/key-table.ts'
+import { type Claim, KeptRequests } from './requests/request-keys.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { Checkpointer } from './snapshot/checkpointer.ts'
 import type { DeltaLimits } from './snapshot/delta-limits.ts'
@@ -100,6 +109,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   readonly limits: Limits
   readonly control = new LocalControl(this)
   readonly creating = new Set<string>()
+  readonly keys: KeptRequests
   readonly #options: EngineOptions
   readonly #parts: EngineParts
   readonly #vfs: Vfs
@@ -138,6 +148,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.#parts = parts
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
+    this.keys = this.#newKeys(checkedRequestKeys(options.requestKeys))
     this.#threads = checkedThreads(options.threads)
     this.#readers = checkedReaders(options.readers)
     this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals'), directory: () => this.id }
@@ -159,6 +170,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.backups = this.#newBackups(dataDir)
     this.#collections = new Collections({
       limits: this.limits,
+      keys: this.keys,
       onSearch: options.onSearch,
       onServing: (entry, replica) => this.#serveReaders(entry, replica),
       onCalibrated: (collection) => this.#hub?.calibrate(collection.entry.id, collection.calibrationTable()),
@@ -182,6 +194,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
 
   get id(): string {
     return this.#identity?.uuid ?? ''
+  }
+
+  get requestKeys(): RequestKeys {
+    return this.keys
   }
 
   get timeMs(): number {
@@ -214,7 +230,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
           const pool = this.#parts.pool ?? (await createWorkerPool({ threads: this.#threads, readers: this.#readers }))
           this.#pool = pool
           this.#hub = this.#newHub(pool)
-          loaded = await this.#checkpointer.load(pool)
+          loaded = await this.#checkpointer.load(pool, this.keys.table)
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },
@@ -298,6 +314,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       checkpoints: this.#checkpointer.stats(),
       workers: { threads, lost, queriesWaiting: waiting },
       calibrations: this.#calibrationCounts(),
+      requestKeys: this.keys.stats(),
     }
   }
 
@@ -364,22 +381,25 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return repeatEvent(this, event)
   }
 
-  commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
-    return this.#catalogGate.write(async () => this.#commitNow(makeDraft))
+  commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
+    return this.#catalogGate.write(async () => this.#commitNow(makeDraft, options))
   }
 
-  commitAlone(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
-    return this.#catalogGate.hold(() => this.#commitNow(makeDraft))
+  commitAlone(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
+    return this.#catalogGate.hold(() => this.#commitNow(makeDraft, options))
   }
 
-  async #commitNow(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
+  async #commitNow(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
     this.checkOpen()
     if (this.#phase === 'recovering')
       throw new EngineError('collection_loading', 'nothing can be created or deleted while the log is replayed')
     const committer = this.#committer as Committer
     committer.checkWritable()
-    const { lsn, durable } = await committer.commit(makeDraft(), this.#catalogGate, (eventLsn, event) =>
-      this.applyCatalog(eventLsn, event as CatalogEvent),
+    const { lsn, durable } = await committer.commit(
+      makeDraft(),
+      this.#catalogGate,
+      (eventLsn, event) => this.applyCatalog(eventLsn, event as CatalogEvent),
+      options,
     )
     return { lsn, durable }
   }
@@ -402,8 +422,9 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   }
 
   announcing(event: CatalogEvent): () => Promise<void> {
-    // Collections have no listeners.
-    if (event.kind === 'setting-put' || !isControlEvent(event)) return async () => undefined
+    // Collections and request keys have no listeners.
+    if (event.kind === 'setting-put' || event.kind === 'request-answered' || !isControlEvent(event))
+      return async () => undefined
     // The event may delete the database.
     const { kind } = event
     const database =
@@ -479,7 +500,8 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.#committer = this.#newCommitter(directory)
     let lsnFrom = this.#checkpointer.lsnLoaded + 1
     const catalog = this.#catalog.state()
-    const surveyed = (lsn: number) => survey(log, { lsn, timeMs: manifest?.timeMs ?? 0, catalog })
+    const keys = this.keys.table
+    const surveyed = (lsn: number) => survey(log, { lsn, timeMs: manifest?.timeMs ?? 0, catalog, keys })
     let outlook = await surveyed(lsnFrom)
     for (const entry of this.#catalog.collections) {
       const found = loaded.get(entry.id)
@@ -517,6 +539,22 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     )
   }
 
+  #newKeys(limits: KeyTableLimits): KeptRequests {
+    const engine = this
+    const host = {
+      databaseId: (name: string) => (this.catalogAhead.database(name) ?? refuseDatabase(name)).id,
+      get timeMs() {
+        return engine.timeMs
+      },
+      get lsnDurable() {
+        return (engine.#directory as DataDirectory).log.state().lsnDurable
+      },
+      checkOpen: () => this.checkOpen(),
+      commitAnswered: (claim: Claim) => this.commit(() => ({ kind: 'request-answered' }), { claim }),
+    }
+    return new KeptRequests(host, limits)
+  }
+
   #newBackups(dataDir: string): EngineBackups {
     return new EngineBackups({
       vfs: this.#vfs,
@@ -536,7 +574,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       renewSnapshot: (id) => this.#checkpointer.renew(id),
       replicaHost: (seed) => this.#replicaHost(seed),
       nextCollectionId: () => this.nextCollectionId(),
-      commit: (makeDraft) => this.commit(makeDraft),
+      commit: (makeDraft, options) => this.commit(makeDraft, options),
     })
   }
 
@@ -552,6 +590,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       onApplied: (event, bytes) => this.applied(event, bytes),
       onAdvanced: (lsn) => this.#hub?.slots.advance(lsn),
       refusal: this.#opener.refusal && (() => this.#opener.refusal?.()),
+      keys: this.keys.table,
     })
   }
 
@@ -563,6 +602,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       logPlace: this.#opener.placeBefore?.(committer.lsnApplied),
       catalog: this.#catalog.state(),
       collections: [...this.#collections.all()],
+      keys: this.keys.table,
     }
   }
 

@@ -17,6 +17,8 @@ export type EngineErrorCode =
   | 'limit_exceeded'
   | 'memory_exhausted'
   | 'overloaded'
+  | 'request_key_reused'
+  | 'request_key_in_use'
   | 'lsn_not_reached'
   | 'replica_behind'
   | 'unsupported_in_cluster'

@@ -27,6 +27,11 @@ export {
   queryMembersMax,
   recallTargetMax,
   recallTargetMin,
+  requestKeyHoursDefault,
+  requestKeyHoursMax,
+  requestKeyLengthMax,
+  requestKeysConfigurable,
+  requestKeysDefault,
   searchesMax,
   sparseDimensionMax,
   sparseTermsMax,
@@ -141,6 +146,15 @@ export type {
   StoredQuery,
 } from './model/query.ts'
 export type { HitBytes, ReaderCollection, ReaderHandle, ReaderSearch } from './model/reader.ts'
+export type {
+  KeyedRequest,
+  RecordedRequest,
+  RequestClaim,
+  RequestFacts,
+  RequestKeyStats,
+  RequestKeys,
+  WriteOptions,
+} from './model/requests.ts'
 export type {
   CollectionSchema,
   DenseFieldSchema,

@@ -65,6 +65,16 @@ export const facetValuesMax = 10_000
 export const databasesMax = 10_000
 export const tokensOfDatabaseMax = 100
 export const settingsMax = 64
+/** Visible ASCII characters of a request key; headers of other APIs allow as many. */
+export const requestKeyLengthMax = 255
+/** What a repetition returns besides the LSN, as JSON in the record; most of it has 20 bytes. */
+export const requestFactsBytesMax = 16_384
+/** A write with a key that is running is waited for this long: less than a server waits for the rest of a body. */
+export const requestWaitMs = 20_000
+export const requestKeysDefault = 1_000_000
+export const requestKeysConfigurable = 10_000_000
+export const requestKeyHoursDefault = 24
+export const requestKeyHoursMax = 8_760
 export const settingValueBytesMax = 4_096
 export const recallSampleMax = 1_000
 /** A read that names an LSN waits this long for it. */

@@ -10,6 +10,8 @@ import type { CatalogEvent, Event, ObjectEvent } from './events/event.ts'
 import type { FieldSchema } from './model/schema.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
+import type { KeyTable } from './requests/key-table.ts'
+import { requestOf } from './requests/request-record.ts'
 
 /** Decoded events waiting to be applied. Memory during a replay does not grow with the log. */
 const waitingBytesMax = 64 * 1024 * 1024
@@ -45,10 +47,16 @@ export interface Outlook {
   readonly catalog: Catalog
 }
 
-/** Reads the records from `from` without applying them to any collection. */
+/** Reads the records from `from` without applying them to any collection. Request keys are complete afterwards. */
 export async function survey(
   log: Log,
-  from: { readonly lsn: number; readonly timeMs: number; readonly catalog: CatalogState },
+  from: {
+    readonly lsn: number
+    readonly timeMs: number
+    readonly catalog: CatalogState
+    /** Gets the request keys of the records. */
+    readonly keys: KeyTable
+  },
 ): Promise<Outlook> {
   const lsnLastOf = new Map<number, number>()
   const catalog = new Catalog(from.catalog)
@@ -58,12 +66,20 @@ export async function survey(
   for await (const record of log.read(from.lsn as Lsn)) {
     const event = peekEvent(record.payload)
     for (const id of event.collectionIds) lsnLastOf.set(id, record.lsn)
+    addKey(from.keys, record, event.timeMs)
     if (isCatalogRecord(record) && record.lsn > catalog.lsn) applyTo(catalog, record)
     timeMs = Math.max(timeMs, event.timeMs)
     lsnLast = record.lsn
     records++
   }
   return { lsnLast, timeMs, records, lsnLastOf, catalog }
+}
+
+/** Keys of a checkpoint may be newer than its LSN. */
+function addKey(keys: KeyTable, record: LogRecord, timeMs: number): void {
+  const { lsn } = record
+  const request = requestOf(record)
+  if (request && lsn > keys.lsnLast) keys.add({ ...request, lsn, timeMs })
 }
 
 function applyTo(catalog: Catalog, record: LogRecord): void {

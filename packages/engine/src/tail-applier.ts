@@ -7,6 +7,7 @@ import { assert, EngineError } from './errors.ts'
 import { decodeEvent, isCatalogEvent } from './events/codec.ts'
 import type { CatalogEvent, Event, ObjectEvent } from './events/event.ts'
 import { applyEvent, type RecoveringCollection, type RecoveryTarget } from './recovery.ts'
+import { requestOf } from './requests/request-record.ts'
 
 /** A collection that serves while records are applied. */
 export interface FollowingCollection extends RecoveringCollection {
@@ -50,7 +51,7 @@ export class TailApplier {
       const message = `record ${record.lsn} creates a collection from files of another node, which this version cannot fetch`
       throw new EngineError('unsupported_in_cluster', message, { lsn: record.lsn })
     }
-    const settled = this.#committer.follow(record.lsn, event.timeMs)
+    const settled = this.#committer.follow(record.lsn, event.timeMs, requestOf(record))
     const applied = () => {
       settled()
       this.#target.applied(event, bytes)

@@ -203,10 +203,10 @@ test('an upsert whose columns are encoded already is the same record, and is cou
   const pieces = [...upsertPieces(columns)]
   t.ok(pieces.length > 1)
   const writes = [
-    committer.commit(upsert, gate, () => undefined, pieces),
+    committer.commit(upsert, gate, () => undefined, { pieces }),
     committer.commit(upsert, gate, () => undefined),
     // Pieces belong to upserts alone.
-    committer.commit(drop, gate, () => undefined, pieces),
+    committer.commit(drop, gate, () => undefined, { pieces }),
   ]
   const [inPieces, whole, other] = appended as [NewRecord, NewRecord, NewRecord]
   const head = (inPieces.payload as readonly Uint8Array[]).length - pieces.length

@@ -9,6 +9,7 @@ import type { CatalogEvent, Event } from '../src/events/event.ts'
 import { type RecoveringCollection, type RecoveryTarget, replay, survey } from '../src/recovery.ts'
 import type { Replica } from '../src/replica/replica.ts'
 import { WriteGate } from '../src/replica/write-gate.ts'
+import { KeyTable } from '../src/requests/key-table.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -114,13 +115,17 @@ class FakeTarget implements RecoveryTarget {
   }
 }
 
+function noKeys(): KeyTable {
+  return new KeyTable({ max: 1, maxAgeMs: 1 })
+}
+
 async function recover(
   target: FakeTarget,
   events: ReadonlyMap<number, Event>,
   lsn = 1,
   onRead?: (lsn: number) => unknown,
 ) {
-  const outlook = await survey(logOf(events), { lsn, timeMs: 0, catalog: target.catalog.state() })
+  const outlook = await survey(logOf(events), { lsn, timeMs: 0, catalog: target.catalog.state(), keys: noKeys() })
   const progress: [number, number][] = []
   await replay(logOf(events, onRead), target, lsn, outlook, (done, total) => progress.push([done, total]))
   return progress
@@ -138,7 +143,7 @@ test('a survey names the last record, the last time, and the last record of each
     [13, deleted(1, 270)],
   ])
   const catalog = new Catalog().state()
-  const found = await survey(logOf(events), { lsn: 3, timeMs: 50, catalog })
+  const found = await survey(logOf(events), { lsn: 3, timeMs: 50, catalog, keys: noKeys() })
   t.strictSame([found.lsnLast, found.timeMs, found.records], [13, 300, 8])
   t.strictSame(
     [...found.lsnLastOf],
@@ -154,7 +159,7 @@ test('a survey names the last record, the last time, and the last record of each
   )
   t.equal(found.catalog.lsn, 12)
 
-  const none = await survey(logOf(events), { lsn: 20, timeMs: 777, catalog })
+  const none = await survey(logOf(events), { lsn: 20, timeMs: 777, catalog, keys: noKeys() })
   t.strictSame([none.lsnLast, none.timeMs, none.records, none.lsnLastOf.size], [19, 777, 0, 0])
 })
 
@@ -165,7 +170,7 @@ test('a survey does not apply catalog records that the checkpoint reflects alrea
   ])
   const before = new Catalog()
   before.apply(3, created(1, 100) as CatalogEvent)
-  const found = await survey(logOf(events), { lsn: 3, timeMs: 0, catalog: before.state() })
+  const found = await survey(logOf(events), { lsn: 3, timeMs: 0, catalog: before.state(), keys: noKeys() })
   t.strictSame(
     found.catalog.state().collections.map(({ id }) => id),
     [1, 2],
@@ -222,7 +227,7 @@ test('a replay ends when everything is applied, and reads nothing when there is 
   await running
   t.strictSame(held.trace, ['1 objects-deleted 1', '1 ready'])
 
-  const outlook = await survey(logOf(new Map()), { lsn: 5, timeMs: 0, catalog: catalog.state() })
+  const outlook = await survey(logOf(new Map()), { lsn: 5, timeMs: 0, catalog: catalog.state(), keys: noKeys() })
   const unread = { read: () => t.fail('the log is read') } as unknown as Log
   await replay(unread, held, 5, outlook, () => t.fail('progress of nothing'))
 })

@@ -16,6 +16,7 @@ export type EventType =
   | 'token-put'
   | 'token-dropped'
   | 'setting-put'
+  | 'request-answered'
 
 export interface LogEvent {
   readonly lsn: number

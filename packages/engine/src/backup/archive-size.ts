@@ -2,7 +2,7 @@
 // are identified by their content: a snapshot of a collection as of one record is written once, and files of original
 // vectors only grow.
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { snapshotFiles } from '../snapshot/manifest.ts'
+import { listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import type { SnapshotHead } from '../snapshot/snapshot-format.ts'
 import { type Image, imageManifestName, listedParts, originalsName } from './image.ts'
 
@@ -29,6 +29,7 @@ export function heldBeyond(files: readonly DiskFile[], others: readonly DiskFile
 
 export function filesOfCheckpoint({ path, manifest }: Checkpoint): DiskFile[] {
   const files: DiskFile[] = [{ key: path, bytes: blockBytes }]
+  for (const { expected } of listedRequestKeys(manifest)) files.push({ key: partKey(expected), bytes: expected.bytes })
   for (const collection of manifest.collections) {
     const { originals, originalBytes = [] } = collection
     for (const { expected } of snapshotFiles(collection)) files.push({ key: partKey(expected), bytes: expected.bytes })

@@ -74,7 +74,8 @@ export async function cloneCollection(
     digest: image.digest,
   } as const
   try {
-    const acknowledged = await host.commitRestored(draft, coming, target.checkThere)
+    const options = { claim: target.claim, facts: { contentLsn: image.lsn } }
+    const acknowledged = await host.commitRestored(draft, coming, target.checkThere, options)
     return { acknowledged, contentLsn: image.lsn, bytes: imageBytes(image), loaded }
   } catch (error) {
     await side.vfs.removeTree(stored.dir)

@@ -3,6 +3,9 @@
 import { EngineError } from '../errors.ts'
 import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
 import type { Acknowledgement } from '../model/object.ts'
+import type { WriteOptions } from '../model/requests.ts'
+import { keyed } from '../requests/keyed.ts'
+import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
 import { cloneCollection } from './clone.ts'
@@ -23,6 +26,7 @@ export interface BackupDoor {
   readonly database: { readonly id: number; readonly name: string }
   readonly host: ImportHost
   readonly backups: Backups
+  readonly keys: KeptRequests
   /** Throws collection_not_found. */
   collection(name: string): Imaged
   /** Finds a collection, including deleted ones. Throws collection_not_found. */
@@ -75,13 +79,23 @@ export class DatabaseBackups implements BackupsOfDatabase {
     await this.#opened().backups.store.remove(this.#name, name)
   }
 
-  async restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement> {
+  async restore(name: string, target: string, moment?: Moment, options?: WriteOptions): Promise<Acknowledgement> {
+    const parts = ['restore', name, target, JSON.stringify(moment ?? null)]
+    return this.#keyed(options, parts, (claim) => this.#restore(name, target, moment, claim))
+  }
+
+  async #restore(
+    name: string,
+    target: string,
+    moment: Moment | undefined,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement> {
     const { host, backups } = this.#opened()
     const { image } = this.#stored(name)
     return this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(image) }, (job) => {
         const watch = this.#watchOf(job)
-        return restoreImage(host, this.#target(free), watch, (dir) =>
+        return restoreImage(host, this.#target(free, claim), watch, (dir) =>
           backups.store.reading(this.#name, name, (stored) =>
             moment
               ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
@@ -92,7 +106,22 @@ export class DatabaseBackups implements BackupsOfDatabase {
     )
   }
 
-  async restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement> {
+  async restorePast(
+    collection: string,
+    target: string,
+    moment: Moment,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement> {
+    const parts = ['restorePast', collection, target, JSON.stringify(moment)]
+    return this.#keyed(options, parts, (claim) => this.#restorePast(collection, target, moment, claim))
+  }
+
+  async #restorePast(
+    collection: string,
+    target: string,
+    moment: Moment,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement> {
     const { host, backups, database } = this.#opened()
     const past: PastOf = {
       database: database.name,
@@ -102,22 +131,39 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
         const watch = this.#watchOf(job)
-        return restoreImage(host, this.#target(free), watch, (dir) =>
+        return restoreImage(host, this.#target(free, claim), watch, (dir) =>
           imageOfPast(host.side, past, moment, dir, watch.checkWanted),
         )
       }),
     )
   }
 
-  async clone(collection: string, target: string): Promise<Acknowledgement & { readonly contentLsn: number }> {
+  async clone(
+    collection: string,
+    target: string,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly contentLsn: number }> {
+    return this.#keyed(options, ['clone', collection, target], (claim) => this.#clone(collection, target, claim))
+  }
+
+  async #clone(
+    collection: string,
+    target: string,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement & { readonly contentLsn: number }> {
     const { host, backups } = this.#opened()
     return this.#door.reserving(target, async (free) => {
       const source = await this.#serving(collection)
       let onRead: (bytes: number) => void = () => undefined
-      const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(host, source, this.#target(free), {
-        checkWanted: () => this.#door.checkOpen(),
-        onRead: (read) => onRead(read),
-      })
+      const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(
+        host,
+        source,
+        this.#target(free, claim),
+        {
+          checkWanted: () => this.#door.checkOpen(),
+          onRead: (read) => onRead(read),
+        },
+      )
       const load = (job: Job) => {
         onRead = countingFor(job, 1)
         return loaded
@@ -215,8 +261,18 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return this.#opened().backups.store.get(this.#name, name)
   }
 
-  #target(name: string) {
-    return { databaseId: this.#door.database.id, name, checkThere: () => this.#door.checkOpen() }
+  /** Runs a write once if the call has a request key; `parts` are the input of the call. */
+  #keyed<R extends Acknowledgement>(
+    options: WriteOptions | undefined,
+    parts: readonly string[],
+    write: (claim: Claim | undefined) => Promise<R>,
+  ): Promise<R> {
+    const { keys, database } = this.#door
+    return keyed(keys, options, { databaseId: database.id, parts: () => parts.map(String) }, write)
+  }
+
+  #target(name: string, claim: Claim | undefined) {
+    return { databaseId: this.#door.database.id, name, claim, checkThere: () => this.#door.checkOpen() }
   }
 }
 

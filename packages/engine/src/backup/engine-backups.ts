@@ -1,6 +1,7 @@
 // The engine's side of backups: the store, the jobs, and collections that begin with an image.
 import { join } from 'node:path'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
+import type { CommitOptions } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
 import type { EngineStats, HistoryReach } from '../model/api.ts'
@@ -31,7 +32,7 @@ export interface EngineSide extends BackupHost {
   /** Called with a sentence for the log. */
   readonly onNotice: (sentence: string) => void
   nextCollectionId(): number
-  commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
+  commit(makeDraft: () => RestoredDraft, options?: CommitOptions): Promise<Acknowledgement>
 }
 
 export class EngineBackups {
@@ -61,7 +62,7 @@ export class EngineBackups {
     this.book = new LogBook(side)
     this.host = {
       side,
-      commitRestored: (draft, replica, checkThere) => this.#commitRestored(draft, replica, checkThere),
+      commitRestored: (...restored) => this.#commitRestored(...restored),
     }
   }
 
@@ -222,13 +223,15 @@ export class EngineBackups {
     draft: RestoredDraft,
     beginning: Replica | ReplicaToCome,
     checkThere: () => void,
+    options?: CommitOptions,
   ): Promise<Acknowledgement> {
     this.#made.set(draft.importId, beginning)
+    const makeDraft = () => {
+      checkThere()
+      return draft
+    }
     try {
-      return await this.#side.commit(() => {
-        checkThere()
-        return draft
-      })
+      return await this.#side.commit(makeDraft, options)
     } finally {
       this.#made.delete(draft.importId)
     }

@@ -24,7 +24,7 @@ import { peekEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
+import { listedRequestKeys, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
 
@@ -103,8 +103,8 @@ async function makeDirectory(
 }
 
 /** A snapshot may be later than its checkpoint; then it is too late for the moments in between. */
-function reaches({ lsn, catalog, collections }: Checkpoint['manifest'], wanted: number): boolean {
-  return Math.max(lsn, catalog.lsn, ...collections.map((collection) => collection.lsn)) <= wanted
+function reaches({ lsn, catalog, collections, requestKeys = [] }: Checkpoint['manifest'], wanted: number): boolean {
+  return Math.max(lsn, catalog.lsn, ...[...collections, ...requestKeys].map((part) => part.lsn)) <= wanted
 }
 
 async function lsnWanted(
@@ -149,6 +149,8 @@ async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: stri
     for (const [index, name] of originals.entries())
       await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[index]))
   }
+  for (const { name } of listedRequestKeys(manifest))
+    await accessing(join(path, name), () => linkOrCopy(vfs, join(path, name), join(to, name)))
   await writeManifest(vfs, join(to, manifestName), { ...manifest, directory, name: basename(to) })
   await vfs.syncDirectory(to)
   await vfs.syncDirectory(dirname(to))

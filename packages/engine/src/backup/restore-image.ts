@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { CatalogImport } from '../catalog/catalog-state.ts'
+import type { CommitOptions } from '../commit.ts'
 import { assert, EngineError } from '../errors.ts'
 import type { CollectionRestored } from '../events/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
+import type { Claim } from '../requests/request-keys.ts'
 import type { ReplicaToCome } from './arrival.ts'
 import { digestInBackground } from './background-digest.ts'
 import { checkDigest } from './check-digest.ts'
@@ -36,6 +38,7 @@ export interface ImportHost {
     event: RestoredDraft,
     beginning: Replica | ReplicaToCome,
     checkThere: () => void,
+    options?: CommitOptions,
   ): Promise<Acknowledgement>
 }
 
@@ -44,6 +47,8 @@ export type RestoredDraft = Omit<CollectionRestored, 'timeMs'>
 export interface RestoreTarget {
   readonly databaseId: number
   readonly name: string
+  /** The request key of the call that creates it. */
+  readonly claim?: Claim | undefined
   /** Throws when the database no longer exists. */
   checkThere(): void
 }
@@ -85,7 +90,8 @@ export async function restoreImage(
       imageSha256: stored.sha256,
       digest,
     }
-    return await host.commitRestored(draft, replica, target.checkThere).catch(async (error) => {
+    const { claim, checkThere } = target
+    return await host.commitRestored(draft, replica, checkThere, { claim }).catch(async (error) => {
       await replica.remove()
       throw error
     })

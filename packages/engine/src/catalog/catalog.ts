@@ -140,6 +140,8 @@ export class Catalog {
         break
       case 'setting-put':
         this.#settings.set(event.key, event.value)
+        break
+      case 'request-answered':
     }
   }
 

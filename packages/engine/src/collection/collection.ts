@@ -5,7 +5,7 @@ import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
-import type { Committer, EventDraft } from '../commit.ts'
+import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -13,7 +13,7 @@ import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import { changedFields, rebuiltFields } from '../input/definition.ts'
-import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
+import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
 import type { ReceivedSearch } from '../model/api.ts'
@@ -35,8 +35,11 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../model/query.ts'
+import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
+import { claimOf, keyed } from '../requests/keyed.ts'
+import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { objectBytes } from '../search/answer-room.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
 import { neighborsOf } from '../search/neighbors.ts'
@@ -46,7 +49,7 @@ import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
-import { Rebuilder } from './rebuilder.ts'
+import { Rebuilder, type Rebuilt } from './rebuilder.ts'
 import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memory.ts'
 
 const noFilters = new FilterNeeds()
@@ -56,6 +59,7 @@ type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #committer: Committer
   readonly #limits: Limits
+  readonly #keys: KeptRequests
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   readonly #calibrator: Calibrator
@@ -66,6 +70,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     options: CollectionBirth & {
       readonly committer: Committer
       readonly limits: Limits
+      readonly keys: KeptRequests
       readonly host: ReplicaHost
       readonly calibrations: CalibrationQueue
       readonly calibrationStore: CalibrationStore
@@ -77,6 +82,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     super(options)
     this.#committer = options.committer
     this.#limits = options.limits
+    this.#keys = options.keys
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
     this.#calibrator = new Calibrator({
@@ -118,21 +124,32 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
   }
 
-  async upsert(objects: ObjectsInput): Promise<Acknowledgement & { readonly upserted: number }> {
+  async upsert(
+    objects: ObjectsInput,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly upserted: number }> {
     await this.loaded()
     this.#committer.checkWritable()
     const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
-    if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
-    const pieces = columnBytes(columns) < upsertPiecesFrom ? undefined : await collectInSlices(upsertPieces(columns))
-    const { lsn, durable, result } = await this.#write(
-      { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
-      roomFor(columns),
-      filters,
-      pieces,
+    const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
+    const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
+    return this.#keyed(
+      options,
+      () => ['upsert', ...(pieces ?? [])],
+      async (claim) => {
+        if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
+        const facts = { upserted: columns.ids.length }
+        const { lsn, durable, result } = await this.#write(
+          { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
+          roomFor(columns),
+          filters,
+          { pieces, claim, facts },
+        )
+        // Written and applied. Only this call knows these columns.
+        for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
+        return { lsn, durable, upserted: result.touched.length }
+      },
     )
-    // Written and applied. Only this call knows these columns.
-    for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
-    return { lsn, durable, upserted: result.touched.length }
   }
 
   get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
@@ -152,10 +169,22 @@ export class LocalCollection extends CollectionLife implements Collection {
     return storedObjects(replica, found)
   }
 
-  async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+  async delete(
+    ids: readonly string[],
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
     await this.served()
     this.#committer.checkWritable()
     const wanted = [...new Set(parseIds(ids))]
+    return this.#keyed(
+      options,
+      () => ['delete', ...wanted],
+      (claim) => (claim ? this.#deleteKeyed(wanted, claim) : this.#delete(wanted)),
+      ({ lsn, durable, facts }) => ({ lsn, durable, deleted: chosen(wanted, facts.deleted) }),
+    )
+  }
+
+  async #delete(wanted: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
     // When no write is pending, unknown ids need no record.
     const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.find(id) >= 0)
     if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
@@ -167,10 +196,39 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, deleted: result.touched }
   }
 
-  async deleteWhere(filter: Filter): Promise<Acknowledgement & { readonly deleted: number }> {
+  /** The record states which ids existed, so they are determined between two writes. */
+  async #deleteKeyed(
+    wanted: readonly string[],
+    claim: Claim,
+  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    const { written } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const found = wanted.filter((id) => this.replica.find(id) >= 0)
+      const facts = { deleted: choiceOf(wanted, found) }
+      const draft = { kind: 'objects-deleted', collectionId: this.entry.id, ids: found } as const
+      return { written: found.length === 0 ? undefined : this.#commit(draft, noRoom, noFilters, { claim, facts }) }
+    })
+    if (!written) return { ...this.#nothingToDo(), deleted: [] }
+    const { lsn, durable, result } = await written
+    return { lsn, durable, deleted: result.touched }
+  }
+
+  async deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }> {
     await this.served()
     this.#committer.checkWritable()
     const conditions = parseFilter(filter)
+    return this.#keyed(
+      options,
+      () => ['deleteWhere', JSON.stringify(filter)],
+      (claim) => this.#deleteWhere(filter, conditions, claim),
+    )
+  }
+
+  async #deleteWhere(
+    filter: Filter,
+    conditions: ReturnType<typeof parseFilter>,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement & { readonly deleted: number }> {
     if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
     // The matching ids are determined after every earlier write is applied and before any later one is appended; the
     // log stores the ids.
@@ -179,22 +237,30 @@ export class LocalCollection extends CollectionLife implements Collection {
       const ids = Array.from(this.replica.filters.evaluate(conditions).bitmap.toOrdinals(), (ordinal) =>
         this.replica.objects.idAt(ordinal),
       )
-      return {
-        written:
-          ids.length === 0
-            ? undefined
-            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom, noFilters),
-      }
+      const draft = { kind: 'objects-deleted', collectionId: this.entry.id, ids } as const
+      const facts = { deleted: ids.length }
+      return { written: ids.length === 0 ? undefined : this.#commit(draft, noRoom, noFilters, { claim, facts }) }
     })
     if (!written) return { ...this.#nothingToDo(), deleted: 0 }
     const { lsn, durable, result } = await written
     return { lsn, durable, deleted: result.touched.length }
   }
 
-  async updateFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
+  async updateFilters(
+    updates: FilterUpdatesInput,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
     await this.served()
     this.#committer.checkWritable()
     const filters = await parseFilterUpdates(updates, this.#limits)
+    return this.#keyed(
+      options,
+      () => ['updateFilters', ...[...filters].flat()],
+      (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
+    )
+  }
+
+  async #updateFilters(filters: FilterTexts): Promise<Acknowledgement & { readonly updated: number }> {
     const found: [string, string][] = []
     const needs = new FilterNeeds()
     const slice = new TimeSlice()
@@ -212,8 +278,40 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, updated: result.touched.length }
   }
 
-  replaceFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
-    return this.updateFilters(updates)
+  /** The record states how many ids existed, so they are determined between two writes. Space is reserved for all of them before. */
+  async #updateFiltersKeyed(
+    filters: FilterTexts,
+    claim: Claim,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
+    const needs = FilterNeeds.from(
+      [...filters.values()].map((text) => (text === '' ? {} : parseFilterValues(text).values)),
+    )
+    for (;;) {
+      const room = roomForFilters(this.replica, [...filters.keys()], [...filters.values()])
+      await this.replica.prepare(added(this.#reserved, room, 1))
+      const begun = await this.gate.hold(async () => {
+        this.checkOpen()
+        const found = [...filters].filter(([id]) => this.replica.find(id) >= 0)
+        if (found.length === 0) return { written: undefined }
+        const [ids, texts] = [found.map(([id]) => id), found.map(([, text]) => text)]
+        const needed = roomForFilters(this.replica, ids, texts)
+        // What an earlier write stored may need more space than was prepared.
+        if (!this.replica.isPrepared(added(this.#reserved, needed, 1))) return undefined
+        const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
+        return { written: this.#commit(draft, needed, needs, { claim, facts: { updated: ids.length } }) }
+      })
+      if (begun === undefined) continue
+      if (begun.written === undefined) return { ...this.#nothingToDo(), updated: 0 }
+      const { lsn, durable, result } = await begun.written
+      return { lsn, durable, updated: result.touched.length }
+    }
+  }
+
+  replaceFilters(
+    updates: FilterUpdatesInput,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
+    return this.updateFilters(updates, options)
   }
 
   /**
@@ -354,23 +452,40 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.neighbors(field, id)
   }
 
-  async updateFields(changes: FieldChanges): Promise<Acknowledgement> {
+  async updateFields(changes: FieldChanges, options?: WriteOptions): Promise<Acknowledgement> {
     await this.served()
     this.#committer.checkWritable()
     changedFields(this.definition, changes)
+    return this.#keyed(
+      options,
+      () => ['updateFields', JSON.stringify(changes)],
+      (claim) => this.#updateFields(changes, claim),
+    )
+  }
+
+  async #updateFields(changes: FieldChanges, claim: Claim | undefined): Promise<Acknowledgement> {
     // When every earlier change is applied: a rebuild may have changed the fields, and so may a call like this one.
     const { written } = await this.gate.hold(async () => {
       this.checkOpen()
       const fields = changedFields(this.replica.definition, changes)
       const draft = fields && ({ kind: 'fields-changed', collectionId: this.entry.id, fields } as const)
-      return { written: draft && this.#commit(draft, noRoom, noFilters) }
+      return { written: draft && this.#commit(draft, noRoom, noFilters, { claim }) }
     })
     if (!written) return this.#nothingToDo()
     const { lsn, durable } = await written
     return { lsn, durable }
   }
 
-  async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
+  async rebuild(changes: RebuildChanges = {}, options?: WriteOptions): Promise<Acknowledgement> {
+    if (typeof options?.requestKey !== 'string') return acknowledgementOf(await this.#rebuild(changes, options))
+    const parts = () => ['rebuild', JSON.stringify(changes)]
+    const write = async (claim: Claim | undefined) =>
+      acknowledgementOf(await this.#rebuild(changes, { requestKey: claim }))
+    return this.#keyed(options, parts, write, acknowledgementOf)
+  }
+
+  async #rebuild(changes: RebuildChanges, options: WriteOptions | undefined): Promise<Rebuilt> {
+    const claim = claimOf(options)
     // Awaited only when it must wait: otherwise the status reports the running rebuild in the same turn.
     if (this.condition === 'loading') await this.served()
     this.checkOpen()
@@ -378,15 +493,16 @@ export class LocalCollection extends CollectionLife implements Collection {
     const fields = () => rebuiltFields(this.replica.definition, changes)
     // Refuses wrong changes at once.
     fields()
-    return this.#rebuilder.run(fields, this)
+    return this.#rebuilder.run(fields, this, claim)
   }
 
-  async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
-    if (this.condition === 'loading') await this.served()
-    this.checkOpen()
-    const before = sum(this.replica.bytes())
-    const acknowledged = await this.rebuild()
-    return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
+  async vacuum(options?: WriteOptions): Promise<Rebuilt> {
+    if (typeof options?.requestKey !== 'string') return this.#rebuild({}, options)
+    return this.#keyed(
+      options,
+      () => ['vacuum'],
+      (claim) => this.#rebuild({}, { requestKey: claim }),
+    )
   }
 
   /** Starts a vacuum when most of the collection is dead. Its status reports the outcome. */
@@ -400,7 +516,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   repeatRebuild(fields: readonly FieldSchema[]): Promise<Acknowledgement> {
     const done = this.#repeating.then(async () => {
       await this.served()
-      return this.#rebuilder.run(() => fields, this)
+      return acknowledgementOf(await this.#rebuilder.run(() => fields, this))
     })
     this.#repeating = done.catch(() => undefined)
     return done
@@ -448,13 +564,25 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.replica.digest()
   }
 
+  /** Runs a write once if the call has a request key; `parts` are the input of the call. */
+  #keyed<R extends Acknowledgement>(
+    options: WriteOptions | undefined,
+    parts: () => readonly (string | Uint8Array)[],
+    write: (claim: Claim | undefined) => Promise<R>,
+    repeated?: (recorded: RecordedRequest) => R,
+  ): Promise<R> {
+    const { id, databaseId } = this.entry
+    const call = { databaseId, parts: () => [String(id), ...parts()] }
+    return keyed(this.#keys, options, call, write, repeated)
+  }
+
   async #write(
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    pieces?: readonly Uint8Array[],
+    options?: CommitOptions,
   ): Promise<Acknowledgement & { readonly result: Applied }> {
-    const { written } = await this.#begin(draft, room, filters, pieces)
+    const { written } = await this.#begin(draft, room, filters, options)
     return written
   }
 
@@ -463,7 +591,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    pieces?: readonly Uint8Array[],
+    options?: CommitOptions,
   ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
     for (;;) {
       if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
@@ -473,7 +601,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         // need no space skip it: an event that is being applied counts twice for a short time, and no space would be
         // freed for that.
         if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
-        return { written: this.#commit(draft, room, filters, pieces) }
+        return { written: this.#commit(draft, room, filters, options) }
       })
       if (begun) return begun
     }
@@ -484,7 +612,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    pieces?: readonly Uint8Array[],
+    options?: CommitOptions,
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     const wanted = added(this.#reserved, room, 1)
     this.replica.reserve(wanted, filters)
@@ -494,7 +622,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         draft,
         this.gate,
         (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
-        pieces,
+        options,
       )
       .then((written) => {
         if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
@@ -522,6 +650,27 @@ function needsOf(draft: Draft): FilterNeeds {
   return FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
 }
 
-function sum(parts: Readonly<Record<string, number>>): number {
-  return Object.values(parts).reduce((total, bytes) => total + bytes, 0)
+function acknowledgementOf({ lsn, durable }: Acknowledgement): Acknowledgement {
+  return { lsn, durable }
+}
+
+/** Which of `all` are in `some`, in the same order: a bit for each in base64, or nothing if all are. */
+function choiceOf(all: readonly string[], some: readonly string[]): string | undefined {
+  if (some.length === all.length) return undefined
+  const bits = new Uint8Array(Math.ceil(all.length / 8))
+  let next = 0
+  all.forEach((id, i) => {
+    if (id !== some[next]) return
+    next++
+    bits[i >> 3]! |= 1 << (i & 7)
+  })
+  return Buffer.from(bits).toString('base64')
+}
+
+/** Inverse of `choiceOf`. An empty list is that of a delete that found nothing. */
+function chosen(all: readonly string[], choice: unknown): readonly string[] {
+  if (choice === undefined) return all
+  if (typeof choice !== 'string') return []
+  const bits = Buffer.from(choice, 'base64')
+  return all.filter((_, i) => ((bits[i >> 3] ?? 0) & (1 << (i & 7))) !== 0)
 }

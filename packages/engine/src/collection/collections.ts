@@ -11,6 +11,7 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { ReceivedSearch } from '../model/api.ts'
 import type { CalibrationCounts } from '../model/calibration.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
+import type { KeptRequests } from '../requests/request-keys.ts'
 import { LocalCollection } from './collection.ts'
 import type { CollectionBirth } from './life.ts'
 
@@ -20,6 +21,7 @@ export interface CollectionsHost {
   readonly onServing: CollectionBirth['onServing']
   readonly onCalibrated: (collection: LocalCollection) => void
   readonly calibrations: CalibrationPlace
+  readonly keys: KeptRequests
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
 }
@@ -49,10 +51,10 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, onSearch, onServing, onCalibrated } = this.#host
+    const { limits, onSearch, onServing, onCalibrated, keys } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
-    const more = { committer: this.#host.committer(), limits, host, ...kept, onSearch, onServing, onCalibrated }
+    const more = { committer: this.#host.committer(), limits, host, keys, ...kept, onSearch, onServing, onCalibrated }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 

@@ -9,6 +9,7 @@ import { Discards } from '../replica/discards.ts'
 import { rebuild } from '../replica/rebuild.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
+import type { Claim } from '../requests/request-keys.ts'
 
 /**
  * An automatic rebuild runs only when most of a collection is dead and the rebuild takes less time than writers may
@@ -19,6 +20,11 @@ const deadShare = 2 / 3
 const liveMax = 200_000
 /** Minimum time between automatic rebuilds, whatever the outcome of the last one. */
 const restMs = 60_000
+
+/** A rebuild that has ended. */
+export interface Rebuilt extends Acknowledgement {
+  readonly reclaimedBytes: number
+}
 
 export interface Rebuildable {
   readonly gate: WriteGate
@@ -52,15 +58,15 @@ export class Rebuilder {
   }
 
   /** `fields` is called when every earlier write is applied. Rejects, with nothing changed, when the new replica cannot be built or the log refuses its record. */
-  async run(fields: () => readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
+  async run(fields: () => readonly FieldSchema[], collection: Rebuildable, claim?: Claim): Promise<Rebuilt> {
     if (this.#status.status === 'running')
       throw new EngineError('rebuild_running', 'a rebuild of the collection is already running')
     const objects = collection.replica.count
     this.#status = { status: 'running', objectsDone: 0, objects, startedAt: Date.now() }
     try {
-      const { lsn, durable } = await collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection))
+      const done = await collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection, claim))
       this.#status = { ...this.#status, status: 'completed', completedAt: Date.now() }
-      return { lsn, durable }
+      return done
     } catch (error) {
       this.#status = { ...this.#status, status: 'failed', completedAt: Date.now(), error: (error as Error).message }
       throw error
@@ -89,18 +95,29 @@ export class Rebuilder {
   }
 
   /** The new replica is complete before anything is appended: after the append nothing may fail. */
-  async #rebuildAndCommit(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
+  async #rebuildAndCommit(
+    fields: readonly FieldSchema[],
+    collection: Rebuildable,
+    claim: Claim | undefined,
+  ): Promise<Rebuilt> {
     collection.checkOpen()
     const made = await this.build(collection.replica, fields, () => {
       collection.checkOpen()
       // The record could not be appended, and records of another node wait.
       this.#committer.checkWritable()
     })
+    const reclaimedBytes = Math.max(0, sum(collection.replica.bytes()) - sum(made.bytes()))
+    const options = { claim, facts: { reclaimedBytes } }
     const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const
-    const committed = this.#committer.commit(draft, collection.gate, (lsn) => collection.replace(made, lsn))
-    return committed.catch(async (error) => {
+    const committed = this.#committer.commit(draft, collection.gate, (lsn) => collection.replace(made, lsn), options)
+    const { lsn, durable } = await committed.catch(async (error) => {
       await made.remove()
       throw error
     })
+    return { lsn, durable, reclaimedBytes }
   }
+}
+
+function sum(parts: Readonly<Record<string, number>>): number {
+  return Object.values(parts).reduce((total, bytes) => total + bytes, 0)
 }

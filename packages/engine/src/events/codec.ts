@@ -5,6 +5,7 @@ import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, hasRecall, rulesNewest } from '../model/schema.ts'
+import { encodeRequest, type RequestRecord, requestEnd, requestVersion } from '../requests/request-record.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
@@ -24,13 +25,14 @@ const recordTypes = {
   'setting-put': 27,
   'collection-restored': 32,
   'fields-changed': 33,
+  'request-answered': 34,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 6
+const payloadVersion = 7
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -47,6 +49,7 @@ const messages = {
   'setting-put': messageType('SettingPut'),
   'collection-restored': messageType('CollectionRestored'),
   'fields-changed': messageType('FieldsChanged'),
+  'request-answered': messageType('RequestAnswered'),
 } as const
 
 /** The record of an event, with the oldest payload version that can express it. */
@@ -69,10 +72,11 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
 /**
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
- * int2; version 6 a default recall.
+ * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep.
  */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
+  if (event.kind === 'request-answered') return requestVersion
   if (event.kind === 'fields-changed' || fields.some(hasRecall)) return 6
   if (fields.some(hasPackedCodes)) return 5
   if (event.kind === 'objects-upserted' && event.dense.some(({ forms }) => forms !== undefined)) return 4
@@ -80,6 +84,13 @@ function versionOf(event: Event): number {
   if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3
   const multi = event.kind === 'objects-upserted' ? event.multi : []
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
+}
+
+/** The same record with the request that wrote it. */
+export function withRequest(record: NewRecord, request: RequestRecord): NewRecord {
+  const { version, payload } = record
+  const pieces = payload instanceof Uint8Array ? [payload] : payload
+  return { ...record, version: Math.max(version, requestVersion), payload: [encodeRequest(request), ...pieces] }
 }
 
 /** Throws EngineError `format_too_new` for a record of a newer version of Annal. Asserts on a payload that no version writes. */
@@ -102,9 +113,10 @@ export function decodeEvent(record: {
   return fromMessage(kind, messages[kind].decode(record.payload))
 }
 
-/** Reads the collections of a record and its time without decoding the rest: every message starts with these fields. */
+/** Reads the collections of a record and its time without decoding the rest: every event starts with these fields. */
 export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionIds: readonly number[] } {
   const reader = protobuf.Reader.create(payload)
+  reader.pos = requestEnd(payload)
   const collectionIds: number[] = []
   let timeMs = 0
   while (reader.pos < reader.len) {

@@ -12,6 +12,7 @@ const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([
   'token-put',
   'token-dropped',
   'setting-put',
+  'request-answered',
 ])
 
 /** Whether events of this kind change databases, tokens, or settings. */
@@ -68,6 +69,8 @@ export function controlFromMessage(kind: ControlEvent['kind'], message: Message)
       return { kind, timeMs, databaseId, name }
     case 'setting-put':
       return { kind, timeMs, key: message.key as string, value: message.value as string }
+    case 'request-answered':
+      return { kind, timeMs }
   }
 }
 

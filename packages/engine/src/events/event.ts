@@ -82,6 +82,11 @@ export interface SettingPut extends Timed {
   readonly value: string
 }
 
+/** A write with a request key found nothing to change. The record only keeps the key. */
+export interface RequestAnswered extends Timed {
+  readonly kind: 'request-answered'
+}
+
 /** Values of one dense field for some of the objects of an upsert. */
 export interface DenseColumn {
   /** Position of the field in the definition. */
@@ -155,7 +160,14 @@ export interface CollectionRebuilt extends InCollection {
 }
 
 /** Events that change the catalog, except those of collections. */
-export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
+export type ControlEvent =
+  | DatabaseCreated
+  | DatabaseDropped
+  | DatabaseChanged
+  | TokenPut
+  | TokenDropped
+  | SettingPut
+  | RequestAnswered
 /** Events that change which collections, databases, tokens, and settings exist. */
 export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
 /** Events that change a collection in place. */

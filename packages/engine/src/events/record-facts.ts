@@ -3,6 +3,7 @@
 import protobuf from 'protobufjs/light.js'
 import { EngineError } from '../errors.ts'
 import { eventIdsMax } from '../limits.ts'
+import { requestEnd } from '../requests/request-record.ts'
 import { decodeEvent, isCatalogEvent, kindOf, peekEvent } from './codec.ts'
 import type { CatalogEvent, Event } from './event.ts'
 
@@ -66,6 +67,7 @@ export function factsOf(record: Payload): RecordFacts {
 
 function objectsOf(payload: Uint8Array): Pick<RecordFacts, 'timeMs' | 'collectionId' | 'objects' | 'ids'> {
   const reader = protobuf.Reader.create(payload)
+  reader.pos = requestEnd(payload)
   const ids: string[] = []
   let [timeMs, collectionId, objects] = [0, 0, 0]
   while (reader.pos < reader.len) {

@@ -139,6 +139,9 @@ export const eventDescriptors = {
   TokenPut: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), token: field(4, 'Token') } },
   TokenDropped: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), name: field(4, 'string') } },
   SettingPut: { fields: { timeMs: field(1, 'double'), key: field(3, 'string'), value: field(4, 'string') } },
+  RequestAnswered: { fields: { timeMs: field(1, 'double') } },
+  WithRequest: { fields: { request: field(15, 'Request') } },
+  Request: { fields: { id: field(1, 'bytes'), digest: field(2, 'bytes'), facts: field(3, 'string') } },
 } as const
 
 const root = protobuf.Root.fromJSON({ nested: { annal: { nested: eventDescriptors } } })

@@ -3,11 +3,21 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { EngineError } from '../errors.ts'
-import { type Limits, limitsConfigurable, limitsDefault } from '../limits.ts'
+import {
+  type Limits,
+  limitsConfigurable,
+  limitsDefault,
+  requestKeyHoursDefault,
+  requestKeyHoursMax,
+  requestKeysConfigurable,
+  requestKeysDefault,
+} from '../limits.ts'
+import type { EngineOptions } from '../model/api.ts'
 import { printed } from '../model/ids.ts'
 import { readersMax } from '../vector/threads/reader-slots.ts'
 
 const threadsMax = 16
+const hourMs = 3_600_000
 
 /** Resolves to an absolute path, so that a later change of the working directory has no effect. */
 export function checkedDataDir(dataDir: unknown): string {
@@ -31,6 +41,24 @@ export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
     }
   }
   return { ...limitsDefault, ...wanted }
+}
+
+export function checkedRequestKeys({
+  max = requestKeysDefault,
+  maxAgeMs = requestKeyHoursDefault * hourMs,
+}: NonNullable<EngineOptions['requestKeys']> = {}): Required<NonNullable<EngineOptions['requestKeys']>> {
+  const wanted = { max, maxAgeMs }
+  const limits = { max: requestKeysConfigurable, maxAgeMs: requestKeyHoursMax * hourMs }
+  for (const name of ['max', 'maxAgeMs'] as const) {
+    const [value, limit] = [wanted[name], limits[name]]
+    if (Number.isInteger(value) && value >= 1 && value <= limit) continue
+    throw new EngineError(
+      'invalid_argument',
+      `requestKeys.${name} is ${printed(value)}, but it must be a whole number from 1 to ${limit}`,
+      { field: `requestKeys.${name}`, value: printed(value), limit },
+    )
+  }
+  return wanted
 }
 
 export function checkedThreads(wanted: number | undefined): number {

@@ -8,6 +8,9 @@ import type { FilterUpdate } from '../model/object.ts'
 
 export type FilterUpdatesInput = readonly FilterUpdate[] | AsyncIterable<FilterUpdate>
 
+/** Filter texts by id. */
+export type FilterTexts = ReadonlyMap<string, string>
+
 /**
  * Returns filter texts by id; of two updates of one id the later one wins. Throws EngineError invalid_argument or
  * limit_exceeded.

@@ -12,6 +12,7 @@ import type { History } from './history.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import type { SearchRequest } from './query.ts'
 import type { ReaderHandle } from './reader.ts'
+import type { RequestKeyStats, RequestKeys, WriteOptions } from './requests.ts'
 
 export interface EngineOptions {
   /** Created when absent. One engine at a time: a second open fails with WalError `directory_locked`. */
@@ -33,6 +34,11 @@ export interface EngineOptions {
   readonly archive?:
     | { readonly maxBytes: number; readonly maxAgeMs: number; readonly freeShareMax?: number }
     | undefined
+  /**
+   * How many request keys are kept, 1,000,000 by default, and for how long by the times of the log's records, 24 hours by default. The
+   * oldest is forgotten first.
+   */
+  readonly requestKeys?: { readonly max?: number; readonly maxAgeMs?: number } | undefined
   readonly clock?: Clock
   /** Called at most about ten times a second during a long job: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
@@ -51,7 +57,7 @@ export interface EngineOptions {
 
 /** A change of a database or of its tokens. */
 export interface ControlChange {
-  readonly kind: Exclude<ControlEvent['kind'], 'setting-put'>
+  readonly kind: Exclude<ControlEvent['kind'], 'setting-put' | 'request-answered'>
   /** Name of the database. */
   readonly database: string
 }
@@ -129,6 +135,7 @@ export interface EngineStats {
     readonly queriesWaiting: number
   }
   readonly calibrations: CalibrationCounts
+  readonly requestKeys: RequestKeyStats
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }
@@ -162,6 +169,8 @@ export interface Engine {
   database(name?: string): Database
   /** Databases, their tokens, and the directory's settings. */
   readonly control: ControlPlane
+  /** Runs writes with request keys once. */
+  readonly requestKeys: RequestKeys
   /** The id of the data directory, assigned when it was created and never changed; empty until it is open. */
   readonly id: string
   /** Time of the newest record, milliseconds since 1970. It never runs backward, whatever the clock does. */
@@ -280,11 +289,14 @@ export interface ControlPlane {
    * await engine.control.createDatabase({ name: 'music', type: 'pro' })
    * ```
    */
-  createDatabase(options: {
-    readonly name: string
-    readonly type?: DatabaseType
-    readonly token?: TokenFacts
-  }): Promise<DatabaseDescription & Acknowledgement>
+  createDatabase(
+    options: {
+      readonly name: string
+      readonly type?: DatabaseType
+      readonly token?: TokenFacts
+    },
+    write?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Deletes a database with all its collections and tokens at once. `default` cannot be deleted. Throws
    * database_not_found, invalid_argument.
@@ -294,9 +306,9 @@ export interface ControlPlane {
    * await engine.control.deleteDatabase('music')
    * ```
    */
-  deleteDatabase(name: string): Promise<Acknowledgement>
+  deleteDatabase(name: string, options?: WriteOptions): Promise<Acknowledgement>
   /** @deprecated Use deleteDatabase. */
-  dropDatabase(name: string): Promise<Acknowledgement>
+  dropDatabase(name: string, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Turns a database off or on. Throws database_not_found.
    *
@@ -305,7 +317,11 @@ export interface ControlPlane {
    * await engine.control.setDatabaseActive('music', false)
    * ```
    */
-  setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription & Acknowledgement>
+  setDatabaseActive(
+    name: string,
+    active: boolean,
+    options?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Changes the type of a database, which says its size limits. Throws database_not_found, invalid_argument.
    *
@@ -314,7 +330,11 @@ export interface ControlPlane {
    * await engine.control.setDatabaseType('music', 'enterprise')
    * ```
    */
-  setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription & Acknowledgement>
+  setDatabaseType(
+    name: string,
+    type: DatabaseType,
+    options?: WriteOptions,
+  ): Promise<DatabaseDescription & Acknowledgement>
   /**
    * Lists the tokens without their hashes. Throws database_not_found.
    *
@@ -336,7 +356,7 @@ export interface ControlPlane {
    * await engine.control.putToken('music', { name: 'website', kind: 'r', hash })
    * ```
    */
-  putToken(database: string, token: TokenFacts): Promise<TokenDescription & Acknowledgement>
+  putToken(database: string, token: TokenFacts, options?: WriteOptions): Promise<TokenDescription & Acknowledgement>
   /**
    * Throws database_not_found, token_not_found.
    *
@@ -345,9 +365,9 @@ export interface ControlPlane {
    * await engine.control.deleteToken('music', 'website')
    * ```
    */
-  deleteToken(database: string, name: string): Promise<Acknowledgement>
+  deleteToken(database: string, name: string, options?: WriteOptions): Promise<Acknowledgement>
   /** @deprecated Use deleteToken. */
-  dropToken(database: string, name: string): Promise<Acknowledgement>
+  dropToken(database: string, name: string, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Finds the token with this SHA-256, in hexadecimal. The time of the lookup depends on the hash alone.
    *
@@ -378,7 +398,7 @@ export interface ControlPlane {
    * await engine.control.putSetting('theme', 'dark')
    * ```
    */
-  putSetting(key: string, value: string): Promise<Acknowledgement>
+  putSetting(key: string, value: string, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Hash of all of the above and of the list of collections, in hexadecimal.
    *
@@ -438,6 +458,7 @@ export interface Database {
    */
   createCollection<const D extends CollectionDefinition>(
     definition: D & ExactDefinition<D>,
+    options?: WriteOptions,
   ): Promise<Collection<FieldsOf<D>>>
   /**
    * Returns a collection by name, with the types of its fields where its definition is given. Throws collection_not_found, and for a
@@ -478,7 +499,7 @@ export interface Database {
    * await database.deleteCollection('films')
    * ```
    */
-  deleteCollection(name: string): Promise<Acknowledgement>
+  deleteCollection(name: string, options?: WriteOptions): Promise<Acknowledgement>
   /** @deprecated Use deleteCollection. */
-  dropCollection(name: string): Promise<Acknowledgement>
+  dropCollection(name: string, options?: WriteOptions): Promise<Acknowledgement>
 }

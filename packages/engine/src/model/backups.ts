@@ -1,5 +1,6 @@
 // The public interface of a database's backups. database-backups.ts implements it.
 import type { Acknowledgement, FieldDescription } from './object.ts'
+import type { WriteOptions } from './requests.ts'
 
 /** What is known about a backup without opening it. */
 export interface BackupInfo {
@@ -127,7 +128,7 @@ export interface Backups {
    * await database.backups.restore('before-import', 'films_before')
    * ```
    */
-  restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement>
+  restore(name: string, target: string, moment?: Moment, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Creates a new collection with the content of another one at a moment, including deleted collections. Needs no
    * backup, only the log or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then
@@ -138,7 +139,7 @@ export interface Backups {
    * await database.backups.restorePast('films', 'films_an_hour_ago', { timeMs: Date.now() - 3_600_000 })
    * ```
    */
-  restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement>
+  restorePast(collection: string, target: string, moment: Moment, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Creates a new collection with the current content of another one. Resolves when it exists, whatever its size; it is
    * loaded afterwards, and requests wait in the meantime (`Collection.served`). `restoreStatus` reports the progress.
@@ -151,7 +152,11 @@ export interface Backups {
    * await database.collection('films_copy').served()
    * ```
    */
-  clone(collection: string, target: string): Promise<Acknowledgement & { readonly contentLsn: number }>
+  clone(
+    collection: string,
+    target: string,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly contentLsn: number }>
   /**
    * Returns the faults of a backup; normally none. `deep` builds the collection separately and compares its digest.
    *

@@ -18,6 +18,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from './query.ts'
+import type { WriteOptions } from './requests.ts'
 
 /** New graph parameters by field; a parameter that is left out stays as it is. */
 export type RebuildChanges<F extends Fields = Fields> = ByField<F, 'vector' | 'multi_vector', GraphChange>
@@ -97,6 +98,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   upsert(
     objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
+    options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly upserted: number }>
   /**
    * Returns the object with this id, or undefined where there is none.
@@ -127,7 +129,10 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * const { deleted } = await films.delete(['alien', 'solaris'])
    * ```
    */
-  delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
+  delete(
+    ids: readonly string[],
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
   /**
    * Deletes the objects that match. Logged as the ids it found. An empty filter deletes nothing.
    *
@@ -136,7 +141,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * const { deleted } = await films.deleteWhere([{ year: { $lt: 1950 } }])
    * ```
    */
-  deleteWhere(filter: Filter): Promise<Acknowledgement & { readonly deleted: number }>
+  deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }>
   /**
    * Replaces whole filter objects; unknown ids are skipped. Takes an async iterable, as `upsert` does.
    *
@@ -147,10 +152,12 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   updateFilters(
     updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
+    options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly updated: number }>
   /** @deprecated Use updateFilters. */
   replaceFilters(
     updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
+    options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly updated: number }>
   /**
    * Resolves when reads of the collection include the write with this LSN, of any collection: at once if the write was acknowledged to this
@@ -269,7 +276,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * await films.updateFields({ plot: { recall: 0.95 } })
    * ```
    */
-  updateFields(changes: FieldChanges<F>): Promise<Acknowledgement>
+  updateFields(changes: FieldChanges<F>, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Recreates the graphs from the live objects, with other parameters where given. Searches continue; writers wait, and
    * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.
@@ -279,7 +286,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * await films.rebuild({ plot: { M: 32, efConstruction: 256 } })
    * ```
    */
-  rebuild(changes?: RebuildChanges<F>): Promise<Acknowledgement>
+  rebuild(changes?: RebuildChanges<F>, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Frees the memory and the disk space of deleted and replaced objects: a rebuild without changes.
    *
@@ -288,7 +295,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * const { reclaimedBytes } = await films.vacuum()
    * ```
    */
-  vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
+  vacuum(options?: WriteOptions): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
   /**
    * The rebuild that runs, or the last one since the engine was opened.
    *

@@ -5,8 +5,10 @@ import type { SteadyPace, Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
+import type { KeyTable } from '../requests/key-table.ts'
 import type { DeltaLimits } from './delta-limits.ts'
 import type { Manifest } from './manifest.ts'
+import type { RequestKeysCut } from './request-keys-cut.ts'
 
 export interface CheckpointPlace {
   readonly vfs: Vfs
@@ -33,6 +35,13 @@ export interface CheckpointSource {
   readonly logPlace?: string | undefined
   readonly catalog: CatalogState
   readonly collections: readonly CheckpointCollection[]
+  readonly keys: KeyTable
+}
+
+/** A source whose records are durable. */
+export interface DurableSource extends Omit<CheckpointSource, 'keys'> {
+  /** The request keys of these records. */
+  readonly keys: RequestKeysCut
 }
 
 export interface CheckpointCollection {
@@ -41,6 +50,9 @@ export interface CheckpointCollection {
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
 }
+
+/** Instead of the id of a collection, for the files with request keys. */
+export const requestKeysPart = 0
 
 /** Damaged parts of checkpoints. No new checkpoint links to them, and they do not count as recovery paths. */
 export class Damage {

@@ -8,14 +8,17 @@ import { EngineError } from '../errors.ts'
 import type { Event } from '../events/event.ts'
 import type { Progress } from '../model/api.ts'
 import type { Replica } from '../replica/replica.ts'
+import type { KeyTable } from '../requests/key-table.ts'
 import type { WorkerPool } from '../vector/pool.ts'
-import { type Checkpoint, type CheckpointPlace, type CheckpointSource, Damage } from './checkpoint.ts'
+import { type Checkpoint, type CheckpointPlace, type CheckpointSource, Damage, requestKeysPart } from './checkpoint.ts'
 import { CheckpointPolicy, type Held, linkWork } from './checkpoint-policy.ts'
 import { type DeltaLimits, isNextWhole, usualDeltaLimits } from './delta-limits.ts'
 import { findCheckpoints } from './find-checkpoints.ts'
 import { loadCollection } from './load-collection.ts'
 import type { Manifest } from './manifest.ts'
 import { removeDropped, sweepTemporary } from './remove-checkpoints.ts'
+import { loadRequestKeys } from './request-key-files.ts'
+import { RequestKeysCut } from './request-keys-cut.ts'
 import { writeCheckpoint } from './write-checkpoint.ts'
 
 /** A checkpoint that writers overtake goes on at this multiple of its rate: what they write meanwhile is replayed after a crash. */
@@ -98,7 +101,7 @@ export class Checkpointer {
    * Loads every collection of the newest checkpoint, each from the newest checkpoint in which it is intact. Damage is
    * reported. A collection that is intact in none is returned as an error.
    */
-  async load(pool: WorkerPool): Promise<Map<number, Replica | EngineError>> {
+  async load(pool: WorkerPool, keys: KeyTable): Promise<Map<number, Replica | EngineError>> {
     await sweepTemporary(this.#place)
     const { good, damaged } = await findCheckpoints(this.#place)
     for (const error of damaged) this.#host.onTrouble(error.message)
@@ -111,7 +114,23 @@ export class Checkpointer {
       loaded.set(entry.id, await this.#loadCollection(entry, good, pool))
       this.#host.onProgress({ job: 'snapshot-load', done: loaded.size, total: entries.length, unit: 'collections' })
     }
+    await this.#loadRequestKeys(good, keys)
     return loaded
+  }
+
+  /** Without intact files, the keys of the log after the checkpoint remain, and the others are lost. */
+  async #loadRequestKeys(good: readonly Checkpoint[], keys: KeyTable): Promise<void> {
+    const { lsn } = await loadRequestKeys(this.#place.vfs, good, keys, (sentence, checkpoint) => {
+      this.#damage.add(checkpoint, requestKeysPart)
+      this.#isRenewalDue = true
+      this.#host.onTrouble(sentence)
+    })
+    this.#lsnLoaded = Math.min(this.#lsnLoaded, lsn)
+    const isLost = good.length > 0 && good.every((checkpoint) => this.#damage.has(checkpoint, requestKeysPart))
+    if (isLost)
+      this.#host.onTrouble(
+        `no checkpoint has intact request keys: writes before record ${lsn} may run again if repeated`,
+      )
   }
 
   async #loadCollection(
@@ -272,14 +291,17 @@ export class Checkpointer {
   }
 
   async #write(log: Log, source: CheckpointSource): Promise<{ readonly lsn: number }> {
-    // A snapshot must never be ahead of the log.
+    const newest = this.#newest
+    const isIntact = newest !== undefined && !this.#damage.has(newest, requestKeysPart)
+    const keys = new RequestKeysCut(source.keys, isIntact ? newest.manifest : undefined)
+    // A snapshot must never be ahead of the log, and the keys are of this turn.
     await log.sync()
     const onProgress = (done: number, total: number) =>
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
     const isLogWhole = log.state().lsnFirst <= 1
     const deltas = this.#host.deltas ?? usualDeltaLimits
     const work = { pace: this.#pace, damage: this.#damage, isLogWhole, deltas, onProgress }
-    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
+    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, { ...source, keys }, newest, work)
     this.#newest = checkpoint
     this.#isRenewalDue = false
     this.#isNextWhole = this.#willBeWhole(checkpoint)

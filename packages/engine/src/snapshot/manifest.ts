@@ -17,10 +17,11 @@ export const manifestName = 'manifest.json'
  * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a field, which
  * a reader of format 4 would not find. Format 6 has them of the objects as well, which a reader of format 5 would not read.
  * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
- * format 7 would ignore.
+ * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose.
  */
-const formatVersion = 8
+const formatVersion = 9
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
+const formatWithRecall = 8
 const formatWithPackedCodes = 7
 const formatWithObjectDeltas = 6
 const formatWithFieldDeltas = 5
@@ -69,6 +70,17 @@ export interface Manifest {
   readonly logPlace?: string
   readonly catalog: CatalogState
   readonly collections: readonly ManifestCollection[]
+  /** Files with request keys, in the order of their LSNs; absent if there are none. */
+  readonly requestKeys?: readonly ManifestRequestKeys[]
+}
+
+/** A file with the request keys after those of the file before it. */
+export interface ManifestRequestKeys extends SnapshotFileFacts {
+  readonly name: string
+  /** The newest record whose key it has. It may be later than the checkpoint's: replay skips the keys of older records. */
+  readonly lsn: number
+  /** Number of keys in it. */
+  readonly count: number
 }
 
 /** A snapshot file of a collection and what its header and its chunks must be. */
@@ -100,6 +112,14 @@ export function snapshotFiles(collection: ManifestCollection): ListedFile[] {
   return collection.files.flatMap((file) => listedFiles(collection, file))
 }
 
+/** The files with request keys. They belong to no collection. */
+export function listedRequestKeys({ requestKeys = [] }: Manifest): ListedFile[] {
+  return requestKeys.map(({ name, lsn, bytes, sum }) => ({
+    name,
+    expected: { collectionId: 0, part: 0, lsn, bytes, sum },
+  }))
+}
+
 /** Names the state that the files of a part produce. */
 export function chainId(collection: Pick<ManifestCollection, 'id' | 'lsn'>, file: ManifestFile): string {
   return listedFiles(collection, file)
@@ -129,7 +149,12 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
   const hasObjects = changed.some(({ part }) => part === 0)
   const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
   const fields = manifest.collections.flatMap((collection) => collection.fields)
-  const format = fields.some(hasRecall) ? formatVersion : fields.some(hasPackedCodes) ? formatWithPackedCodes : ofFiles
+  const ofFields = fields.some(hasRecall)
+    ? formatWithRecall
+    : fields.some(hasPackedCodes)
+      ? formatWithPackedCodes
+      : ofFiles
+  const format = manifest.requestKeys?.length ? formatVersion : ofFields
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 

@@ -2,10 +2,11 @@
 // longer needed are removed.
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import type { Checkpoint, CheckpointPlace, CheckpointSource, CheckpointWork } from './checkpoint.ts'
+import type { Checkpoint, CheckpointPlace, CheckpointWork, DurableSource } from './checkpoint.ts'
 import { linkLeft, linkWhole } from './checkpoint-files.ts'
 import { type Manifest, type ManifestCollection, manifestName, writeManifest } from './manifest.ts'
 import { removeOld } from './remove-checkpoints.ts'
+import { writeRequestKeys } from './request-key-files.ts'
 import { withProofs, writeCollection } from './write-collection.ts'
 
 /**
@@ -14,7 +15,7 @@ import { withProofs, writeCollection } from './write-collection.ts'
  */
 export async function writeCheckpoint(
   place: CheckpointPlace,
-  source: CheckpointSource,
+  source: DurableSource,
   previous: Checkpoint | undefined,
   work: CheckpointWork,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly lsnNotNeeded: number }> {
@@ -42,7 +43,7 @@ export async function writeCheckpoint(
 async function fillCheckpoint(
   place: CheckpointPlace,
   temporary: string,
-  source: CheckpointSource,
+  source: DurableSource,
   previous: Checkpoint | undefined,
   work: CheckpointWork,
 ): Promise<Manifest> {
@@ -66,6 +67,7 @@ async function fillCheckpoint(
     }
     onProgress(collections.length, source.collections.length)
   }
+  const requestKeys = await writeRequestKeys(vfs, { from: previous?.path, to: temporary }, source.keys, work.pace)
   const { lsn, timeMs, logPlace, catalog } = source
   const directory = place.directory()
   const name = basename(temporary).slice('tmp-'.length)
@@ -74,6 +76,7 @@ async function fillCheckpoint(
     ...{ lsn, timeMs },
     ...(logPlace !== undefined && { logPlace }),
     ...{ catalog, collections },
+    ...(requestKeys.length > 0 && { requestKeys }),
   }
   await writeManifest(vfs, join(temporary, manifestName), manifest)
   await vfs.syncDirectory(temporary)

@@ -7,7 +7,7 @@ import { type ListedOriginals, originalsFault } from '../replica/check-originals
 import { dimensionOf } from '../replica/originals-owner.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { listedOriginals, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedOriginals, listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'
 
 export interface CheckpointCheck {
@@ -64,18 +64,22 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
   // While a server runs, a checkpoint may be removed during the check; that is no fault.
   for (const { path, message } of damaged)
     if (await vfs.exists(path)) found.push({ file: relative(dataDir, path), what: message })
-  const total = good.flatMap(({ manifest }) => manifest.collections).flatMap(snapshotFiles).length
+  const filesIn = ({ manifest }: Checkpoint) => [
+    ...manifest.collections.flatMap(snapshotFiles),
+    ...listedRequestKeys(manifest),
+  ]
+  const total = good.flatMap(filesIn).length
   const whole: Checkpoint[] = []
   let done = 0
   for (const checkpoint of good) {
     const before = found.length
+    for (const { name, expected } of filesIn(checkpoint)) {
+      const path = join(checkpoint.path, name)
+      const what = await (check.isDeep ? snapshotFault : snapshotHeadFault)(vfs, path, expected)
+      if (what !== undefined) found.push({ file: relative(dataDir, path), what })
+      onFile?.(++done, total)
+    }
     for (const collection of checkpoint.manifest.collections) {
-      for (const { name, expected } of snapshotFiles(collection)) {
-        const path = join(checkpoint.path, name)
-        const what = await (check.isDeep ? snapshotFault : snapshotHeadFault)(vfs, path, expected)
-        if (what !== undefined) found.push({ file: relative(dataDir, path), what })
-        onFile?.(++done, total)
-      }
       for (const listed of listedOriginals(collection)) {
         const path = join(checkpoint.path, listed.name)
         const checkOptions = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: check.isDeep }

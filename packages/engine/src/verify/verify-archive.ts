@@ -6,7 +6,7 @@ import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
 import { originalsFault } from '../replica/check-originals.ts'
 import { dimensionOf } from '../replica/originals-owner.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { listedOriginals, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedOriginals, listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
 export interface ArchiveReport {
@@ -70,6 +70,11 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
   const stillDamaged = damaged.length === 0 ? [] : (await find()).damaged.map(({ message }) => message)
   const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
   for (const { path, manifest } of good) {
+    for (const { name, expected } of listedRequestKeys(manifest)) {
+      const file = join(path, name)
+      const fault = await snapshotFault(vfs, file, expected)
+      if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
+    }
     for (const collection of manifest.collections) {
       for (const { name, expected } of snapshotFiles(collection)) {
         const file = join(path, name)

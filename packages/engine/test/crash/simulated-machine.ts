@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Engine, openEngine } from '@annal/engine'
+import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
 import type { WorkerPool } from '@annal/engine/testing'
 import type { Vfs } from '@annal/wal'
 import { type Random, SimDisk } from '@annal/wal/testing'
@@ -19,14 +19,14 @@ export class World {
     this.disk = new SimDisk({ random })
   }
 
-  async open(pool: WorkerPool): Promise<Engine> {
+  async open(pool: WorkerPool, options: Omit<EngineOptions, 'dataDir'> = {}): Promise<Engine> {
     const base = join(this.#dir, `start-${this.#starts++}`)
     await mkdir(join(base, 'data'), { recursive: true })
     const vfs = below(this.disk.vfs(), base)
     await vfs.makeDirectory(join(base, 'data'))
     await vfs.syncDirectory(base)
     // Checkpoints of small collections contain only changes, too: their files are part of every stop.
-    return openEngine({ dataDir: join(base, 'data') }, { vfs, pool, deltas: eagerDeltas })
+    return openEngine({ dataDir: join(base, 'data'), ...options }, { vfs, pool, deltas: eagerDeltas })
   }
 
   /** Resolves when the machine has stopped. */

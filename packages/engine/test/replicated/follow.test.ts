@@ -91,6 +91,30 @@ test('a follower applies every kind of change while it serves', async (t) => {
   })
 })
 
+test('a follower that takes over answers the request keys of the node before', async (t) => {
+  const world = simulate(t)
+  const [first, second] = [await openNode(t, world), await openNode(t, world)]
+  await first.lead(1)
+  const database = first.engine.database()
+  const collection = await database.createCollection({ name: 'things', fields }, { requestKey: 'create' })
+  const given = objects(0, 3)
+  const upserted = await collection.upsert(given, { requestKey: 'upsert' })
+  const deleted = await collection.delete(['o1', 'absent'], { requestKey: 'delete' })
+  const nothing = await collection.delete(['absent'], { requestKey: 'nothing' })
+  await caughtUp(first, second)
+  await second.lead(2)
+  const { lsnApplied } = second.engine
+  const own = second.engine.database().collection('things')
+  const again = [
+    [await own.upsert(given, { requestKey: 'upsert' }), upserted],
+    [await own.delete(['o1', 'absent'], { requestKey: 'delete' }), deleted],
+    [await own.delete(['absent'], { requestKey: 'nothing' }), nothing],
+  ] as const
+  for (const [repeated, original] of again) t.match(repeated, original)
+  await t.rejects(own.upsert(objects(5, 1), { requestKey: 'upsert' }), { code: 'request_key_reused' })
+  t.equal(second.engine.lsnApplied, lsnApplied)
+})
+
 test('a follower refuses writes before it looks at them, and reads it cannot answer yet', async (t) => {
   const world = simulate(t)
   const [leader, follower] = [await openNode(t, world), await openNode(t, world)]

@@ -6,7 +6,9 @@ import { nodeVfs, SteadyPace } from '@annal/wal'
 import { type Test, test } from 'tap'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { CollectionEntry } from '../../src/catalog/catalog-state.ts'
+import { KeyTable } from '../../src/requests/key-table.ts'
 import { type Checkpoint, type CheckpointPlace, Damage } from '../../src/snapshot/checkpoint.ts'
+import { RequestKeysCut } from '../../src/snapshot/request-keys-cut.ts'
 import { writeCheckpoint } from '../../src/snapshot/write-checkpoint.ts'
 
 interface World {
@@ -38,7 +40,8 @@ async function openWorld(t: Test, archive = false): Promise<World> {
     async take(lsn, collections = [], isLogWhole = false) {
       const catalog = { ...new Catalog().state(), collections }
       const work = { pace: new SteadyPace({ hurried: true }), damage, isLogWhole, onProgress: () => undefined }
-      const source = { lsn, timeMs: lsn, catalog, collections: [] }
+      const keys = new RequestKeysCut(new KeyTable({ max: 1, maxAgeMs: 1 }), undefined)
+      const source = { lsn, timeMs: lsn, catalog, collections: [], keys }
       const { checkpoint, lsnNotNeeded } = await writeCheckpoint(place, source, undefined, work)
       all.set(lsn, checkpoint)
       return lsnNotNeeded

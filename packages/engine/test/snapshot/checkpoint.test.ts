@@ -13,6 +13,7 @@ import type { EngineError } from '../../src/errors.ts'
 import type { FieldSchema } from '../../src/model/schema.ts'
 import { Replica } from '../../src/replica/replica.ts'
 import { WriteGate } from '../../src/replica/write-gate.ts'
+import { KeyTable } from '../../src/requests/key-table.ts'
 import {
   type Checkpoint,
   type CheckpointCollection,
@@ -24,6 +25,7 @@ import { findCheckpoints } from '../../src/snapshot/find-checkpoints.ts'
 import { loadCollection } from '../../src/snapshot/load-collection.ts'
 import { type ManifestCollection, manifestName, writeManifest } from '../../src/snapshot/manifest.ts'
 import { removeDropped, sweepTemporary } from '../../src/snapshot/remove-checkpoints.ts'
+import { RequestKeysCut } from '../../src/snapshot/request-keys-cut.ts'
 import { writeCheckpoint } from '../../src/snapshot/write-checkpoint.ts'
 import { type DurableCall, watchedVfs } from '../crash/watched-vfs.ts'
 import { hashSeed } from '../memory/rig.ts'
@@ -106,7 +108,8 @@ class World {
     const entries = changes.entries ?? collections.map(({ entry }) => entry)
     const catalog = { ...new Catalog().state(), collections: entries }
     this.progress.length = 0
-    return writeCheckpoint(this.place, { lsn, timeMs: lsn * 10, catalog, collections }, previous, {
+    const keys = new RequestKeysCut(new KeyTable({ max: 1, maxAgeMs: 1 }), undefined)
+    return writeCheckpoint(this.place, { lsn, timeMs: lsn * 10, catalog, collections, keys }, previous, {
       pace: new SteadyPace({ hurried: true }),
       damage: this.damage,
       isLogWhole: false,

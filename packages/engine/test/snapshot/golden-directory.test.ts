@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 /** Directories before the ninth do not have the last two. */
@@ -26,6 +26,8 @@ interface Golden {
   readonly hits: unknown
   /** Vectors of the collection `given` by id, in hexadecimal digits; of directories that have it. */
   readonly given?: Readonly<Record<string, string>>
+  /** Answers of writes with request keys; of directories that have some. */
+  readonly answers?: unknown
   /** Files by path, in base64. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -82,6 +84,24 @@ async function fillRecalls(engine: Engine): Promise<void> {
   await collection.updateFields({ v: { recall: 0.95 } })
   await engine.checkpoint()
   await collection.updateFields({ v: { recall: null }, w: { recall: 0.99 } })
+}
+
+/** Writes with request keys: in a checkpoint, and after it. Returns their answers. */
+async function keyedWrites(engine: Engine, midway: () => Promise<unknown>): Promise<unknown> {
+  const params = { dimension, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } as const
+  const database = engine.database()
+  const fields = [{ name: 'v', type: 'vector', params }] as const
+  const collection = await database.createCollection({ name: 'keyed', fields }, { requestKey: 'create' })
+  const vectors = objects(9, 0).map(({ id, filter, fields: { v } }) => ({ id, filter, fields: { v } }))
+  const answers: unknown[] = [
+    await collection.upsert(vectors, { requestKey: 'upsert' }),
+    await collection.delete(['1', 'absent', '2'], { requestKey: 'delete' }),
+    await collection.delete(['absent'], { requestKey: 'nothing' }),
+  ]
+  await midway()
+  answers.push(await collection.deleteWhere([{ third: { $eq: 0 } }], { requestKey: 'where' }))
+  answers.push(await collection.updateFilters([{ id: '4', filter: { third: 8 } }], { requestKey: 'filters' }))
+  return answers
 }
 
 /** Default recalls by field. */
@@ -161,6 +181,7 @@ async function made(dir: string): Promise<Golden> {
   await fillGiven(engine)
   await fill(engine)
   await fillRecalls(engine)
+  const answers = await keyedWrites(engine, () => engine.checkpoint())
   const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]
   // What a kill would leave.
   await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
@@ -170,7 +191,7 @@ async function made(dir: string): Promise<Golden> {
     const path = join(dir, 'killed', name)
     if (name !== 'LOCK' && (await stat(path)).isFile()) files[name] = (await readFile(path)).toString('base64')
   }
-  return { digests, hits, given, files }
+  return { digests, hits, given, answers, files }
 }
 
 function fileOf(format: string): URL {
@@ -212,23 +233,25 @@ for (const format of formats) {
           ['v', undefined],
           ['w', 0.99],
         ])
+      if (golden.answers)
+        t.strictSame(await keyedWrites(engine, async () => undefined), golden.answers, 'the first answers')
       if (golden.given) t.strictSame(await givenOf(engine), golden.given)
       await engine.close()
     }
   })
 }
 
-test('an earlier version refuses a directory with int4, int2, or a default recall, and opens one without', async (t) => {
+test('an earlier version refuses a directory with int4, int2, a default recall, or request keys, and opens one without', async (t) => {
   const formatsOf = ({ files }: Golden) =>
     Object.entries(files)
       .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
       .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  const numbers = [8, 9, 11].map(async (number) => formatsOf(await writeGolden(`data-directory-${number}`, dir)))
+  const numbers = [8, 9, 11, 12].map(async (number) => formatsOf(await writeGolden(`data-directory-${number}`, dir)))
   t.strictSame(
     (await Promise.all(numbers)).map((formats) => Math.max(...formats)),
-    [6, 7, 8],
+    [6, 7, 8, 9],
   )
 })
 

@@ -84,6 +84,8 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   limit_exceeded: 400,
   memory_exhausted: 507,
   overloaded: 503,
+  request_key_reused: 422,
+  request_key_in_use: 409,
   lsn_not_reached: 503,
   replica_behind: 503,
   unsupported_in_cluster: 501,

@@ -33,6 +33,8 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return `token ${token ?? ''} deleted`
     case 'setting-put':
       return 'setting changed'
+    case 'request-answered':
+      return 'request key kept'
   }
 }
 
