@@ -22,6 +22,7 @@ import { addRequestHooks, requestFacts } from './http/hooks.ts'
 import * as limits from './http/limits.ts'
 import type { DescribedRoute } from './http/openapi/described-route.ts'
 import { addReplyBudget } from './http/replies.ts'
+import { addRequestKeys } from './http/request-keys.ts'
 import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
 import { lazyValidators } from './http/validators.ts'
@@ -161,6 +162,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addAccess(app, slot)
   addBodyParsers(app)
   addBodyKeys(app)
+  addRequestKeys(app, slot)
   addReplyBudget(app, shared.budgets.largeReplies)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)

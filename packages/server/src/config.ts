@@ -41,6 +41,9 @@ export interface Config {
   readonly batchMax: number
   readonly backupMsMax: number
   readonly collectionsMax: number
+  /** Number of request keys that are kept, and for how long. */
+  readonly requestKeysMax: number
+  readonly requestKeyHours: number
   /** Requests per second for one token or address. Undefined: no limit. */
   readonly rateLimit: number | undefined
   /** Percentage of searches that are recorded, 0 to 100. */

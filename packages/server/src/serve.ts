@@ -205,6 +205,7 @@ export class RunningServer {
       limits: { topKMax, batchMax, collectionsMax, backupMsMax },
       archive: config.archive,
       keepLog: config.keepLog,
+      requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
       onProgress: (progress) => {
         slot.report(progress)
         events.onProgress?.(progress)

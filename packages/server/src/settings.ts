@@ -1,7 +1,15 @@
 // All settings of a server in one table: name, default, bounds, meaning, and whether the value may be shown. config.ts computes
 // the configuration from the values. docs/reference/configuration.md lists the same settings, and a test compares both.
 import { isIP } from 'node:net'
-import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
+import {
+  type EngineOptions,
+  limitsConfigurable,
+  limitsDefault,
+  requestKeyHoursDefault,
+  requestKeyHoursMax,
+  requestKeysConfigurable,
+  requestKeysDefault,
+} from '@annal/engine'
 import { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
 
 /** When a write is acknowledged. */
@@ -208,6 +216,15 @@ export const settingTable = {
   collectionsMax: whole('NDD_COLLECTIONS_MAX', {
     ...{ fallback: limitsDefault.collectionsMax, min: 1, max: limitsConfigurable.collectionsMax },
     meaning: 'Maximum number of collections.',
+  }),
+  requestKeysMax: whole('NDD_REQUEST_KEYS_MAX', {
+    ...{ fallback: requestKeysDefault, min: 1, max: requestKeysConfigurable },
+    meaning:
+      'Maximum number of request keys (`Idempotency-Key`) that are kept, at about 80 bytes of memory each; the oldest is forgotten first.',
+  }),
+  requestKeyHours: whole('NDD_REQUEST_KEYS_HOURS', {
+    ...{ fallback: requestKeyHoursDefault, min: 1, max: requestKeyHoursMax },
+    meaning: 'How long request keys are kept, in hours, by the times of the log.',
   }),
   rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
     ...{ fallback: 0, min: 0, max: 1_000_000 },

@@ -1,6 +1,6 @@
 // Backup schedules that users set for their collections. They are settings of the data directory, so they are events in the log
 // like all other state: they survive a restart and are part of a backup of the directory.
-import type { Acknowledgement, ControlPlane, Database, DatabaseDescription } from '@annal/engine'
+import type { Acknowledgement, ControlPlane, Database, DatabaseDescription, WriteOptions } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 
 /** The backup schedule of one collection. */
@@ -46,18 +46,31 @@ export class Schedules {
   }
 
   /** Sets or replaces the schedule of a collection. Throws limit_exceeded. */
-  put(database: DatabaseDescription, schedule: Omit<Schedule, 'database'>): Promise<Acknowledgement> {
+  put(
+    database: DatabaseDescription,
+    schedule: Omit<Schedule, 'database'>,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement> {
     const stored: Stored = { database: database.name, databaseCreatedAt: database.createdAt, ...schedule }
-    return this.#change(stored, (page) => [...page, stored])
+    return this.#change(stored, (page) => [...page, stored], options)
   }
 
   /** Undefined if the collection had no schedule. */
-  async remove(database: DatabaseDescription, collection: string): Promise<Acknowledgement | undefined> {
+  async remove(
+    database: DatabaseDescription,
+    collection: string,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement | undefined> {
     const had = this.of(database).some((schedule) => schedule.collection === collection)
-    return had ? this.#change({ database: database.name, collection }, (page) => page) : undefined
+    return had ? this.#change({ database: database.name, collection }, (page) => page, options) : undefined
   }
 
-  #change(key: Pick<Schedule, 'database' | 'collection'>, next: (page: readonly Stored[]) => readonly Stored[]) {
+  /** If there are two records, the last one has the request key. */
+  #change(
+    key: Pick<Schedule, 'database' | 'collection'>,
+    next: (page: readonly Stored[]) => readonly Stored[],
+    options?: WriteOptions,
+  ) {
     const changed = this.#turn.then(async () => {
       const there = this.#pages().map((page) => page.filter((stored) => !isOf(stored, key)))
       const holder = this.#pages().findIndex((page) => page.some((stored) => isOf(stored, key)))
@@ -65,11 +78,11 @@ export class Schedules {
       for (const page of places) {
         const text = JSON.stringify(next(there[page] ?? []))
         if (Buffer.byteLength(text) > pageBytesMax) continue
-        const acknowledged = await this.#control().putSetting(keyOf(page), text)
+        const control = this.#control()
+        if (holder < 0 || holder === page) return control.putSetting(keyOf(page), text, options)
         // The new schedule did not fit on its previous page, so it is removed from there.
-        return holder >= 0 && holder !== page
-          ? this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
-          : acknowledged
+        await control.putSetting(keyOf(page), text)
+        return control.putSetting(keyOf(holder), JSON.stringify(there[holder]), options)
       }
       throw new ServerError('limit_exceeded', 'there are too many backup schedules; delete some', { field: 'name' })
     })

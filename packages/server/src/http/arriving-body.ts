@@ -15,6 +15,8 @@ export interface ArrivingBodyOptions {
   readonly declared: number | undefined
   /** Grows with the bytes that arrive. */
   readonly room?: BodyRoom | undefined
+  /** Called with all bytes, in their order. */
+  readonly onBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 
 /** Is called with the parts of a JSON body. */
@@ -33,17 +35,19 @@ export class ArrivingBody {
   readonly #payload: Readable
   readonly #declared: number | undefined
   readonly #room: BodyRoom | undefined
+  readonly #onBytes: ArrivingBodyOptions['onBytes']
   readonly #chunks: AsyncIterator<Buffer>
   #received = 0
   #ended = false
   #begun: Buffer[] = []
 
-  constructor(payload: Readable, { format, bytesMax, declared, room }: ArrivingBodyOptions) {
+  constructor(payload: Readable, { format, bytesMax, declared, room, onBytes }: ArrivingBodyOptions) {
     this.format = format
     this.bytesMax = Math.min(bytesMax, declared ?? bytesMax)
     this.#payload = payload
     this.#declared = declared
     this.#room = room
+    this.#onBytes = onBytes
     // Otherwise rejecting a body that has not arrived completely would close the connection before the reply.
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   }
@@ -90,6 +94,13 @@ export class ArrivingBody {
     if (this.#payload instanceof nodeHttp().IncomingMessage && buffer.byteLength === byteLength) freeBuffer(buffer)
   }
 
+  /** Receives the whole body without keeping it. Throws body_too_large, overloaded, or bad_request. */
+  async skip(): Promise<void> {
+    for await (const _chunk of this.chunks()) {
+      // Its bytes were counted, and passed to `onBytes`.
+    }
+  }
+
   /** Receives and drops the rest of the body, so that the client can read the reply. */
   discard(): void {
     if (this.#ended) return
@@ -115,6 +126,7 @@ export class ArrivingBody {
     this.#received += value.length
     if (this.#received > this.bytesMax) throw tooLarge()
     this.#room?.growTo(this.#received)
+    this.#onBytes?.(value)
     return value
   }
 }
@@ -124,5 +136,7 @@ export function arrivingBody(request: FastifyRequest, payload: Readable, format:
   const { bodyLimit } = request.routeOptions
   const declared = declaredBytes(request)
   if (declared !== undefined && declared > bodyLimit) throw tooLarge()
-  return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared, room: request.bodyRoom })
+  const { bodyRoom: room, requestKey } = request
+  const onBytes = requestKey && ((bytes: Uint8Array) => requestKey.addBody(bytes))
+  return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared, room, onBytes })
 }

@@ -70,6 +70,7 @@ function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) 
   return (request: FastifyRequest, payload: Readable, done: Done): void =>
     readWhole(request, payload, (error, body) => {
       if (body === undefined) return done(error)
+      request.requestKey?.addBody(body)
       settle(done, () => parse(request, body))
     })
 }

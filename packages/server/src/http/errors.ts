@@ -28,6 +28,7 @@ export type ServerErrorCode =
   | 'unsupported_media_type'
   | 'body_too_large'
   | 'reply_too_large'
+  | 'request_key_unsupported'
   | 'invalid_json'
   | 'invalid_msgpack'
   | 'bad_request'
@@ -62,6 +63,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   unsupported_media_type: 415,
   body_too_large: 413,
   reply_too_large: 400,
+  request_key_unsupported: 400,
   invalid_json: 400,
   invalid_msgpack: 400,
   bad_request: 400,

@@ -7,6 +7,8 @@ import type {
   DenseFieldSchema,
   RebuildChanges,
   RebuildStatus,
+  RequestClaim,
+  WriteOptions,
 } from '@annal/engine'
 import { errorBody, isCoded, ServerError } from './errors.ts'
 
@@ -35,6 +37,13 @@ export interface RebuildReport {
 const jobs = new WeakMap<Collection, RebuildJob>()
 const unexplained = 'the rebuild failed; see the server log'
 
+/** A rebuild that has started: its record follows when it ends. */
+export interface BegunRebuild extends Acknowledgement {
+  readonly job: RebuildJob
+  /** Number of objects of the collection. */
+  readonly objects: number
+}
+
 /**
  * Resolves when the rebuild has started, and rejects if it cannot start. `onFailed` is called if the rebuild fails later; the collection is
  * unchanged then.
@@ -42,30 +51,40 @@ const unexplained = 'the rebuild failed; see the server log'
 export async function beginRebuild(
   collection: Collection,
   changes: RebuildChanges,
-  onFailed: (error: Error) => void,
-): Promise<RebuildJob> {
+  {
+    onFailed,
+    requestKey,
+  }: { readonly onFailed: (error: Error) => void; readonly requestKey: RequestClaim | undefined },
+): Promise<BegunRebuild> {
   await collection.served()
   refuseWhileRebuilding(collection)
   const job = jobOf(collection, changes)
-  const rebuilt = collection.rebuild(changes)
+  const { objects } = collection.describe()
+  requestKey?.addFacts({ job, objects })
+  const rebuilt = collection.rebuild(changes, { requestKey })
+  const begun = { lsn: 0, durable: false, job, objects }
   // The status changes in the same turn of the event loop, unless the engine rejects the rebuild.
   if (collection.rebuildStatus().status !== 'running') {
     await rebuilt
-    return job
+    return begun
   }
+  requestKey?.continueUntil(rebuilt)
   jobs.set(collection, job)
   rebuilt.catch((error: Error) => {
     jobs.set(collection, { ...job, failure: isCoded(error) ? errorBody(error, '').error : unexplained })
     onFailed(error)
   })
-  return job
+  return begun
 }
 
 /** Frees memory and disk space. Resolves with the amount when it is complete. */
-export async function vacuum(collection: Collection): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
+export async function vacuum(
+  collection: Collection,
+  options?: WriteOptions,
+): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
   await collection.served()
   refuseWhileRebuilding(collection)
-  const shrunk = collection.vacuum()
+  const shrunk = collection.vacuum(options)
   if (collection.rebuildStatus().status === 'running') jobs.set(collection, jobOf(collection, {}))
   return shrunk
 }

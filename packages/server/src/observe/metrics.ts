@@ -194,6 +194,13 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
     ),
     counter('annal_recall_searches_total', 'Searches that state a recall.', stats.calibrations.searches),
     counter('annal_recall_unreachable_total', 'Those whose recall no ef reaches.', stats.calibrations.unreachable),
+    gauge('annal_request_keys', 'Request keys that are kept.', stats.requestKeys.count),
+    gauge('annal_request_key_bytes', 'Memory of request keys.', stats.requestKeys.bytes),
+    counter(
+      'annal_requests_repeated_total',
+      'Requests that got the reply of an earlier one.',
+      stats.requestKeys.repeated,
+    ),
     ...backupFamilies(stats),
     family(
       'gauge',

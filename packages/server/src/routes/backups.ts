@@ -4,6 +4,7 @@ import { addBackupParsers, sendBackup, uploadedBackup } from '../backups/backup-
 import { noBodyIsEmpty } from '../http/bodies.ts'
 import { invalidArgument } from '../http/errors.ts'
 import { sendText } from '../http/replies.ts'
+import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkCollections } from '../license/tiers.ts'
 import {
@@ -29,6 +30,10 @@ import { nameParam } from '../wire/schema.ts'
 type Named = { Params: { name: string } }
 type OfBackup = { Params: { backup: string } }
 
+const noRecord = {
+  refused: 'a backup is not an event of the log; name the backup, so that a repetition finds it',
+}
+
 /** Published clients of v1 expect status 400 for these errors. */
 const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running: 400, collection_exists: 400 }
 
@@ -36,7 +41,10 @@ const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running
 export function v1BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
-    config: { doc: docs.create, audit: 'backup.create', statuses: refusedAsBad, bodyOptional: true },
+    config: {
+      ...{ doc: docs.create, audit: 'backup.create', requestKey: noRecord },
+      ...{ statuses: refusedAsBad, bodyOptional: true },
+    },
     preValidation: noBodyIsEmpty,
   }
   app.post<Named & { Body: CreateBackupBody }>('/index/:name/backup', create, async (request, reply) => {
@@ -47,18 +55,21 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 
   const restore = {
     schema: { params: backupParam, body: restoreIndexBody },
-    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad },
-  }
+    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad, requestKey: 'kept' },
+  } as const
   app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
     const { target_index_name: target, ...moment } = request.body
-    checkCollections(request.database)
-    const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
+    const done = await once(request, reply, async (requestKey) => {
+      const { database, params } = request
+      checkCollections(database)
+      return database.backups.restore(params.backup, target, readMoment(moment), { requestKey })
+    })
     return sendText(reply.code(201), 'Backup restored successfully', done)
   })
 
   const remove = {
     schema: { params: backupParam },
-    config: { doc: docs.removeSilently, audit: 'backup.delete', statuses: refusedAsBad },
+    config: { doc: docs.removeSilently, audit: 'backup.delete', statuses: refusedAsBad, requestKey: noRecord },
   }
   app.delete<OfBackup>('/backups/:backup', remove, async (request, reply) => {
     await request.database.backups.remove(request.params.backup)
@@ -71,7 +82,7 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 export function v2BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
-    config: { doc: docs.create, audit: 'backup.create', bodyOptional: true },
+    config: { doc: docs.create, audit: 'backup.create', bodyOptional: true, requestKey: noRecord },
     preValidation: noBodyIsEmpty,
   }
   app.post<Named & { Body: CreateBackupBody }>('/collection/:name/backup', create, async (request, reply) => {
@@ -81,25 +92,30 @@ export function v2BackupRoutes(app: FastifyInstance): void {
 
   const clone = {
     schema: { params: nameParam, body: cloneBody },
-    config: { doc: docs.clone, audit: 'collection.clone' },
-  }
+    config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept' },
+  } as const
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
     const { target_collection_name: target } = request.body
-    checkCollections(request.database)
-    const { contentLsn, ...done } = await request.database.backups.clone(request.params.name, target)
+    const { contentLsn, lsn, durable } = await once(request, reply, async (requestKey) => {
+      checkCollections(request.database)
+      return request.database.backups.clone(request.params.name, target, { requestKey })
+    })
+    const done = { lsn, durable }
     return reply.code(201).send({ message: 'Collection cloned', collection: target, content_lsn: contentLsn, ...done })
   })
 
   const past = {
     schema: { params: nameParam, body: restoreCollectionBody },
-    config: { doc: docs.past, audit: 'collection.restore' },
-  }
+    config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept' },
+  } as const
   app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
     const { target_collection_name: target, ...rest } = request.body
     const moment = readMoment(rest)
     if (moment === undefined) throw invalidArgument('lsn or time is required', { field: 'lsn' })
-    checkCollections(request.database)
-    const done = await request.database.backups.restorePast(request.params.name, target, moment)
+    const done = await once(request, reply, async (requestKey) => {
+      checkCollections(request.database)
+      return request.database.backups.restorePast(request.params.name, target, moment, { requestKey })
+    })
     return reply.code(201).send({ message: 'Collection restored', collection: target, ...done })
   })
 
@@ -110,9 +126,11 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     jobStatus(database.backups.restoreStatus()),
   )
 
-  const cancel = { config: { doc: docs.cancel, audit: 'backup.cancel' } }
+  const cancel = { config: { doc: docs.cancel, audit: 'backup.cancel', requestKey: noRecord } }
   app.delete('/status/backup', cancel, async ({ database }) => ({ cancelled: await database.backups.cancel() }))
-  const cancelRestore = { config: { doc: docs.cancelRestore, audit: 'backup.restore.cancel' } }
+  const cancelRestore = {
+    config: { doc: docs.cancelRestore, audit: 'backup.restore.cancel', requestKey: noRecord },
+  }
   app.delete('/status/restore', cancelRestore, async ({ database }) => ({
     cancelled: database.backups.cancelRestore(),
   }))
@@ -121,12 +139,15 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   for (const path of ['/backup', '/backups']) {
     const restore = {
       schema: { params: backupParam, body: restoreCollectionBody },
-      config: { doc: docs.restoreCollection, audit: 'backup.restore' },
-    }
+      config: { doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept' },
+    } as const
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
       const { target_collection_name: target, ...moment } = request.body
-      checkCollections(request.database)
-      const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
+      const done = await once(request, reply, async (requestKey) => {
+        const { database, params } = request
+        checkCollections(database)
+        return database.backups.restore(params.backup, target, readMoment(moment), { requestKey })
+      })
       return reply.code(201).send({ message: 'Backup restored successfully', collection: target, ...done })
     })
 
@@ -136,7 +157,8 @@ export function v2BackupRoutes(app: FastifyInstance): void {
       return { status: faults.length === 0 ? 'ok' : 'damaged', faults }
     })
 
-    const remove = { schema: { params: backupParam }, config: { doc: docs.remove, audit: 'backup.delete' } }
+    const config = { doc: docs.remove, audit: 'backup.delete', requestKey: noRecord }
+    const remove = { schema: { params: backupParam }, config }
     app.delete<OfBackup>(`${path}/:backup`, remove, async (request) => {
       await request.database.backups.remove(request.params.backup)
       return { message: 'Backup deleted' }
@@ -170,7 +192,7 @@ function commonRoutes(app: FastifyInstance, path: string): void {
   // Separate parsers, so that no other route accepts a stream.
   app.register(async (uploads) => {
     addBackupParsers(uploads)
-    const upload = { config: { doc: docs.upload, audit: 'backup.upload' } }
+    const upload = { config: { doc: docs.upload, audit: 'backup.upload', requestKey: noRecord } }
     uploads.post(`${path}/upload`, upload, async (request, reply) => {
       const { name, stream } = await uploadedBackup(request)
       await request.database.backups.upload(name, stream)

@@ -1,6 +1,7 @@
 // Rebuild and vacuum routes of both versions.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { beginRebuild, newestRebuild, rebuildReport, vacuum } from '../http/rebuilds.ts'
+import { once } from '../http/request-keys.ts'
 import type { NamedRequest } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import {
@@ -27,13 +28,15 @@ export function v1RebuildRoutes(app: FastifyInstance): void {
 
   const rebuild = {
     schema: { params, body: rebuildIndexBody },
-    config: { doc: indexDocs.rebuild, audit: 'index.rebuild' },
-  }
+    config: { doc: indexDocs.rebuild, audit: 'index.rebuild', requestKey: 'kept' },
+  } as const
   app.post<Named & { Body: RebuildIndexBody }>('/index/:name/rebuild', rebuild, async (request, reply) => {
-    const { collection, description, index } = describedIndex(request.database, request.params.name)
-    const changes = readIndexRebuild(request.body, description, index)
-    const job = await beginRebuild(collection, changes, failureLog(request))
-    return reply.code(202).send(indexRebuildBegun(job, collection.rebuildStatus()))
+    const begun = await once(request, reply, async (requestKey) => {
+      const { collection, description, index } = describedIndex(request.database, request.params.name)
+      const changes = readIndexRebuild(request.body, description, index)
+      return beginRebuild(collection, changes, { onFailed: failureLog(request), requestKey })
+    })
+    return reply.code(202).send(indexRebuildBegun(begun))
   })
 
   const status = { schema: { params }, config: { doc: indexDocs.status } }
@@ -49,13 +52,15 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
 
   const rebuild = {
     schema: { params, body: rebuildCollectionBody },
-    config: { doc: docs.rebuild, audit: 'collection.rebuild' },
-  }
+    config: { doc: docs.rebuild, audit: 'collection.rebuild', requestKey: 'kept' },
+  } as const
   app.post<Named & { Body: RebuildCollectionBody }>('/collection/:name/rebuild', rebuild, async (request, reply) => {
-    const collection = open(request)
-    const changes = readCollectionRebuild(request.body, collection.describe())
-    const job = await beginRebuild(collection, changes, failureLog(request))
-    return reply.code(202).send(collectionRebuildBegun(job, collection.rebuildStatus()))
+    const begun = await once(request, reply, async (requestKey) => {
+      const collection = open(request)
+      const changes = readCollectionRebuild(request.body, collection.describe())
+      return beginRebuild(collection, changes, { onFailed: failureLog(request), requestKey })
+    })
+    return reply.code(202).send(collectionRebuildBegun(begun))
   })
 
   const status = { schema: { params }, config: { doc: docs.status } }
@@ -68,14 +73,16 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
     return report === undefined ? noRebuild : collectionRebuildStatus(report)
   })
 
-  const vacuuming = async (request: FastifyRequest<Named>) => {
-    const { reclaimedBytes, ...done } = await vacuum(open(request))
+  const vacuuming = async (request: FastifyRequest<Named>, reply: FastifyReply) => {
+    const { reclaimedBytes, ...done } = await once(request, reply, async (requestKey) =>
+      vacuum(open(request), { requestKey }),
+    )
     return { status: 'ok', reclaimed_bytes: reclaimedBytes, ...done }
   }
-  const audit = 'collection.vacuum'
-  app.post<Named>('/collection/:name/vacuum', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
+  const config = { doc: docs.vacuum, audit: 'collection.vacuum', requestKey: 'kept' } as const
+  app.post<Named>('/collection/:name/vacuum', { schema: { params }, config }, vacuuming)
   // The published name of the same operation.
-  app.post<Named>('/collection/:name/shrink', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
+  app.post<Named>('/collection/:name/shrink', { schema: { params }, config }, vacuuming)
 }
 
 /** No caller waits for a rebuild when it fails; its status reports the failure, and the server log has the details. */

@@ -1,5 +1,6 @@
 // /api/v2/schedules and the schedule of a collection: what is backed up automatically, and how often.
 import type { FastifyInstance } from 'fastify'
+import { once } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { readSchedule, type ScheduleBody, scheduleBody, scheduleInfo, serverSchedule } from '../wire/schedule.ts'
@@ -14,22 +15,42 @@ export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: Ro
     server: serverSchedule(config),
   }))
 
-  const put = { schema: { params: nameParam, body: scheduleBody }, config: { doc: docs.put, audit: 'schedule.put' } }
-  app.put<Named & { Body: ScheduleBody }>('/collection/:name/schedule', put, async ({ database, params, body }) => {
-    const { name } = database.collection(params.name)
-    const schedule = readSchedule(name, body)
-    const { lsn, durable } = await schedules.put(database.describe(), schedule)
-    return { ...scheduleInfo(database, { database: database.name, ...schedule }), lsn, durable }
+  const put = {
+    schema: { params: nameParam, body: scheduleBody },
+    config: { doc: docs.put, audit: 'schedule.put', requestKey: 'kept' },
+  } as const
+  app.put<Named & { Body: ScheduleBody }>('/collection/:name/schedule', put, async (request, reply) => {
+    const { info, lsn, durable } = await once(request, reply, async (requestKey) => {
+      const { database, params, body } = request
+      const { name } = database.collection(params.name)
+      const schedule = readSchedule(name, body)
+      const info = scheduleInfo(database, { database: database.name, ...schedule })
+      requestKey?.addFacts({ info })
+      return { info, ...(await schedules.put(database.describe(), schedule, { requestKey })) }
+    })
+    return { ...info, lsn, durable }
   })
 
-  const remove = { schema: { params: nameParam }, config: { doc: docs.remove, audit: 'schedule.delete' } }
-  app.delete<Named>('/collection/:name/schedule', remove, async ({ database, params }) => {
-    const deleted = await schedules.remove(database.describe(), params.name)
-    // A schedule may exist after its collection was deleted. If neither exists, this throws collection_not_found.
-    if (deleted === undefined) database.collection(params.name)
-    return { deleted: deleted !== undefined, ...deleted }
+  const remove = {
+    schema: { params: nameParam },
+    config: { doc: docs.remove, audit: 'schedule.delete', requestKey: 'kept' },
+  } as const
+  app.delete<Named>('/collection/:name/schedule', remove, async (request, reply) => {
+    const { deleted, lsn, durable } = await once(request, reply, async (requestKey) => {
+      const { database, params } = request
+      const had = schedules.of(database).some(({ collection }) => collection === params.name)
+      requestKey?.addFacts({ deleted: had })
+      const removed = await schedules.remove(database.describe(), params.name, { requestKey })
+      // A schedule may exist after its collection was deleted. If neither exists, this throws collection_not_found.
+      if (removed === undefined) database.collection(params.name)
+      return { deleted: had, ...(removed ?? nothing) }
+    })
+    return { deleted, ...(lsn > 0 && { lsn, durable }) }
   })
 }
+
+/** There is no record. */
+const nothing = { lsn: 0, durable: true }
 
 const docs = {
   list: {

@@ -99,6 +99,7 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
       build_arch: os.arch(),
       node: process.version,
       machine_id: slot.engine().id,
+      request_keys: { max: config.requestKeysMax, hours: config.requestKeyHours },
       license: status === undefined ? null : licenseInfo(status),
     }
   })

@@ -1,6 +1,7 @@
 // /api/v1/index: create, list, info, delete.
 import type { FastifyInstance } from 'fastify'
 import { sendJson, sendText } from '../http/replies.ts'
+import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkDefinition } from '../license/tiers.ts'
 import { refuseId } from '../wire/path-id.ts'
@@ -22,15 +23,22 @@ type Named = { Params: { name: string } }
 
 /** Adds the routes that create, list, describe, and delete indexes. */
 export function v1IndexRoutes(app: FastifyInstance): void {
-  const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
+  const create = {
+    schema: { body: createIndexBody },
+    config: { doc: docs.create, audit: 'index.create', requestKey: 'kept' },
+  } as const
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
-    const definition = definitionOf(request.body)
-    try {
-      checkDefinition(request.database, definition)
-      await request.database.createCollection(definition)
-    } catch (error) {
-      throw refusalOf(error)
-    }
+    await once(request, reply, async (requestKey) => {
+      const definition = definitionOf(request.body)
+      try {
+        checkDefinition(request.database, definition)
+        await request.database.createCollection(definition, { requestKey })
+        // The reply does not have it.
+        return { lsn: 0, durable: true }
+      } catch (error) {
+        throw refusalOf(error)
+      }
+    })
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
   })
 
@@ -49,11 +57,13 @@ export function v1IndexRoutes(app: FastifyInstance): void {
 
   app.delete<Named>(
     '/index/:name/delete',
-    { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete' } },
+    { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete', requestKey: 'kept' } },
     async (request, reply) => {
       refuseId(request)
-      openIndex(request.database, request.params.name)
-      const done = await request.database.deleteCollection(request.params.name)
+      const done = await once(request, reply, async (requestKey) => {
+        openIndex(request.database, request.params.name)
+        return request.database.deleteCollection(request.params.name, { requestKey })
+      })
       return sendText(reply, 'Index deleted successfully', done)
     },
   )

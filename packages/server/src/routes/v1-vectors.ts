@@ -5,6 +5,7 @@ import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
 import { answerRoom, noteRecall, sendEither, sendText } from '../http/replies.ts'
+import { once } from '../http/request-keys.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
@@ -38,24 +39,34 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   app.register(async (lists) => {
     addListParsers(lists)
-    const insert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { ...write, doc: docs.insert } }
+    const insertConfig = { ...write, doc: docs.insert, requestKey: 'kept' } as const
+    const insert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: insertConfig }
     lists.post<Named & { Body: ArrivingBody }>('/index/:name/vector/insert', insert, async (request, reply) => {
-      const { database } = request
-      const { collection, shape } = open(request)
-      const reader = insertReader({ shape, batchMax: config.batchMax }, (count) => checkObjects(database, count))
-      const objects = await readList(request.body, reader)
-      if (Array.isArray(objects)) checkObjects(database, objects.length)
-      return sendText(reply, '', await collection.upsert(objects))
+      const done = await once(request, reply, async (requestKey) => {
+        const { database } = request
+        const { collection, shape } = open(request)
+        const reader = insertReader({ shape, batchMax: config.batchMax }, (count) => checkObjects(database, count))
+        const objects = await readList(request.body, reader)
+        if (Array.isArray(objects)) checkObjects(database, objects.length)
+        return collection.upsert(objects, { requestKey })
+      })
+      return sendText(reply, '', done)
     })
 
     const update = {
       schema: { params },
-      config: { ...write, doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) } },
+      config: {
+        ...write,
+        doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) },
+        requestKey: 'kept',
+      },
       bodyLimit: bodyBytesFiltersMax,
-    }
+    } as const
     lists.post<Named & { Body: ArrivingBody }>('/index/:name/filters/update', update, async (request, reply) => {
-      const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
-      const done = await open(request).collection.updateFilters(present(updates))
+      const done = await once(request, reply, async (requestKey) => {
+        const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
+        return open(request).collection.updateFilters(present(updates), { requestKey })
+      })
       return sendText(reply, `${done.updated} filters updated`, done)
     })
   })
@@ -97,15 +108,20 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   // A wildcard, because some clients write ids into the path without encoding, including slashes.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/index/:name/vector/*',
-    { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },
+    { schema: { params, querystring: idQuery }, config: { doc: docs.remove, requestKey: 'kept' } },
     async (request, reply) => {
       const path = request.params['*']
       if (!path.endsWith(deleteEnding)) throw new ServerError('route_not_found', 'there is no such route')
-      const { collection } = open(request)
-      const ids = idsOfPath(request, path.slice(0, -deleteEnding.length), (rest) => rest.slice(0, -deleteEnding.length))
-      const id = await onlyId(collection, ids)
-      const done = await collection.delete([id])
-      if (done.deleted.length === 0) throw notFound(id)
+      const { id, lsn, durable } = await once(request, reply, async (requestKey) => {
+        const { collection } = open(request)
+        const withoutEnding = (rest: string) => rest.slice(0, -deleteEnding.length)
+        const id = await onlyId(collection, idsOfPath(request, withoutEnding(path), withoutEnding))
+        requestKey?.addFacts({ id })
+        const { deleted, ...acknowledged } = await collection.delete([id], { requestKey })
+        if (deleted.length === 0) throw notFound(id)
+        return { id, ...acknowledged }
+      })
+      const done = { lsn, durable, deleted: [id] }
       return sendText(reply, 'Vector deleted successfully', done)
     },
   )
@@ -113,11 +129,12 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   const deletion = {
     schema: { params, body: deleteWhereBody },
     bodyLimit: bodyBytesQueryMax,
-    config: { ...write, doc: docs.deleteWhere, audit: 'objects.delete_by_filter' },
-  }
+    config: { ...write, doc: docs.deleteWhere, audit: 'objects.delete_by_filter', requestKey: 'kept' },
+  } as const
   app.delete<Named & { Body: DeleteWhereBody }>('/index/:name/vectors/delete', deletion, async (request, reply) => {
-    const filter = readConditions(request.body.filter)
-    const done = await open(request).collection.deleteWhere(filter)
+    const done = await once(request, reply, async (requestKey) =>
+      open(request).collection.deleteWhere(readConditions(request.body.filter), { requestKey }),
+    )
     return sendText(reply, `${done.deleted} vectors deleted`, done)
   })
 }

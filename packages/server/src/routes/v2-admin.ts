@@ -1,6 +1,8 @@
 // /api/v2/admin: databases, their collections, and their tokens, for the root token.
+import type { RequestClaim } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { denied } from '../access/access.ts'
+import { once, secretReply } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import {
@@ -25,7 +27,10 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
   const control = () => slot.engine().control
   const params = databaseParam
 
-  const create = { schema: { body: createDatabaseBody }, config: { doc: docs.create, audit: 'database.create' } }
+  const create = {
+    schema: { body: createDatabaseBody },
+    config: { doc: docs.create, audit: 'database.create', requestKey: secretReply },
+  }
   app.post<{ Body: CreateDatabaseBody }>('/admin/dbs', create, async ({ body }, reply) => {
     const { secret, facts } = mintToken(body.db_name, firstTokenName, 'rw')
     const type = readDatabaseType(body.db_type)
@@ -42,29 +47,37 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
     return databaseInfo(slot.database(params.database).describe())
   })
 
-  const drop = { schema: { params }, config: { doc: docs.drop, audit: 'database.delete' } }
-  app.delete<Of>('/admin/dbs/:database', drop, async ({ params }) => ({
-    message: 'Database deleted',
-    db_name: params.database,
-    ...(await control().deleteDatabase(params.database)),
-  }))
+  const dropConfig = { doc: docs.drop, audit: 'database.delete', requestKey: 'kept' } as const
+  const drop = { schema: { params }, config: dropConfig }
+  app.delete<Of>('/admin/dbs/:database', drop, async (request, reply) => {
+    const { database } = request.params
+    const write = (requestKey: RequestClaim | undefined) => control().deleteDatabase(database, { requestKey })
+    return { message: 'Database deleted', db_name: database, ...(await once(request, reply, write)) }
+  })
 
   for (const [verb, active] of [
     ['activate', true],
     ['deactivate', false],
   ] as const) {
-    const config = { doc: active ? docs.activate : docs.deactivate, audit: `database.${verb}` }
-    app.post<Of>(`/admin/dbs/:database/${verb}`, { schema: { params }, config }, async ({ params }) => ({
-      message: `Database ${verb}d`,
-      ...databaseChange(await control().setDatabaseActive(params.database, active)),
-    }))
+    const doc = active ? docs.activate : docs.deactivate
+    const config = { doc, audit: `database.${verb}`, requestKey: 'kept' } as const
+    app.post<Of>(`/admin/dbs/:database/${verb}`, { schema: { params }, config }, async (request, reply) => {
+      const changed = await once(request, reply, (requestKey) =>
+        control().setDatabaseActive(request.params.database, active, { requestKey }),
+      )
+      return { message: `Database ${verb}d`, ...databaseChange(changed) }
+    })
   }
 
-  const retype = { schema: { params, body: databaseTypeBody }, config: { doc: docs.type, audit: 'database.type' } }
-  app.put<Of & { Body: DatabaseTypeBody }>('/admin/dbs/:database/type', retype, async ({ params, body }) => ({
-    message: 'Database type set',
-    ...databaseChange(await control().setDatabaseType(params.database, readDatabaseType(body.db_type))),
-  }))
+  const typeConfig = { doc: docs.type, audit: 'database.type', requestKey: 'kept' } as const
+  const retype = { schema: { params, body: databaseTypeBody }, config: typeConfig }
+  app.put<Of & { Body: DatabaseTypeBody }>('/admin/dbs/:database/type', retype, async (request, reply) => {
+    const changed = await once(request, reply, async (requestKey) => {
+      const { params, body } = request
+      return control().setDatabaseType(params.database, readDatabaseType(body.db_type), { requestKey })
+    })
+    return { message: 'Database type set', ...databaseChange(changed) }
+  })
 
   const names = (database: string) =>
     slot
@@ -86,12 +99,15 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
 
   const deleteCollection = {
     schema: { params: databaseChildParams },
-    config: { doc: docs.deleteCollection, audit: 'collection.delete' },
-  }
-  app.delete<Child>('/admin/dbs/:database/collection/:name', deleteCollection, async ({ params }) => ({
-    message: 'Collection deleted',
-    ...(await slot.database(params.database).deleteCollection(params.name)),
-  }))
+    config: { doc: docs.deleteCollection, audit: 'collection.delete', requestKey: 'kept' },
+  } as const
+  app.delete<Child>('/admin/dbs/:database/collection/:name', deleteCollection, async (request, reply) => {
+    const { database, name } = request.params
+    const deleted = await once(request, reply, async (requestKey) =>
+      slot.database(database).deleteCollection(name, { requestKey }),
+    )
+    return { message: 'Collection deleted', ...deleted }
+  })
 }
 
 const docs = {

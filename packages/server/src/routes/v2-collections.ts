@@ -1,7 +1,14 @@
 // /api/v2/collection: create, list, describe, delete.
-import type { CollectionDefinition } from '@annal/engine'
+import type {
+  Acknowledgement,
+  CollectionDefinition,
+  CollectionDescription,
+  FieldSchema,
+  RecordedRequest,
+} from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { sendJson } from '../http/replies.ts'
+import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkDefinition } from '../license/tiers.ts'
 import { refuseId } from '../wire/path-id.ts'
@@ -23,13 +30,25 @@ type Named = { Params: { name: string } }
 export function v2CollectionRoutes(app: FastifyInstance): void {
   const params = nameParam
 
-  const create = { schema: { body: createCollectionBody }, config: { doc: docs.create, audit: 'collection.create' } }
-  app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
-    const definition = definitionOf(request.body)
-    checkDefinition(request.database, definition)
-    // The engine checks the rest of the definition.
-    const collection = await request.database.createCollection(definition as CollectionDefinition)
-    return collectionSummary(collection.describe())
+  const create = {
+    schema: { body: createCollectionBody },
+    config: { doc: docs.create, audit: 'collection.create', requestKey: 'kept' },
+  } as const
+  app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request, reply) => {
+    const { description } = await once<Created>(
+      request,
+      reply,
+      async (requestKey) => {
+        const definition = definitionOf(request.body)
+        checkDefinition(request.database, definition)
+        // The engine checks the rest of the definition.
+        const collection = await request.database.createCollection(definition as CollectionDefinition, { requestKey })
+        if (requestKey?.recorded === undefined) return { lsn: 0, durable: true, description: collection.describe() }
+        return created(request.body.name, { ...requestKey.recorded, durable: true, facts: requestKey.facts })
+      },
+      (recorded) => created(request.body.name, recorded),
+    )
+    return collectionSummary(description)
   })
 
   app.get('/collection', { config: { doc: docs.list } }, async (request, reply) => {
@@ -45,25 +64,38 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
 
   const update = {
     schema: { params, body: updateFieldsBody },
-    config: { doc: docs.update, audit: 'collection.update' },
-  }
-  app.post<Named & { Body: UpdateFieldsBody }>(
-    '/collection/:name/fields',
-    update,
-    async ({ database, params, body }) => {
-      const acknowledged = await database.collection(params.name).updateFields(readFieldChanges(body))
-      return { message: 'Fields updated', ...acknowledged }
-    },
-  )
+    config: { doc: docs.update, audit: 'collection.update', requestKey: 'kept' },
+  } as const
+  app.post<Named & { Body: UpdateFieldsBody }>('/collection/:name/fields', update, async (request, reply) => {
+    const { database, params, body } = request
+    const acknowledged = await once(request, reply, async (requestKey) =>
+      database.collection(params.name).updateFields(readFieldChanges(body), { requestKey }),
+    )
+    return { message: 'Fields updated', ...acknowledged }
+  })
 
   app.delete<Named>(
     '/collection/:name',
-    { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
-    async (request) => {
+    { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete', requestKey: 'kept' } },
+    async (request, reply) => {
       refuseId(request)
-      return { message: 'Collection deleted', ...(await request.database.deleteCollection(request.params.name)) }
+      const deleted = await once(request, reply, (requestKey) =>
+        request.database.deleteCollection(request.params.name, { requestKey }),
+      )
+      return { message: 'Collection deleted', ...deleted }
     },
   )
+}
+
+interface Created extends Acknowledgement {
+  readonly description: CollectionDescription
+}
+
+/** A new collection as its record says, the same for a repetition: without objects, and without the memory that it has now. */
+function created(name: string, { lsn, durable, timeMs, facts }: RecordedRequest): Created {
+  const fields = (facts.fields as readonly FieldSchema[]).map((field) => ({ ...field, elements: 0 }))
+  const state = { condition: 'ready', memory: {} } as const
+  return { lsn, durable, description: { name, fields, objects: 0, createdAt: timeMs, lsn, ...state } }
 }
 
 const docs = {

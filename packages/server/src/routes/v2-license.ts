@@ -23,7 +23,10 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard, grants
     return licensing
   }
 
-  const generate = { schema: { body: generateBody }, config: { doc: docs.generate, audit: 'license.generate' } }
+  const generate = {
+    schema: { body: generateBody },
+    config: { doc: docs.generate, audit: 'license.generate', requestKey: noRecord },
+  }
   app.post<{ Body: Infer<typeof generateBody> }>('/license/generate', generate, async () => {
     const taken = await required().takeTrial()
     return replyOf('The trial is active', taken)
@@ -36,7 +39,10 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard, grants
       { parseAs: 'string', bodyLimit: licenseBytesMax },
       (_request, body, done) => done(null, body),
     )
-    const validate = { bodyLimit: licenseBytesMax, config: { doc: docs.validate, audit: 'license.validate' } }
+    const validate = {
+      bodyLimit: licenseBytesMax,
+      config: { doc: docs.validate, audit: 'license.validate', requestKey: noRecord },
+    }
     scope.post('/license/validate', validate, async ({ body, headers, ip }) => {
       const licenses = required()
       if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
@@ -47,6 +53,8 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard, grants
     })
   })
 }
+
+const noRecord = { refused: 'a license is a file, and activating it again changes nothing' }
 
 function replyOf(what: string, status: LicenseStatus) {
   const license = licenseInfo(status)

@@ -5,6 +5,7 @@ import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
 import { ServerError } from '../http/errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
 import { answerRoom, noteRecall, sendEither } from '../http/replies.ts'
+import { once } from '../http/request-keys.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
@@ -27,24 +28,32 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   app.register(async (lists) => {
     addListParsers(lists)
-    const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { doc: docs.upsert } }
-    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/objects', upsert, async (request) => {
-      const { database } = request
-      const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
-      const objects = await readList(request.body, reader)
-      if (Array.isArray(objects)) checkObjects(database, objects.length)
-      return open(request).upsert(objects)
-    })
+    const upsert = {
+      schema: { params },
+      bodyLimit: bodyBytesUpsertMax,
+      config: { doc: docs.upsert, requestKey: 'kept' },
+    } as const
+    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/objects', upsert, async (request, reply) =>
+      once(request, reply, async (requestKey) => {
+        const { database } = request
+        const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
+        const objects = await readList(request.body, reader)
+        if (Array.isArray(objects)) checkObjects(database, objects.length)
+        return open(request).upsert(objects, { requestKey })
+      }),
+    )
 
     const update = {
       schema: { params },
-      config: { doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) } },
+      config: { doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) }, requestKey: 'kept' },
       bodyLimit: bodyBytesFiltersMax,
-    }
-    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/filters', update, async (request) => {
-      const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
-      return open(request).updateFilters(present(updates))
-    })
+    } as const
+    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/filters', update, async (request, reply) =>
+      once(request, reply, async (requestKey) => {
+        const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
+        return open(request).updateFilters(present(updates), { requestKey })
+      }),
+    )
   })
 
   const query = {
@@ -64,23 +73,29 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   // A wildcard, because some clients write ids into the path without encoding, including slashes.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/collection/:name/objects/*',
-    { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },
-    async (request) => {
-      const collection = open(request)
-      const id = await onlyId(collection, idsOfPath(request, request.params['*']))
-      const { deleted, ...done } = await collection.delete([id])
-      if (deleted.length > 0) return { deleted: id, ...done }
-      throw new ServerError('object_not_found', 'there is no object with this id', { field: 'id', value: id })
+    { schema: { params, querystring: idQuery }, config: { doc: docs.remove, requestKey: 'kept' } },
+    async (request, reply) => {
+      const { id, lsn, durable } = await once(request, reply, async (requestKey) => {
+        const collection = open(request)
+        const id = await onlyId(collection, idsOfPath(request, request.params['*']))
+        requestKey?.addFacts({ id })
+        const { deleted, ...done } = await collection.delete([id], { requestKey })
+        if (deleted.length > 0) return { id, ...done }
+        throw new ServerError('object_not_found', 'there is no object with this id', { field: 'id', value: id })
+      })
+      return { deleted: id, lsn, durable }
     },
   )
 
   const deletion = {
     schema: { params, body: deleteWhereBody },
     bodyLimit: bodyBytesQueryMax,
-    config: { doc: docs.deleteWhere, audit: 'objects.delete_by_filter' },
-  }
-  app.delete<Named & { Body: DeleteWhereBody }>('/collection/:name/objects', deletion, async (request) =>
-    open(request).deleteWhere(readConditions(request.body.filter)),
+    config: { doc: docs.deleteWhere, audit: 'objects.delete_by_filter', requestKey: 'kept' },
+  } as const
+  app.delete<Named & { Body: DeleteWhereBody }>('/collection/:name/objects', deletion, async (request, reply) =>
+    once(request, reply, async (requestKey) =>
+      open(request).deleteWhere(readConditions(request.body.filter), { requestKey }),
+    ),
   )
 
   const search = {

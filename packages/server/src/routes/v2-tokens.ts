@@ -2,6 +2,7 @@
 // /api/v2/tokens.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { enterpriseOnly } from '../access/access.ts'
+import { once, secretReply } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
@@ -48,7 +49,10 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
   ]
   for (const { path, params, docs, databaseOf } of places) {
     const [parent, child] = params.map((schema) => (schema === undefined ? {} : { params: schema }))
-    const create = { schema: { ...parent, body: createTokenBody }, config: { doc: docs.create, audit: 'token.create' } }
+    const create = {
+      schema: { ...parent, body: createTokenBody },
+      config: { doc: docs.create, audit: 'token.create', requestKey: secretReply },
+    }
     app.post<{ Body: CreateTokenBody }>(path, create, async (request, reply) => {
       const { name, token_type: type } = request.body
       const database = databaseOf(request)
@@ -61,11 +65,14 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
       tokens: control().tokens(databaseOf(request)).map(tokenInfo),
     }))
 
-    const remove = { schema: { ...child }, config: { doc: docs.remove, audit: 'token.delete' } }
-    app.delete<{ Params: { name: string } }>(`${path}/:name`, remove, async (request) => ({
-      message: 'Token deleted',
-      ...(await control().deleteToken(databaseOf(request), request.params.name)),
-    }))
+    const config = { doc: docs.remove, audit: 'token.delete', requestKey: 'kept' } as const
+    const remove = { schema: { ...child }, config }
+    app.delete<{ Params: { name: string } }>(`${path}/:name`, remove, async (request, reply) => {
+      const deleted = await once(request, reply, async (requestKey) =>
+        control().deleteToken(databaseOf(request), request.params.name, { requestKey }),
+      )
+      return { message: 'Token deleted', ...deleted }
+    })
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
-import type { GraphConfig, RebuildJob, RebuildReport } from '../http/rebuilds.ts'
+import type { BegunRebuild, GraphConfig, RebuildReport } from '../http/rebuilds.ts'
 import { type Infer, optionalInteger } from './schema.ts'
 import type { IndexParams } from './v1-index.ts'
 
@@ -86,7 +86,7 @@ function readChange(given: RebuildIndexBody, where: string): RebuildChanges[stri
 }
 
 /** The reply of a rebuild that started, in /api/v1. */
-export function indexRebuildBegun({ previous, next }: RebuildJob, { objects }: RebuildStatus) {
+export function indexRebuildBegun({ job: { previous, next }, objects }: BegunRebuild) {
   return {
     status: 'rebuilding',
     previous_config: configJson(previous),
@@ -108,7 +108,7 @@ export function indexRebuildStatus({ state }: RebuildReport) {
 }
 
 /** The reply of a rebuild that started, in /api/v2. */
-export function collectionRebuildBegun({ fields, previous, next }: RebuildJob, { objects }: RebuildStatus) {
+export function collectionRebuildBegun({ job: { fields, previous, next }, objects }: BegunRebuild) {
   return {
     status: 'in_progress',
     fields_total: fields.length,

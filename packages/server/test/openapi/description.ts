@@ -14,8 +14,16 @@ export interface Reply {
   readonly content?: { readonly [type: string]: Media }
 }
 
+export interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly required?: boolean
+  readonly schema: Schema
+}
+
 export interface Operation {
   readonly operationId: string
+  readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: { readonly [type: string]: Media } }
   readonly responses: { readonly [status: string]: Reply | { readonly $ref: string } }
 }

@@ -1,8 +1,10 @@
 // One route as @fastify/swagger takes it: the schema that validates it, with the parts that readers check described in full, and what the
 // route says about itself.
+import { requestKeyLengthMax } from '@annal/engine'
 import type { TSchema } from '@sinclair/typebox'
 import { documentation } from '../../wire/schema.ts'
 import { vectorBodyType } from '../../wire/vector-body.ts'
+import { requestKeyHeader } from '../request-keys.ts'
 import type { ReplyDoc, RouteDoc } from '../route-doc.ts'
 import { type JsonSchema, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
@@ -23,6 +25,7 @@ export function operationOf(route: DescribedRoute, doc: RouteDoc): Operation {
     tags: [tagOf(route.url)],
     ...(doc.access === 'open' && { security: [] }),
     ...(names.length > 0 && { params: pathParams(names, route.schema?.params as TSchema | undefined) }),
+    ...(route.config?.requestKey === 'kept' && { headers: keyHeader }),
     ...(querystring !== undefined && { querystring: described(querystring) }),
     ...(body !== undefined && { body: { content: body } }),
     response: Object.fromEntries(
@@ -30,6 +33,20 @@ export function operationOf(route: DescribedRoute, doc: RouteDoc): Operation {
     ),
   }
   return { url, schema }
+}
+
+const keyHeader = {
+  type: 'object',
+  properties: {
+    [requestKeyHeader]: {
+      type: 'string',
+      minLength: 1,
+      maxLength: requestKeyLengthMax,
+      pattern: '^[!-~]+$',
+      description:
+        'Unique among the writes of the database. A repetition with the same key gets the reply of the first.',
+    },
+  },
 }
 
 /** A wildcard stands for an id: `/index/:name/vector/*` is `/index/{name}/vector/{id}/delete`. */

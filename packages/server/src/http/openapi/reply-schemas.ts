@@ -130,6 +130,7 @@ const systemReplies = {
     build_arch: text(),
     node: text(),
     machine_id: text('A license may be bound to it.'),
+    request_keys: object({ max: integer('Number of request keys that are kept.'), hours: integer('How long.') }),
     license: orNull(ref('License')),
   }),
   UserType: object({ username: text(), user_type: text() }),
