@@ -7,12 +7,21 @@ export { createIdentity, type Identity, newTimeline, openIdentity, readIdentity 
 export { payloadBytesMax } from './limits.ts'
 export { acquireLock, type DirectoryLock, type LockHolder, type LockOptions, lockHolder } from './lock.ts'
 export type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
+export {
+  type LogPiece,
+  type LogPosition,
+  type PieceLimits,
+  positionAfter,
+  positionBefore,
+  readPiece,
+} from './log-pieces.ts'
 export { nodeVfs, openFilesLimit, processFiles } from './node-vfs.ts'
 export type { LogNotice } from './notice.ts'
 export { type FileLogOptions, openFileLog } from './open-file-log.ts'
 export { OpenFiles } from './open-files.ts'
 export type { ScanProgress } from './scan-log.ts'
 export type { SegmentFile } from './scan-segment.ts'
+export { segmentName } from './segment-header.ts'
 export { runWalTool, type ToolOutput } from './tools/command.ts'
 export { type DumpLine, type DumpOptions, dumpLog } from './tools/dump.ts'
 export { type ReadFilesOptions, readLogFiles } from './tools/read.ts'
