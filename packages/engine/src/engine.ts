@@ -161,6 +161,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       {
         onTaken: (taken) => this.backups.checkpointTaken(taken),
         keepLog: options.keepLog ?? false,
+        retainAfter: options.retainAfter,
         ...(parts.deltas && { deltas: parts.deltas }),
         onlyOnDemand: parts.checkpointsOnDemand ?? false,
         onProgress: (progress) => this.#progress.report(progress),
@@ -200,16 +201,20 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return this.keys
   }
 
+  get lsnApplied(): number {
+    return this.#committer?.lsnApplied ?? 0
+  }
+
+  get lsnDurable(): number {
+    return this.#directory?.log.state().lsnDurable ?? 0
+  }
+
   get timeMs(): number {
     return this.#committer?.timeMs ?? 0
   }
 
   get #opener(): LogOpener {
     return this.#parts.opener ?? fileLogOpener
-  }
-
-  get lsnApplied(): number {
-    return this.#committer?.lsnApplied ?? 0
   }
 
   open(): Promise<void> {
@@ -563,6 +568,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       catalog: () => this.#catalog,
       archive: this.#options.archive,
       keepLog: this.#options.keepLog ?? false,
+      retainAfter: this.#options.retainAfter,
       onNotice: (sentence) => this.#options.onNotice?.(sentence),
       backupMsMax: this.limits.backupMsMax,
       // Unknown only in a new directory, where nothing needs it yet.

@@ -1,4 +1,10 @@
 export type { FsyncPolicy } from '@annal/wal'
+export {
+  type HeldCheckpoint,
+  type HoldCheckpoint,
+  holdCheckpoint,
+  newestCheckpointLsn,
+} from './backup/hold-checkpoint.ts'
 export { efConstructionDefault, efDefault, mDefault, topKDefault } from './defaults.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'

@@ -28,6 +28,8 @@ export interface EngineSide extends BackupHost {
   readonly archive: ArchiveLimits | undefined
   /** With the whole log kept, all of it can be replayed. */
   readonly keepLog: boolean
+  /** Images of records after this LSN are not removed. */
+  readonly retainAfter?: (() => number) | undefined
   readonly backupMsMax: number
   /** Called with a sentence for the log. */
   readonly onNotice: (sentence: string) => void
@@ -180,7 +182,11 @@ export class EngineBackups {
     }
     if (this.#side.archive && !this.#archive)
       await trimArchive(this.#side, { maxBytes: 0, maxAgeMs: 0 }, Number.POSITIVE_INFINITY)
-    await releaseImports(this.#side, (image) => isForStart(image) || (image.lsn > lsnNotNeeded && isForMoment(image)))
+    const retainAfter = this.#side.retainAfter?.() ?? Number.POSITIVE_INFINITY
+    await releaseImports(
+      this.#side,
+      (image) => isForStart(image) || image.lsn > retainAfter || (image.lsn > lsnNotNeeded && isForMoment(image)),
+    )
     for (const id of this.#files.keys()) if (!catalog().imports.some((image) => image.id === id)) this.#files.delete(id)
   }
 

@@ -1,7 +1,7 @@
 // The events of a log for tools that read logs: `@annal/engine/events`.
 
 export { givenVector, vectorForm } from '../model/vector-form.ts'
-export { decodeEvent, encodeEvent } from './codec.ts'
+export { decodeEvent, encodeEvent, isCatalogRecord } from './codec.ts'
 export type {
   CatalogEvent,
   CollectionCreated,

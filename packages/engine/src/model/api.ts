@@ -39,6 +39,11 @@ export interface EngineOptions {
    * oldest is forgotten first.
    */
   readonly requestKeys?: { readonly max?: number; readonly maxAgeMs?: number } | undefined
+  /**
+   * Returns the LSN up to which records, and the images that they name, may be removed from the directory; for a copy of the log that is
+   * made elsewhere. By default there is no bound.
+   */
+  readonly retainAfter?: () => number
   readonly clock?: Clock
   /** Called at most about ten times a second during a long job: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
@@ -175,6 +180,10 @@ export interface Engine {
   readonly id: string
   /** Time of the newest record, milliseconds since 1970. It never runs backward, whatever the clock does. */
   readonly timeMs: number
+  /** The newest record that searches see; 0 if there is none. */
+  readonly lsnApplied: number
+  /** The newest record that is durable; 0 if there is none. */
+  readonly lsnDurable: number
   /**
    * Whether the engine serves requests, and what is wrong where it does not.
    *

@@ -38,6 +38,8 @@ export interface Taken {
 export interface CheckpointerHost {
   /** Never truncate the log. */
   readonly keepLog: boolean
+  /** Records after this LSN are not truncated. */
+  readonly retainAfter?: (() => number) | undefined
   /** When only changes are written; the usual limits by default. */
   readonly deltas?: DeltaLimits
   /** Takes no checkpoint before the end unless `take` is called. */
@@ -305,7 +307,8 @@ export class Checkpointer {
     this.#newest = checkpoint
     this.#isRenewalDue = false
     this.#isNextWhole = this.#willBeWhole(checkpoint)
-    if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
+    const lsnGiven = Math.min(lsnNotNeeded, this.#host.retainAfter?.() ?? lsnNotNeeded)
+    if (lsnGiven > 0 && !this.#host.keepLog) await log.truncateBefore((lsnGiven + 1) as Lsn)
     const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
     await this.#host
       .onTaken(taken)
