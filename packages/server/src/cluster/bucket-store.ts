@@ -21,6 +21,8 @@ export interface BucketStoreOptions {
   readonly requestMs?: number
   /** How often a follower looks for new messages, in milliseconds. */
   readonly pollMs?: number
+  /** Writes nothing to the bucket, not even to find out what its server does. */
+  readonly readOnly?: boolean
 }
 
 /** The server of a bucket writes although a condition does not hold, so two writers could replace each other's records. */
@@ -50,7 +52,7 @@ export async function openBucketStore(options: BucketStoreOptions): Promise<Fram
   const client = openS3Client({ replyTimeoutMs: options.requestMs ?? requestMsDefault })
   const objects = new Objects(client, options.place)
   try {
-    await refuseUnconditional(objects, options.place)
+    if (!options.readOnly) await refuseUnconditional(objects, options.place)
     return new BucketStore(options, client, objects)
   } catch (error) {
     client.destroy()
@@ -72,7 +74,7 @@ async function refuseUnconditional(objects: Objects, { bucket }: BucketPlace): P
     if (outcome === 'unknown') throw unavailable()
     if (outcome === 'stored')
       throw new UnconditionalBucketError(
-        `the server of the bucket ${bucket} ignores the header ${header} of a write, so it cannot keep the log of a cluster`,
+        `the server of the bucket ${bucket} ignores the header ${header} of a write, so it cannot keep a log`,
       )
   }
 }
@@ -139,8 +141,14 @@ class BucketStore implements FrameStore {
   }
 
   async range(): Promise<StoreRange> {
-    const first = await this.#first()
-    return { first, last: await this.#last(first) }
+    for (;;) {
+      const first = await this.#first()
+      const isKnown = this.#known >= first
+      const last = await this.#last(first)
+      // What another process trimmed during the search looks like the end.
+      if (isKnown || (await this.#first()) === first) return { first, last }
+      this.#known = 0
+    }
   }
 
   async *read(from: number, to: number): AsyncIterable<StoredMessage> {

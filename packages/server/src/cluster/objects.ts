@@ -80,6 +80,35 @@ export class Objects {
     }
   }
 
+  /** The keys of a folder, without the prefix, in order. Some servers list what was there a while ago. */
+  async list(folder: string): Promise<string[]> {
+    const { bucket: Bucket, prefix } = this.#place
+    const keys: string[] = []
+    for (let after: string | undefined; ; after = prefix + (keys.at(-1) ?? '')) {
+      const page = await this.#available(() =>
+        this.#client.send(
+          new ListObjectsV2Command({
+            ...{ Bucket, Prefix: prefix + folder, MaxKeys: keysMax },
+            ...(after !== undefined && { StartAfter: after }),
+          }),
+        ),
+      )
+      const found = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key.slice(prefix.length)]))
+      keys.push(...found)
+      if (found.length < keysMax) return keys
+    }
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    const { bucket: Bucket, prefix } = this.#place
+    for (let start = 0; start < keys.length; start += keysMax) {
+      const Objects = keys.slice(start, start + keysMax).map((key) => ({ Key: prefix + key }))
+      await this.#available(() =>
+        this.#client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } })),
+      )
+    }
+  }
+
   #object(key: string): { readonly Bucket: string; readonly Key: string } {
     return { Bucket: this.#place.bucket, Key: this.#place.prefix + key }
   }

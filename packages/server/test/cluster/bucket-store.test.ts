@@ -68,7 +68,7 @@ test('a server that ignores conditions of writes is refused by name', async (t) 
   server.faults = { ...soundObjects, ignoresIfNoneMatch: true }
   const refused = (header: string) => ({
     name: 'UnconditionalBucketError',
-    message: `the server of the bucket logs ignores the header ${header} of a write, so it cannot keep the log of a cluster`,
+    message: `the server of the bucket logs ignores the header ${header} of a write, so it cannot keep a log`,
   })
   await t.rejects(openBucketStore(placed('a')), refused('If-None-Match'))
   server.faults = { ...soundObjects, ignoresIfMatch: true }

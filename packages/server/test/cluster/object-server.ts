@@ -88,6 +88,15 @@ export class ObjectServer {
     return this.#counts.get(method) ?? 0
   }
 
+  /** Changes one byte of an object. */
+  damage(key: string): void {
+    const { bytes, etag } = this.#objects.get(key) ?? { bytes: Buffer.alloc(0), etag: '' }
+    const changed = Buffer.from(bytes)
+    const at = changed.length >> 1
+    changed[at] = (changed[at] ?? 0) ^ 1
+    this.#objects.set(key, { bytes: changed, etag })
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request
     this.#counts.set(method, this.requests(method) + 1)
@@ -139,7 +148,8 @@ export class ObjectServer {
     const shown = this.#listed[Math.max(0, this.#listed.length - 1 - this.faults.listBehind)] ?? []
     const prefix = search.get('prefix') ?? ''
     const count = Number(search.get('max-keys') ?? 1000)
-    const keys = shown.filter((key) => key.startsWith(prefix)).slice(0, count)
+    const after = search.get('start-after') ?? ''
+    const keys = shown.filter((key) => key.startsWith(prefix) && key > after).slice(0, count)
     const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
     return { status: 200, body: Buffer.from(`<ListBucketResult>${contents}</ListBucketResult>`) }
   }
