@@ -14,6 +14,7 @@ export default defineConfig({
   ...libraryBuild({
     index: 'src/index.ts',
     bucket: 'src/backups/bucket.ts',
+    archive: 'src/archive/restore-archive.ts',
     main: 'src/main.ts',
     'serving-thread': 'src/serving/thread.ts',
   }),

@@ -11,7 +11,17 @@ const pagesOfOtherPlaces = /^docs\/(guide|lab|decisions)\/|^docs\/changelog\.md$
 const builtPages = /^docs\/(benchmarks|reference\/(http-api|libraries\/\w+))\.md$/
 
 /** Folders of a data directory, which are not in the repository. */
-const dataFolders = new Set(['wal', 'checkpoints', 'originals', 'backups', 'imports', 'archive', 'queries', 'audit'])
+const dataFolders = new Set([
+  'wal',
+  'checkpoints',
+  'originals',
+  'backups',
+  'imports',
+  'archive',
+  'queries',
+  'audit',
+  'uploads',
+])
 
 /** Returns a sentence for each path without a file and for each link without a page. */
 export function namedPathFaults(): string[] {

@@ -84,15 +84,25 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
 
 function restoring(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('restore'))
-    .description('restore a backup to a new collection, or with --whole a data directory to a new one')
-    .argument('<backup>', 'backup name; with --whole the source data directory, which is only read')
-    .argument('<target>', 'name of the new collection; with --whole the new directory')
+    .description(
+      'restore a backup to a new collection, or a data directory or its archive in a bucket to a new directory',
+    )
+    .argument(
+      '<backup>',
+      'backup name; with --whole the source data directory, which is only read; or the s3://BUCKET/PREFIX of NDD_ARCHIVE_S3',
+    )
+    .argument('<target>', 'name of the new collection; with --whole or s3:// the new directory')
     .addOption(new Option('--lsn <lsn>', 'restore the state as of this event').argParser(wholeNumber))
     .addOption(new Option('--time <time>', 'restore the state as of this time (RFC 3339)').conflicts('lsn'))
     .addOption(new Option('--whole', 'restore a whole data directory').conflicts(['lsn', 'time']))
-    .addOption(new Option('--to-lsn <lsn>', 'with --whole: the state as of this event').argParser(wholeNumber))
-    .addOption(new Option('--to-time <time>', 'with --whole: the state as of this time').conflicts(['toLsn']))
+    .addOption(new Option('--to-lsn <lsn>', 'with --whole or s3://: the state as of this event').argParser(wholeNumber))
+    .addOption(new Option('--to-time <time>', 'with --whole or s3://: the state as of this time').conflicts(['toLsn']))
     .action(async (backup, target, options) => {
+      if (backup.startsWith('s3://')) {
+        const { restoreFromBucket } = await import('./commands/restore-archive.ts')
+        ends(await restoreFromBucket(backup, target, options, terminal))
+        return
+      }
       if (options.whole || options.toLsn !== undefined || options.toTime !== undefined) {
         const { restoreWhole } = await import('./commands/restore-directory.ts')
         ends(await restoreWhole(backup, target, options, terminal))

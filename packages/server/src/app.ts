@@ -13,6 +13,7 @@ import { Schedules } from './backups/schedules.ts'
 import type { Collector } from './collector.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
+import { addArchiveHooks } from './http/archive-hooks.ts'
 import { addBodyParsers } from './http/bodies.ts'
 import { addBodyKeys } from './http/body-keys.ts'
 import { sendError } from './http/error-replies.ts'
@@ -165,6 +166,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addRequestKeys(app, slot)
   addReplyBudget(app, shared.budgets.largeReplies)
   addRequestHooks(app, context)
+  addArchiveHooks(app, slot, config)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsOf(routes, request.url).join(', ')

@@ -57,6 +57,14 @@ export interface Config {
   readonly backupBucketKeep: number
   /** No history is kept if `maxAgeMs` is 0. */
   readonly archive: NonNullable<EngineOptions['archive']>
+  /** Bucket that the log and checkpoints are copied to. Undefined: none. */
+  readonly archiveBucket: BucketPlace | undefined
+  readonly archiveBasesMax: number
+  readonly archiveLagSeconds: number
+  readonly archiveRequired: boolean
+  readonly archiveBacklogGigabytes: number
+  /** Whether a write is acknowledged only when it is in the bucket. */
+  readonly acknowledge: 'local' | 'archive'
   /** Keeps every segment of the log. */
   readonly keepLog: boolean
   readonly logLevel: LogLevel
@@ -128,6 +136,10 @@ export function readConfig(environment: Environment): ConfigRead {
   }
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')
+  }
+  if (config.archiveBucket === undefined) {
+    if (config.acknowledge === 'archive') problems.push('NDD_ACK=archive needs NDD_ARCHIVE_S3')
+    if (config.archiveRequired) problems.push('NDD_ARCHIVE_REQUIRED=on needs NDD_ARCHIVE_S3')
   }
   if (problems.length > 0) throw new ConfigError(problems)
   const weakness = rootTokenWeakness(config.rootToken)

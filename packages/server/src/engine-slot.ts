@@ -1,15 +1,18 @@
 // Holds the engine. The slot is empty until the engine can serve the first collections, so that the server listens and replies
 // `starting` in the meantime. Then it is recovering until the engine serves all collections.
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
+import type { BucketArchive } from './archive/bucket-archive.ts'
 import { ServerError } from './http/errors.ts'
 
 /** The place of the engine. It may be empty. */
 export class EngineSlot {
+  /** The archive in a bucket; undefined where there is none, and before it is opened. */
+  archive: BucketArchive | undefined
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined
   readonly #opened: (() => void)[] = []
-  #watched: (() => readonly string[]) | undefined
+  readonly #watched: (() => readonly string[])[] = []
 
   /** The engine serves every collection. */
   fill(engine: Engine): void {
@@ -59,11 +62,14 @@ export class EngineSlot {
 
   /** Adds reasons for a degraded state that come from outside the engine. */
   watch(reasons: () => readonly string[]): void {
-    this.#watched = reasons
+    this.#watched.push(reasons)
   }
 
   health(): EngineHealth {
-    if (this.#engine !== undefined) return withReasons(this.#engine.health(), this.#watched?.() ?? [])
+    if (this.#engine !== undefined) {
+      const more = this.#watched.flatMap((reasons) => reasons())
+      return withReasons(this.#engine.health(), more)
+    }
     return { status: 'starting', reasons: [], ...(this.#progress === undefined ? {} : { progress: this.#progress }) }
   }
 }

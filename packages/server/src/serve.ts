@@ -6,6 +6,7 @@ import { type Engine, type EngineOptions, openEngine, type Progress, type Receiv
 import type { FastifyInstance } from 'fastify'
 import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
+import type { BucketArchive } from './archive/bucket-archive.ts'
 import { Carrier } from './backups/carrier.ts'
 import { BackupSchedule } from './backups/scheduler.ts'
 import { Collector, collectGarbage } from './collector.ts'
@@ -89,6 +90,7 @@ export class RunningServer {
   #auditOpened: Promise<void> | undefined
   #licenseRead: Promise<void> | undefined
   #schedule: BackupSchedule | undefined
+  #archive: BucketArchive | undefined
   #stopped: Promise<void> | undefined
 
   constructor(parts: ServerParts) {
@@ -129,6 +131,7 @@ export class RunningServer {
     const { slot } = this.#parts
     let engine: Engine
     try {
+      this.#archive = await this.#createArchive()
       engine = await openEngine(this.#engineOptions())
     } catch (error) {
       await this.#licenseRead
@@ -144,10 +147,31 @@ export class RunningServer {
     return engine
   }
 
+  /** Created before the engine, which asks it what it may remove. */
+  async #createArchive(): Promise<BucketArchive | undefined> {
+    const { config, slot } = this.#parts
+    if (config.archiveBucket === undefined) return undefined
+    // Loaded only if a bucket is configured, because the S3 library takes memory.
+    const { BucketArchive } = await import('./archive/bucket-archive.ts')
+    const archive = new BucketArchive({
+      place: config.archiveBucket,
+      dataDir: config.dataDir,
+      keep: config.archiveBasesMax,
+      lagMsMax: config.archiveLagSeconds * 1_000,
+      backlogBytesMax: config.archiveBacklogGigabytes * 1_000_000_000,
+      isRequired: config.archiveRequired,
+      onNotice: (sentence) => this.#warn(sentence),
+    })
+    slot.watch(() => archive.reasons())
+    slot.archive = archive
+    return archive
+  }
+
   /** Serves the collections that are ready while others are still replayed. */
   #serveEarly(engine: Engine): void {
     const { slot, audit, licensing } = this.#parts
     this.#engine = engine
+    this.#archive?.start(engine)
     // Not earlier, because only now the engine owns the directory: another process may have had it open.
     this.#auditOpened = audit.open()
     // Requests wait for the license, so that none is rejected while it is read.
@@ -180,6 +204,7 @@ export class RunningServer {
     await this.#auditOpened
     await audit.close()
     await this.#queries.close()
+    await this.#archive?.stop()
     await engine?.close()
   }
 
@@ -195,6 +220,7 @@ export class RunningServer {
 
   #engineOptions(): EngineOptions {
     const { config, slot, events } = this.#parts
+    const archive = this.#archive
     const { topKMax, batchMax, collectionsMax, backupMsMax } = config
     return {
       dataDir: config.dataDir,
@@ -206,6 +232,7 @@ export class RunningServer {
       archive: config.archive,
       keepLog: config.keepLog,
       requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
+      ...(archive === undefined ? {} : { retainAfter: () => archive.lsnNeeded }),
       onProgress: (progress) => {
         slot.report(progress)
         events.onProgress?.(progress)

@@ -269,6 +269,31 @@ export const settingTable = {
     meaning:
       'Maximum disk space for history; it also never takes more than a tenth of the free space. At the limit, less history is kept.',
   }),
+  archiveBucket: bucket('NDD_ARCHIVE_S3', {
+    meaning:
+      'Bucket that the log and checkpoints are copied to while records are written: `s3://BUCKET/PREFIX`, one prefix for each server.',
+  }),
+  archiveBasesMax: whole('NDD_ARCHIVE_S3_KEEP', {
+    ...{ fallback: 7, min: 2, max: 1_000 },
+    meaning: 'Number of checkpoints kept in the bucket of `NDD_ARCHIVE_S3`, with the log since the oldest of them.',
+  }),
+  archiveLagSeconds: whole('NDD_ARCHIVE_LAG_MAX_S', {
+    ...{ fallback: 60, min: 1, max: 86_400 },
+    meaning: 'How late the bucket of `NDD_ARCHIVE_S3` may be, in seconds, before health is `degraded`.',
+  }),
+  archiveRequired: flag('NDD_ARCHIVE_REQUIRED', {
+    fallback: 'off',
+    meaning: 'Whether writes are refused with `archive_late` while the bucket is that late: `on` or `off`.',
+  }),
+  archiveBacklogGigabytes: whole('NDD_ARCHIVE_BACKLOG_MAX_GB', {
+    ...{ fallback: 10, min: 1, max: 1_000_000 },
+    meaning:
+      'How much of the log waits for the bucket at most. Beyond it, writes stop with `NDD_ARCHIVE_REQUIRED=on`; otherwise the archive gets a gap.',
+  }),
+  acknowledge: choice('NDD_ACK', ['local', 'archive'] as const, {
+    fallback: 'local',
+    meaning: 'Whether a write is acknowledged when it is on the disk (`local`) or in the bucket too (`archive`).',
+  }),
   keepLog: flag('NDD_KEEP_LOG', {
     fallback: 'off',
     meaning:

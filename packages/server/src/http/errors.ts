@@ -32,6 +32,8 @@ export type ServerErrorCode =
   | 'invalid_json'
   | 'invalid_msgpack'
   | 'bad_request'
+  | 'archive_late'
+  | 'archive_unconfirmed'
   | 'starting'
   | 'stopping'
   | 'server_away'
@@ -67,6 +69,8 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   invalid_json: 400,
   invalid_msgpack: 400,
   bad_request: 400,
+  archive_late: 503,
+  archive_unconfirmed: 503,
   starting: 503,
   stopping: 503,
   server_away: 502,

@@ -1,6 +1,7 @@
 // The metrics of the server and the engine in the text form that Prometheus reads. prom-client writes the text; it is loaded at the
 // first request for it, and never counts: requests are counted in shared memory (request-counts.ts), which it only reads.
 import type { EngineStats } from '@annal/engine'
+import type { ArchiveFigures } from '../archive/bucket-archive.ts'
 import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
 import { durationBounds, RequestCounts, type RouteCounts, requestCountsLength } from './request-counts.ts'
@@ -12,6 +13,8 @@ export interface MetricsState {
   readonly bodyBytes: number
   readonly replyBytes: number
   readonly serving: ServingFigures
+  /** Undefined where no archive in a bucket is kept. */
+  readonly archive?: ArchiveFigures | undefined
 }
 
 /** A family of metrics in the form that prom-client takes from other threads. */
@@ -68,6 +71,7 @@ export class Metrics {
       ),
       ...servingFamilies(state.serving),
       ...(state.stats === undefined ? [] : engineFamilies(state.stats)),
+      ...(state.archive === undefined ? [] : archiveFamilies(state.archive)),
       ...processFamilies(),
     ]
     const { AggregatorRegistry } = await import('prom-client')
@@ -208,6 +212,22 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
       'Memory of all collections, by part.',
       Object.entries(memory).map(([part, value]) => ({ labels: { part }, value })),
     ),
+  ]
+}
+
+function archiveFamilies(figures: ArchiveFigures): Family[] {
+  return [
+    gauge(
+      'annal_bucket_archive_lag_seconds',
+      'Age of the oldest record that is not in the bucket; 0 if none waits.',
+      figures.lagSeconds,
+    ),
+    gauge('annal_bucket_archive_lag_records', 'Records that are not in the bucket.', figures.lagLsns),
+    gauge('annal_bucket_archive_backlog_bytes', 'Bytes of the log that wait while uploads fail.', figures.backlogBytes),
+    gauge('annal_bucket_archive_lsn', 'LSN of the newest record in the bucket.', figures.lsnUploaded),
+    gauge('annal_bucket_archive_bases', 'Checkpoints in the bucket.', figures.bases),
+    counter('annal_bucket_archive_bytes_total', 'Bytes uploaded.', figures.bytes),
+    counter('annal_bucket_archive_failures_total', 'Uploads that failed and were tried again.', figures.failures),
   ]
 }
 

@@ -19,9 +19,15 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, shared, serv
     const stats = slot.isOpen() ? slot.engine().stats() : undefined
     const { bodies, largeReplies } = shared.budgets
     const bodyBytes = bodies.small.taken + bodies.large.taken
-    return reply
-      .type('text/plain; version=0.0.4; charset=utf-8')
-      .send(await metrics.render({ stats, bodyBytes, replyBytes: largeReplies.taken, serving: serving() }))
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(
+      await metrics.render({
+        stats,
+        bodyBytes,
+        replyBytes: largeReplies.taken,
+        serving: serving(),
+        archive: slot.archive?.figures(),
+      }),
+    )
   })
 }
 

@@ -1,0 +1,16 @@
+// Why a bucket archive cannot be written or read. These errors last: only an operator can end them. A bucket that does not answer is
+// reported by StoreUnavailable instead.
+
+/** Codes of errors that only bucket archives have. */
+export type ArchiveErrorCode = 'archive_in_use' | 'archive_diverged' | 'archive_damaged' | 'archive_empty'
+
+/** An archive in a bucket cannot be used. */
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError'
+  readonly code: ArchiveErrorCode
+
+  constructor(code: ArchiveErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
