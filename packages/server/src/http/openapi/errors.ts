@@ -96,8 +96,12 @@ function response(name: string): JsonSchema {
   return { $ref: `#/components/responses/${name}` }
 }
 
-/** The status of a path that does not accept the method, and that of a dashboard in its own container: no operation sends them. */
-const otherStatuses: ReadonlySet<number> = new Set([statusOf('method_not_allowed'), statusOf('server_away')])
+/** The status of a path that does not accept the method, that of a dashboard in its own container, and that of nodes: no operation sends them. */
+const otherStatuses: ReadonlySet<number> = new Set([
+  statusOf('method_not_allowed'),
+  statusOf('server_away'),
+  statusOf('unsupported_in_cluster'),
+])
 
 function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
   const { doc, bodyOptional } = config ?? {}
