@@ -32,6 +32,6 @@ export function addArchiveHooks(app: FastifyInstance, slot: EngineSlot, config: 
 
 function isWrite({ method, routeOptions }: FastifyRequest): boolean {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false
-  const access = routeOptions.config.doc?.access
+  const access = routeOptions.config?.doc?.access
   return access === 'write' || access === 'control'
 }
