@@ -25,6 +25,16 @@ const hitBytes = [
   'similarity',
 ].map((name) => `HitBytes.${name}`)
 
+/** Calls that only the server has a use for. */
+const ofServer = [
+  'KeyedRequest.digest',
+  'KeyedRequest.readWhole',
+  'RequestClaim.addFacts',
+  'RequestClaim.continueUntil',
+  'holdCheckpoint',
+  'newestCheckpointLsn',
+]
+
 const films = `{ readonly plot: 'vector'; readonly words: 'sparse' }`
 
 export const doors: readonly Door[] = [
@@ -36,7 +46,7 @@ declare const database: import('@annal/engine').Database
 declare const reader: import('@annal/engine/reader').Reader
 declare const films: import('@annal/engine').Collection<${films}>
 `,
-    without: ['AnswerRoom.take', 'Clock.now', ...hitBytes, 'SearchHit.toJSON'],
+    without: ['AnswerRoom.take', 'Clock.now', ...hitBytes, 'SearchHit.toJSON', ...ofServer].sort(),
   },
   {
     module: '@annal/engine/reader',
