@@ -158,22 +158,21 @@ export class LogUploader {
     })
     const outcome = await store.append(bytes, this.#number)
     if (outcome.kind === 'unknown') throw new StoreUnavailable(`the bucket did not confirm message ${number}`)
-    if (outcome.kind === 'conflict') return this.#meet(number)
+    if (outcome.kind === 'conflict') return this.#meet(number, piece.from)
     this.#position = piece.next
     this.#note({ number, segmentNumber, sum })
     this.#bytes += bytes.length
   }
 
-  /** There is a message with the next number: an earlier attempt of this log that arrived late, or one of another server. */
-  async #meet(number: number): Promise<void> {
+  /** There is a message with the next number: an earlier attempt of this log that arrived late, or one of another server. `own` is where the next piece begins. */
+  async #meet(number: number, own: LogPosition): Promise<void> {
     const { store, place, line, at } = this.#parts
     const message = await readMessage(store, number, at)
-    const { segmentId, offset } = this.#position
     const isNext =
       isOfLine(message, line) &&
       message.before.equals(this.#before) &&
-      message.from.segmentId === segmentId &&
-      message.from.offset === offset
+      message.from.segmentId === own.segmentId &&
+      message.from.offset === own.offset
     const after = isNext ? await positionAfter(place, { ...message, bytes: message.body }) : 'different'
     if (typeof after === 'string')
       throw new ArchiveError(

@@ -154,6 +154,23 @@ test('a server that fails, delays, loses replies and lists late loses nothing', 
   t.strictSame(await restored(world), digestsOf(one.engine))
 })
 
+test('each message arrives and its reply is lost: the server recognizes its own', async (t) => {
+  const world = await newWorld(t)
+  world.server.losesFirstReply = (url) => url.includes('/frames/')
+  // Each start begins a segment.
+  for (let start = 0; start < 3; start++) {
+    const one = await openArchived(t, world, 'data')
+    const docs = start === 0 ? await newCollection(one.engine, 'docs') : one.engine.database().collection('docs')
+    for (let i = 0; i < 2; i++) {
+      await write(docs, world.random, 3)
+      await uploaded(t, one)
+    }
+    t.strictSame(one.archive.reasons(), [])
+    t.strictSame(await restored(world), digestsOf(one.engine))
+    await one.close()
+  }
+})
+
 test('a server that ignores conditions is refused by name', async (t) => {
   const world = await newWorld(t, { ...soundObjects, ignoresIfNoneMatch: true })
   const one = await openArchived(t, world, 'data', { isRequired: true })

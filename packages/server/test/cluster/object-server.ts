@@ -55,6 +55,8 @@ interface StoredObject {
 export class ObjectServer {
   readonly #random: Random
   faults: ObjectFaults
+  /** The first write of each object with such a key has its effect, and its reply is lost. */
+  losesFirstReply: (key: string) => boolean = () => false
   readonly #objects = new Map<string, StoredObject>()
   /** What lists showed after each write, newest last. */
   readonly #listed: (readonly string[])[] = [[]]
@@ -110,8 +112,10 @@ export class ObjectServer {
       setTimeout(act, this.#random.next() * 50)
       return reply(response, { status: 503 })
     }
+    const before = this.#objects.size
     const answer = act()
-    if (fate > 1 - loseReply) {
+    const isNew = method === 'PUT' && this.#objects.size > before
+    if (fate > 1 - loseReply || (isNew && this.losesFirstReply(url))) {
       response.destroy()
       return
     }
