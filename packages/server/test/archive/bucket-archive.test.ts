@@ -97,6 +97,32 @@ test('bases: a log that was truncated is restored, and what is old is removed', 
   t.strictSame(await restored(world), digests)
 })
 
+test('a damaged file of a checkpoint is named, and the checkpoint before it leads to the same state', async (t) => {
+  const world = await newWorld(t)
+  const one = await openArchived(t, world, 'data', always)
+  const docs = await newCollection(one.engine, 'docs')
+  for (let i = 1; i <= 2; i++) {
+    await write(docs, world.random, 10)
+    await uploaded(t, one)
+    await one.engine.checkpoint()
+    await until(() => one.archive.figures().bases === i)
+  }
+  await write(docs, world.random, 4)
+  await uploaded(t, one)
+  const digests = digestsOf(one.engine)
+  const files = world.server.keys.filter((key) => key.startsWith('shop/files/'))
+  let named = 0
+  for (const key of files) {
+    world.server.damage(key)
+    const notices: string[] = []
+    const onNotice = (sentence: string) => void notices.push(sentence)
+    t.strictSame(await restored(world, { onNotice }), digests, key)
+    if (notices.some((sentence) => sentence.includes(key.slice('shop/'.length)))) named++
+    world.server.damage(key)
+  }
+  t.ok(named >= 5, `${named} of ${files.length} files belong to the newest checkpoint`)
+})
+
 test('two servers with one prefix: the second one is refused by name', async (t) => {
   const world = await newWorld(t)
   const one = await openArchived(t, world, 'data')
