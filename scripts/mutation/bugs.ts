@@ -68,8 +68,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'postings of a reused ordinal are not removed from sparse lists',
     caughtBy: essentials,
     file: `${engine}/replica/prepare-event.ts`,
-    find: '  for (const [index, field] of parts.sparse.entries()) await field?.purge(keptRows(parts.objects, index, ascending))\n',
-    put: '',
+    find: '    await field?.purge(version, keptRows(parts.objects, index, ascending))\n',
+    put: '    void field\n',
   },
   {
     name: 'members of a multi-vector object stay with its ordinal',
@@ -167,8 +167,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a rebuild does not hold writers',
     caughtBy: essentials,
     file: `${engine}/collection/rebuilder.ts`,
-    find: 'collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection))',
-    put: 'this.#rebuildAndCommit(fields(), collection)',
+    find: 'collection.gate.hold(() => this.#rebuildAndCommit(fields(), collection, claim))',
+    put: 'this.#rebuildAndCommit(fields(), collection, claim)',
   },
   {
     name: 'room is not released when a write is applied',
@@ -209,8 +209,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a check of the directory skips a file of each snapshot',
     caughtBy: essentials,
     file: `${engine}/verify/check-checkpoints.ts`,
-    find: 'of snapshotFiles(collection)) {',
-    put: 'of snapshotFiles(collection).slice(1)) {',
+    find: '...manifest.collections.flatMap(snapshotFiles),',
+    put: '...manifest.collections.flatMap((collection) => snapshotFiles(collection).slice(1)),',
   },
   {
     name: 'a deleted token still opens its database',

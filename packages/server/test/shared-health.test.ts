@@ -101,10 +101,11 @@ test('a state that is old, unfinished, too long, or of a server that does not se
   t.notOk(hot('/api/v1/health'), 'the main thread is writing')
   Atomics.add(words, 0, 1)
   t.ok(hot('/api/v1/health'))
-  slot.watch(() => ['x'.repeat(5_000)])
+  let reasons = ['x'.repeat(5_000)]
+  slot.watch(() => reasons)
   publish()
   t.notOk(hot('/api/v1/health'), 'a long state')
-  slot.watch(() => [])
+  reasons = []
   publish()
   t.ok(hot('/api/v1/health'))
   main.publish(undefined)

@@ -113,8 +113,15 @@ export function insert(entry: u64): i32 {
   size++
   if (!(entry & HIDDEN)) {
     visible++
-    if (visible > ef) dropLastVisible()
-    if (visible == ef) worst = entryAt(size - 1)
+    if (visible > ef) {
+      // The last entry is visible once the pool has been full.
+      size--
+      visible--
+    }
+    if (visible == ef) {
+      while (entryAt(size - 1) & HIDDEN) size--
+      worst = entryAt(size - 1)
+    }
   }
   if (size == poolMax) {
     // The pool always has space for one more entry. The entry that is dropped here was near enough to be kept.
@@ -124,12 +131,6 @@ export function insert(entry: u64): i32 {
     worst = entryAt(size - 1)
   }
   return index
-}
-
-function dropLastVisible(): void {
-  size-- // the last entry is visible whenever the pool is full
-  visible--
-  while (size > 0 && entryAt(size - 1) & HIDDEN) size--
 }
 
 /** Sets the number of entries, after the caller has written or truncated them. */
