@@ -143,11 +143,13 @@ class BucketStore implements FrameStore {
   async range(): Promise<StoreRange> {
     for (;;) {
       const first = await this.#first()
-      const isKnown = this.#known >= first
-      const last = await this.#last(first)
+      const known = this.#known
+      const last = await this.#last(first, known)
       // What another process trimmed during the search looks like the end.
-      if (isKnown || (await this.#first()) === first) return { first, last }
-      this.#known = 0
+      if (known < first && (await this.#first()) !== first) continue
+      // Several calls may run at a time.
+      this.#known = Math.max(this.#known, last)
+      return { first, last }
     }
   }
 
@@ -224,10 +226,10 @@ class BucketStore implements FrameStore {
   }
 
   /** Finds the last message without a gap before it, from one that is known. */
-  async #last(first: number): Promise<number> {
-    if (this.#known < first) this.#known = await this.#search(first)
-    while (await this.#objects.has(keyOf(this.#known + 1))) this.#known++
-    return this.#known
+  async #last(first: number, known: number): Promise<number> {
+    let last = known < first ? await this.#search(first) : known
+    while (await this.#objects.has(keyOf(last + 1))) last++
+    return last
   }
 
   /** Finds a message near the end with none missing before it; first - 1 if there is none. */
