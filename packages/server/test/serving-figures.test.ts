@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { type Test, test } from 'tap'
 import type { ThreadedServer } from '../src/serving/threaded-server.ts'
-import { until } from './eventually.ts'
+import { eventually, until } from './eventually.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 
 const search = '/api/v2/collection/docs/search'
@@ -89,6 +89,18 @@ async function sendMix(send: Send, searches: number): Promise<void> {
   }
 }
 
+/**
+ * The metrics, once every reply that clients have is counted: a reply is counted when it was handed over, which a client may notice first. The
+ * reply with the metrics is not counted in them.
+ */
+async function counted(send: Send, seen: Seen): Promise<string> {
+  return eventually(async () => {
+    const text = await send('GET', '/metrics')
+    const totals = [totalOf(text, 'annal_http_requests_total'), totalOf(text, 'annal_thread_requests_total')]
+    return Math.min(...totals) >= seen.replies - 1 ? text : undefined
+  })
+}
+
 for (const serverThreads of [1, 3]) {
   test(`counts of ${serverThreads} threads add up to what clients sent`, async (t) => {
     const { url, engine } = await startDocs(t, serverThreads)
@@ -99,13 +111,11 @@ for (const serverThreads of [1, 3]) {
     })
     const sends = Array.from({ length: clients }, () => client(url, seen, agents))
     await Promise.all(sends.map((send, i) => sendMix(send, 10 + i)))
-    // Connections that were moved, or idle for 5 s because the machine is busy, are closed when both sides have ended them. A reply is counted
-    // when it was handed over, which a client may notice first. The reply with the metrics is not counted in them.
+    // Connections that were moved, or idle for 5 s because the machine is busy, are closed when both sides have ended them.
     let text = ''
-    const isComplete = () => totalOf(text, 'annal_http_requests_total') >= seen.replies - 1
     await until(async () => {
-      text = await sends[0]!('GET', '/metrics')
-      return totalOf(text, 'annal_thread_connections') === seen.open && isComplete()
+      text = await counted(sends[0]!, seen)
+      return totalOf(text, 'annal_thread_connections') === seen.open
     })
     const sum = (name: string) => sumOf(byThread(text, name).values())
     t.equal(sum('annal_thread_requests_total'), seen.replies - 1)
@@ -137,6 +147,8 @@ test('a lost thread is counted, and the one in its place continues the counts', 
   const sends = Array.from({ length: clients }, () => client(url, seen, agents))
   await Promise.all(sends.map((send) => sendMix(send, 10)))
   const { threads } = app.server as unknown as ThreadedServer
+  // What a thread has not counted is lost with it.
+  await counted(sends[0]!, seen)
   for (const thread of [0, 1, 2]) {
     threads?.terminate(thread, 'of the test')
     await until(async () => threads?.replaced === thread + 1)
@@ -144,7 +156,7 @@ test('a lost thread is counted, and the one in its place continues the counts', 
   // Every connection was closed with its thread.
   for (const agent of agents) agent.destroy()
   await Promise.all(sends.map((send) => sendMix(send, 10)))
-  const text = await sends[0]!('GET', '/metrics')
+  const text = await counted(sends[0]!, seen)
   const sum = (name: string) => sumOf(byThread(text, name).values())
   t.equal(sum('annal_thread_requests_total'), seen.replies - 1)
   t.equal(sum('annal_thread_searches_total'), seen.searches)
