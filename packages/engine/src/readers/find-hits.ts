@@ -15,7 +15,7 @@ import { isCoarse } from '../model/choices.ts'
 import type { ReaderSearch } from '../model/reader.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
-import { planDense } from '../search/plan.ts'
+import { type DensePlan, planDense } from '../search/plan.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import { mergeHits } from '../vector/dense/merge-hits.ts'
 import type { DenseHits } from '../vector/field.ts'
@@ -116,10 +116,10 @@ export function findHits(
 /** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
 export function findRows(state: SearchedState, search: GraphSearch, work: Work, hits: HitBuffer): boolean {
   const { view, version, matches } = state
-  const { fieldIndex, params, query, k, ef, exact, boostPercentage, prefilterThreshold, scoreThreshold } = search
+  const { fieldIndex, params, query, k, ef, scoreThreshold } = search
   const { dimension, spaceType } = params
   const rows = view.words.pinnedRows(fieldIndex)
-  const plan = planDense({ rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact })
+  const plan = planRows(state, search)
   hits.begin({ lsn: view.words.pinnedLsn, isCosine: spaceType === 'cosine' })
   if (plan.kind === 'nothing') return true
   const segmentRows = view.facts.fields[fieldIndex]?.segmentRows ?? 0
@@ -128,8 +128,7 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
   if (plan.kind !== 'scan') {
     const isWalk = plan.kind === 'walk'
     const graph = { ef: plan.ef ?? ef, ...(!isWalk && { compared }) }
-    if (!takeWork(work, isWalk ? (graph.ef * dimension) / walkedMax : (compared * dimension) / comparedMax))
-      return false
+    if (!takeWork(work, shareOf(plan, { ef, compared, dimension }))) return false
     // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
     const enough = isWalk ? Math.min(k, compared, rows) : 0
     if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
@@ -137,6 +136,33 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
   if (!takeWork(work, (compared * dimension) / scannedMax)) return false
   putHits(run, scan(run), scoreThreshold, hits)
   return true
+}
+
+/** The search takes at least this share of the work of a turn. More, if a walk finds too few rows. */
+export function leastWork(
+  state: Omit<SearchedState, 'version'>,
+  search: Omit<GraphSearch, 'query' | 'k' | 'scoreThreshold'>,
+): number {
+  const compared = state.matches?.count ?? state.view.words.pinnedRows(search.fieldIndex)
+  return shareOf(planRows(state, search), { ef: search.ef, compared, dimension: search.params.dimension })
+}
+
+function planRows(
+  { view, matches }: Omit<SearchedState, 'version'>,
+  search: Omit<GraphSearch, 'query' | 'k' | 'scoreThreshold'>,
+): DensePlan {
+  const { fieldIndex, ef, boostPercentage, prefilterThreshold, exact } = search
+  const rows = view.words.pinnedRows(fieldIndex)
+  return planDense({ rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact })
+}
+
+function shareOf(
+  plan: DensePlan,
+  { ef, compared, dimension }: { readonly ef: number; readonly compared: number; readonly dimension: number },
+): number {
+  if (plan.kind === 'nothing') return 0
+  if (plan.kind === 'walk') return ((plan.ef ?? ef) * dimension) / walkedMax
+  return (compared * dimension) / (plan.kind === 'scan' ? scannedMax : comparedMax)
 }
 
 /** Takes a share of the work. False: there is not so much. */

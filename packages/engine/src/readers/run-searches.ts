@@ -20,7 +20,7 @@ import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { SparseQuery } from '../vector/field.ts'
-import { findRows, type Work } from './find-hits.ts'
+import { findRows, leastWork, type Work } from './find-hits.ts'
 import { emptyPlace, HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles, ReadTurn, Slots } from './original-files.ts'
 import { copyId, copyRecordText, overheadBytes, slotsOf } from './read-objects.ts'
@@ -32,6 +32,9 @@ export interface PinnedSearch {
   readonly input: SearchPlanInput
   readonly matches: SharedMatches | undefined
 }
+
+/** A search whose ef is chosen. */
+interface PreparedSearch extends PinnedSearch, ReturnType<typeof chooseEfs> {}
 
 /** The pinned state that is searched. */
 export interface PinnedState {
@@ -96,7 +99,30 @@ class Turn {
     for (const { input } of searches) for (const task of input.tasks) this.#findObject(task)
     // Before anything is read by ordinals that may be wrong.
     if (this.#ordinals.size > 0 && !this.#state.areIdsUnchanged()) throw changing
-    return searches.map((search) => this.#search(search))
+    const prepared = searches.map((search) => this.#prepare(search))
+    if (prepared.length > 1) this.#refuseTooMuch(prepared)
+    return prepared.map((search) => this.#search(search))
+  }
+
+  #prepare({ input, matches }: PinnedSearch): PreparedSearch {
+    return { input, matches, ...chooseEfs(input, matches?.count, this.#state.chooser) }
+  }
+
+  /** Leaves everything to the owner before the first search runs, because the owner runs all of them again. */
+  #refuseTooMuch(searches: readonly PreparedSearch[]): void {
+    let work = 0
+    let bytes = 0
+    for (const { input, matches, tasks } of searches) {
+      for (const { kind, fieldIndex, definition, k, ef, scoreThreshold } of tasks) {
+        if (kind !== 'dense') continue
+        const { exact, boostPercentage, prefilterThreshold } = input
+        const search = { exact, boostPercentage, prefilterThreshold, ef: Math.max(ef, k) }
+        work += leastWork({ view: this.#state.view, matches }, { ...search, fieldIndex, params: definition.params })
+        const rows = matches?.count ?? this.#state.view.words.pinnedRows(fieldIndex)
+        if (scoreThreshold === undefined) bytes += overheadBytes * Math.min(k, rows)
+      }
+    }
+    if (work > this.#work.left || bytes > this.#bytes) throw left
   }
 
   /** Finds the object whose vector is the query. The owner refuses ids of no object. */
@@ -107,9 +133,9 @@ class Turn {
     this.#ordinals.set(source.id, ordinal)
   }
 
-  #search(search: PinnedSearch): SearchResult {
+  #search(search: PreparedSearch): SearchResult {
+    const { tasks, recall } = search
     const { includeVectors, fusion } = search.input
-    const { tasks, recall } = chooseEfs(search.input, search.matches?.count, this.#state.chooser)
     const lists = tasks.map((task): [string, SearchHit[]] => {
       const found = this.#runTask(task, search)
       return [task.definition.name, this.#createHits(task, found, includeVectors)]
