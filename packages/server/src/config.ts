@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { EngineOptions } from '@annal/engine'
 import type { BucketPlace } from './backups/bucket-place.ts'
+import { type ClusterConfig, type ClusterValues, readCluster } from './cluster/cluster-config.ts'
 import { isPublicKey } from './license/license-file.ts'
 import { vendorPublicKey } from './license/public-key.ts'
 import {
@@ -9,6 +10,7 @@ import {
   type FsyncPolicy,
   type LogLevel,
   readSettings,
+  type SettingValues,
   settings,
   settingsWithoutEffect,
   textOf,
@@ -67,6 +69,8 @@ export interface Config {
   readonly acknowledge: 'local' | 'archive'
   /** Keeps every segment of the log. */
   readonly keepLog: boolean
+  /** What makes this server a node of a cluster. Undefined: it serves alone. */
+  readonly cluster: ClusterConfig | undefined
   readonly logLevel: LogLevel
   /** Files in PEM format; both are set or neither. */
   readonly tlsCert: string | undefined
@@ -113,14 +117,27 @@ const loopback = '127.0.0.1'
 /** Reads and validates the settings. Throws ConfigError with all problems at once. */
 export function readConfig(environment: Environment): ConfigRead {
   const problems: string[] = []
-  const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = readSettings(environment, problems)
+  const { ofCluster, ...given } = splitCluster(readSettings(environment, problems))
+  const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = given
+  const isHistoryWanted = archiveHours > 0 && (environment.NDD_ARCHIVE_HOURS?.trim() ?? '') !== ''
+  const unsupported = {
+    NDD_ROOT_TOKEN: values.rootToken !== undefined,
+    NDD_BACKUP_EVERY_HOURS: values.backupEveryHours !== undefined,
+    NDD_BACKUP_S3: values.backupBucket !== undefined,
+    NDD_ARCHIVE_HOURS: isHistoryWanted,
+    NDD_ARCHIVE_S3: values.archiveBucket !== undefined,
+    NDD_KEEP_LOG: values.keepLog,
+  }
+  const cluster = readCluster(ofCluster, values.host, unsupported, problems)
   const config: Config = {
     ...values,
+    cluster,
     serverThreads: values.serverThreads ?? Math.min(serverThreadsDefaultMax, availableParallelism()),
     backupMsMax: backupMinutesMax * 60_000,
     archive: {
       maxBytes: archiveGigabytesMax * 1_000_000_000,
-      maxAgeMs: archiveHours * 3_600_000,
+      // A node of a cluster keeps no history.
+      maxAgeMs: cluster === undefined ? archiveHours * 3_600_000 : 0,
       freeShareMax: archiveFreeShareMax,
     },
     tracesUrl: tracesUrl(environment, problems),
@@ -151,6 +168,13 @@ export function readConfig(environment: Environment): ConfigRead {
     ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for this reason`]),
   ]
   return { config: { ...config, host }, warnings }
+}
+
+/** Separates the settings of a cluster from the others. */
+function splitCluster(values: SettingValues) {
+  const { clusterUrls, clusterName, clusterCredentials, clusterCa, clusterMonitorUrls, ...rest } = values
+  const { nodeName, nodeUrl, clusterReplicas, clusterLeaseMs, clusterWriteMs, clusterStalenessMs, ...others } = rest
+  return { ...others, ofCluster: values satisfies ClusterValues }
 }
 
 /** Reads the standard variables of OpenTelemetry. */

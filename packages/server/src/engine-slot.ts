@@ -2,12 +2,15 @@
 // `starting` in the meantime. Then it is recovering until the engine serves all collections.
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
 import type { BucketArchive } from './archive/bucket-archive.ts'
+import type { ClusterView } from './cluster/cluster-view.ts'
 import { ServerError } from './http/errors.ts'
 
 /** The place of the engine. It may be empty. */
 export class EngineSlot {
   /** The archive in a bucket; undefined where there is none, and before it is opened. */
   archive: BucketArchive | undefined
+  /** The cluster that this server is a node of; undefined if it serves alone. */
+  cluster: ClusterView | undefined
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined

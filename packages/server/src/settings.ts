@@ -10,7 +10,23 @@ import {
   requestKeysConfigurable,
   requestKeysDefault,
 } from '@annal/engine'
-import { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
+import { parseHttpUrl, parseNatsUrl } from './cluster/cluster-config.ts'
+import {
+  bucket,
+  choice,
+  flag,
+  formed,
+  list,
+  optionalText,
+  type Setting,
+  type SettingOf,
+  text,
+  token,
+  whole,
+  wholeOrNone,
+} from './setting-kinds.ts'
+
+export type { Setting, SettingOf } from './setting-kinds.ts'
 
 /** When a write is acknowledged. */
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
@@ -19,146 +35,7 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const fsyncPolicies: readonly FsyncPolicy[] = ['always', 'interval', 'none']
 const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
-const onOff = ['on', 'off'] as const
 const minuteMs = 60_000
-
-/** The documentation of a setting. */
-export interface Setting {
-  readonly name: string
-  readonly fallback: string
-  readonly meaning: string
-}
-
-/** A setting with its parser. */
-export interface SettingOf<T> extends Setting {
-  /** Whether its value may be shown. For other settings, only whether they are set is shown. */
-  readonly isShown: boolean
-  /** Parses a text. `problem` says for the operator why it is rejected. */
-  parse(text: string): { readonly value: T; readonly problem?: string }
-}
-
-interface About {
-  readonly meaning: string
-  readonly shown?: boolean
-}
-
-function text(name: string, { fallback = '', meaning, shown = false }: About & { readonly fallback?: string }) {
-  return { name, fallback, meaning, isShown: shown, parse: (value: string) => ({ value }) } satisfies SettingOf<string>
-}
-
-/** An empty text means undefined. */
-function optionalText(name: string, about: About): SettingOf<string | undefined> {
-  return { ...text(name, about), parse: (value) => ({ value: value || undefined }) }
-}
-
-interface Bounds {
-  readonly fallback: number
-  readonly min: number
-  readonly max: number
-}
-
-function whole(name: string, { fallback, min, max, meaning, shown = true }: About & Bounds): SettingOf<number> {
-  return {
-    name,
-    fallback: String(fallback),
-    meaning,
-    isShown: shown,
-    parse(given) {
-      const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
-      if (value >= min && value <= max) return { value }
-      return { value, problem: `${name} must be a whole number from ${min} to ${max}, not "${given}"` }
-    },
-  }
-}
-
-/** A whole number; 0 means undefined. */
-function wholeOrNone(name: string, about: About & Bounds): SettingOf<number | undefined> {
-  const setting = whole(name, about)
-  return {
-    ...setting,
-    parse(given) {
-      const { value, ...rest } = setting.parse(given)
-      return { value: value === 0 ? undefined : value, ...rest }
-    },
-  }
-}
-
-function choice<T extends string>(
-  name: string,
-  choices: readonly T[],
-  { fallback, meaning, shown = true }: About & { readonly fallback: T },
-): SettingOf<T> {
-  return {
-    name,
-    fallback,
-    meaning,
-    isShown: shown,
-    parse(given) {
-      const value = choices.find((candidate) => candidate === given.toLowerCase())
-      if (value !== undefined) return { value }
-      return { value: fallback, problem: `${name} must be one of ${choices.join(', ')}, not "${given}"` }
-    },
-  }
-}
-
-function flag(name: string, about: About & { readonly fallback: 'on' | 'off' }): SettingOf<boolean> {
-  const setting = choice(name, onOff, about)
-  return {
-    ...setting,
-    parse(given) {
-      const { value, ...rest } = setting.parse(given)
-      return { value: value === 'on', ...rest }
-    },
-  }
-}
-
-/** Entries separated by commas. `wanted` describes a valid entry in the error message. */
-function list(
-  name: string,
-  {
-    meaning,
-    wanted,
-    parse,
-  }: About & { readonly wanted: string; readonly parse: (entry: string) => string | undefined },
-): SettingOf<readonly string[]> {
-  return {
-    name,
-    fallback: '',
-    meaning,
-    isShown: true,
-    parse(given) {
-      const entries = given
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter((entry) => entry !== '')
-      const refused = entries.find((entry) => parse(entry) === undefined)
-      const value = entries.flatMap((entry) => parse(entry) ?? [])
-      return refused === undefined ? { value } : { value, problem: `${name} must name ${wanted}, not "${refused}"` }
-    },
-  }
-}
-
-function bucket(name: string, about: About): SettingOf<BucketPlace | undefined> {
-  return {
-    ...text(name, about),
-    parse(given) {
-      const value = parseBucketPlace(given)
-      if (given === '' || value !== undefined) return { value }
-      return { value, problem: `${name} must be s3://BUCKET or s3://BUCKET/PREFIX, not "${given}"` }
-    },
-  }
-}
-
-function token(name: string, about: About): SettingOf<string | undefined> {
-  return {
-    ...text(name, about),
-    parse(given) {
-      const value = given || undefined
-      if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return { value }
-      return { value, problem: `${name} must consist of visible ASCII characters, since a header carries it` }
-    },
-  }
-}
 
 /** In the order of the documentation. */
 export const settingTable = {
@@ -303,6 +180,51 @@ export const settingTable = {
     meaning: 'Certificate file in PEM format; turns HTTPS on together with NDD_TLS_KEY.',
   }),
   tlsKey: optionalText('NDD_TLS_KEY', { meaning: 'Key file in PEM format, readable by its owner only.' }),
+  clusterUrls: list('NDD_CLUSTER_URL', {
+    ...{ parse: parseNatsUrl, wanted: 'NATS servers such as tls://nats-1:4222, without user and password' },
+    meaning: 'NATS servers that keep the log of a cluster, comma-separated; makes this server a node of a cluster.',
+  }),
+  clusterName: formed('NDD_CLUSTER_NAME', {
+    ...{ fallback: 'annal', wanted: 'up to 32 letters, digits, hyphens, and underscores', shown: true },
+    parse: (given) => (/^[A-Za-z0-9_-]{1,32}$/.test(given) ? given : undefined),
+    meaning: 'Name of the cluster. Nodes with the same name on the same NATS servers share one log.',
+  }),
+  nodeName: text('NDD_NODE_NAME', {
+    shown: true,
+    meaning: 'Name of this node, unlike that of every other node. Empty: the name of the host.',
+  }),
+  nodeUrl: formed('NDD_NODE_URL', {
+    ...{ parse: parseHttpUrl, wanted: 'an address such as https://annal-1:8080', shown: true },
+    meaning: 'Address of this node for other nodes and for clients. Empty: the address that it listens on.',
+  }),
+  clusterMonitorUrls: list('NDD_CLUSTER_MONITOR_URL', {
+    ...{ parse: parseHttpUrl, wanted: 'addresses such as http://nats-1:8222' },
+    meaning:
+      'Monitors of the NATS servers, comma-separated: verifies that they sync each message. Empty: health says `unverified`.',
+  }),
+  clusterCredentials: optionalText('NDD_CLUSTER_CREDENTIALS', {
+    meaning: 'File with the credentials of this node for NATS: a `.creds` file, or one line `USER:PASSWORD`.',
+  }),
+  clusterCa: optionalText('NDD_CLUSTER_CA', {
+    meaning: 'File with the certificates, in PEM format, that sign those of the NATS servers; turns TLS on.',
+  }),
+  clusterReplicas: whole('NDD_CLUSTER_REPLICAS', {
+    ...{ fallback: 3, min: 1, max: 5 },
+    meaning: 'How many NATS servers keep each record. 1 is for trials: a record is lost with its disk.',
+  }),
+  clusterLeaseMs: whole('NDD_CLUSTER_LEASE_MS', {
+    ...{ fallback: 3_000, min: 500, max: 60_000 },
+    meaning: 'How long a leader may be silent, in milliseconds, until another node takes its place.',
+  }),
+  clusterWriteMs: whole('NDD_CLUSTER_WRITE_MS', {
+    ...{ fallback: 10_000, min: 100, max: 600_000 },
+    meaning: 'How long a write waits for the log, in milliseconds, until its reply is `outcome_unknown`.',
+  }),
+  clusterStalenessMs: whole('NDD_CLUSTER_STALENESS_MS', {
+    ...{ fallback: 10_000, min: 1_000, max: 600_000 },
+    meaning:
+      'How long a follower may not have heard from the log, in milliseconds, until it refuses reads with tokens: it may have missed a revocation.',
+  }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',
     meaning: '`trace`, `debug`, `info`, `warn`, `error`, or `silent`.',

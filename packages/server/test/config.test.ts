@@ -89,6 +89,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     archiveBacklogGigabytes: 3,
     acknowledge: 'archive',
     keepLog: true,
+    cluster: undefined,
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
     tracesUrl: 'http://collector:4318/v1/traces',

@@ -1,0 +1,65 @@
+// What the rest of the server sees of a cluster. Types only: a server without a cluster loads nothing of it.
+import type { Lsn } from '@annal/wal'
+
+/** What a node of a cluster is doing. */
+export type NodeRole =
+  | 'bootstrapping'
+  | 'catching-up'
+  | 'follower'
+  | 'candidate'
+  | 'leader'
+  | 'deposed'
+  | 'out-of-service'
+
+/** Another node, as the lease or its presence names it. */
+export interface NodeAddress {
+  readonly node: string
+  readonly url: string
+}
+
+/** The state of a node. */
+export interface ClusterStatus {
+  readonly node: string
+  readonly role: NodeRole
+  /** Of the newest fence that this node has read; 0 before the first. */
+  readonly epoch: number
+  /** LSNs that are in the log and that this node has not applied, as far as it knows. */
+  readonly lag: number
+  /**
+   * Milliseconds since this node last knew that it had everything that was in the log. 0 while it leads and has heard from
+   * the log.
+   */
+  readonly stalenessMs: number
+  readonly leader?: NodeAddress & { readonly epoch: number }
+  /** Changes of the leader that this node has seen since it started. */
+  readonly failovers: number
+  /** Why the node is out of service or cannot lead. */
+  readonly reason?: string
+  /** `always` if the monitor of every NATS server says so, `unverified` without NDD_CLUSTER_MONITOR_URL. */
+  readonly syncInterval: 'always' | 'unverified'
+}
+
+/** A node that has announced itself. */
+export interface KnownNode extends ClusterStatus {
+  readonly url: string
+  /** Milliseconds since its newest announcement. */
+  readonly seenMsAgo: number
+}
+
+/** A node of a cluster, for the routes. */
+export interface ClusterView {
+  status(): ClusterStatus
+  /** The node that takes writes; undefined if this one does, or if none is known. */
+  leader(): NodeAddress | undefined
+  /**
+   * Resolves with the LSN that a strong read has to see, after the log has confirmed that no other node leads. Rejects with
+   * not_leader, log_fenced, or outcome_unknown, and with the reason of the signal. Only on the leader.
+   */
+  confirm(signal: AbortSignal): Promise<Lsn>
+  /** The nodes that have announced themselves, with this one, by name. */
+  nodes(): readonly KnownNode[]
+  /** Hands the lead to another node. Resolves when this node follows. */
+  stepDown(): Promise<void>
+  /** Ends leading, following, and the announcements. The engine is closed separately, before. */
+  close(): Promise<void>
+}
