@@ -1,4 +1,4 @@
-// The real server from source, a child process with an empty directory on its own port.
+// The real server from source, a child process on a directory and a port of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,35 +11,66 @@ import type { Test } from 'tap'
 
 const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
-/** Resolves to its address. The test stops the server and checks that it exits cleanly. */
-export async function realServer(
-  t: Test,
-  options: { readonly token?: string; readonly rootToken?: string } = {},
-): Promise<string> {
-  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
+export interface ServerOptions {
+  readonly dataDir: string
+  readonly token?: string
+  readonly rootToken?: string
+  /** Serving threads; by default those of ANNAL_SERVER_THREADS. */
+  readonly threads?: number
+}
+
+export interface ServerProcess {
+  readonly url: string
+  /** Resolves when it has exited; rejects if it did not exit cleanly. Does nothing after its end. */
+  stop(): Promise<void>
+  /** Ends it with SIGKILL. */
+  kill(): Promise<void>
+}
+
+/** Resolves when the server is ready. */
+export async function startServer({ dataDir, token, rootToken, threads }: ServerOptions): Promise<ServerProcess> {
+  const serverThreads = threads ?? process.env.ANNAL_SERVER_THREADS
   const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
     env: {
       PATH: process.env.PATH,
+      // Most of a start is compiling the sources, so processes share a cache of that.
+      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
-      ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
-      ...(options.token !== undefined && { NDD_AUTH_TOKEN: options.token }),
-      ...(options.rootToken !== undefined && { NDD_ROOT_TOKEN: options.rootToken }),
+      ...(serverThreads && { NDD_NUM_SERVER_THREADS: String(serverThreads) }),
+      ...(token !== undefined && { NDD_AUTH_TOKEN: token }),
+      ...(rootToken !== undefined && { NDD_ROOT_TOKEN: rootToken }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const exited = once(child, 'exit')
   const complaints = lastOf(child.stderr!)
-  t.teardown(async () => {
-    if (child.exitCode === null) {
+  const url = await addressOf(child)
+  if (url === undefined) throw new Error(`the server exited before it was ready:\n${complaints()}`)
+  return {
+    url,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')
-      const [code] = await once(child, 'exit')
+      const [code] = await exited
       if (code !== 0) throw new Error(`the server ended with ${code} when it was stopped:\n${complaints()}`)
-    }
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** A server with an empty directory; resolves to its address. The test stops it and checks that it exits cleanly. */
+export async function realServer(t: Test, options: Omit<ServerOptions, 'dataDir'> = {}): Promise<string> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
+  const server = await startServer({ ...options, dataDir })
+  t.teardown(async () => {
+    await server.stop()
     rmSync(dataDir, { recursive: true })
   })
-  const address = await addressOf(child)
-  if (address === undefined) throw new Error(`the server exited before it was ready:\n${complaints()}`)
-  return address
+  return server.url
 }
 
 /** The server prints its address when it is ready. */
