@@ -5,7 +5,10 @@ import { recordType } from './frame.ts'
 import { batchBytesMax, batchRecordsMax, payloadBytesMax } from './limits.ts'
 import type { Appended, Lsn, NewRecord } from './log.ts'
 
-/** `barrier`: make every earlier entry durable. `resume`: try to leave the read-only state. */
+/**
+ * `barrier`: make every earlier entry durable; with `proves`, a replicated log also stores a message. `resume`: try to leave the
+ * read-only state.
+ */
 export type QueueEntry =
   | {
       readonly kind: 'record'
@@ -14,7 +17,12 @@ export type QueueEntry =
       readonly resolve: (appended: Appended) => void
       readonly reject: (error: Error) => void
     }
-  | { readonly kind: 'barrier'; readonly resolve: (lsn: Lsn) => void; readonly reject: (error: Error) => void }
+  | {
+      readonly kind: 'barrier'
+      readonly proves?: boolean
+      readonly resolve: (lsn: Lsn) => void
+      readonly reject: (error: Error) => void
+    }
   | { readonly kind: 'own'; readonly record: BatchRecord }
   | { readonly kind: 'resume' }
 

@@ -1,7 +1,9 @@
 // Appends one frame and finds out what became of it. One frame is on its way at a time: with several, a frame of a fenced
 // writer could be accepted after the one before it was refused.
+import { randomBytes } from 'node:crypto'
 import { WalError } from '../errors.ts'
-import { decodeFrame, type EncodedFrame } from './frame.ts'
+import { decodeFrame, type EncodedFrame, encodeFrame, writerBytes } from './frame.ts'
+import type { ChainPlace } from './frame-chain.ts'
 import type { FrameStore } from './frame-store.ts'
 import type { Patience } from './patience.ts'
 
@@ -40,6 +42,17 @@ export async function publishFrame(publishing: Publishing, frame: EncodedFrame, 
     expected++
     attempt = -1
   }
+}
+
+/**
+ * Stores a message that proves that this writer leads, and returns the place after it. It is a fence of the writer's own epoch, which is
+ * noise to every reader. Its body is random, so that no earlier message is taken for it. Throws as `publishFrame` does.
+ */
+export async function publishProof(publishing: Publishing, after: ChainPlace): Promise<ChainPlace> {
+  const { logId, epoch } = publishing
+  const pieces = [randomBytes(writerBytes)]
+  const frame = encodeFrame(logId, { kind: 'fence', more: false, epoch, lsnFirst: 0, prevSum: 0n, pieces })
+  return { ...after, seq: await publishFrame(publishing, frame, after.seq), seqSum: frame.sum }
 }
 
 /** The error for a writer whose epoch has ended. */

@@ -14,9 +14,10 @@ import { ChainIndex } from './chain-index.ts'
 import { decodeFrame, encodeBatch, encodeFrame } from './frame.ts'
 import { type Accepted, type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
 import { type FrameStore, type StoreRange, StoreUnavailable } from './frame-store.ts'
+import { notHeld, notLeader, rolledBack } from './log-refusals.ts'
 import { MessageReader, trimmed } from './message-reader.ts'
 import { Patience } from './patience.ts'
-import { fenced, publishFrame } from './publish-frame.ts'
+import { fenced, type Publishing, publishFrame, publishProof } from './publish-frame.ts'
 
 /** How a replicated log is opened. */
 export interface ReplicatedLogOptions {
@@ -169,6 +170,16 @@ export class ReplicatedLog implements Log {
     return new Promise((resolve, reject) => this.#commits.add({ kind: 'barrier', resolve, reject }))
   }
 
+  /**
+   * Proves that no other node leads, by a message that is stored after the call began. Returns the newest LSN as of then. Rejects
+   * with `not_leader`, `log_fenced`, and `outcome_unknown`.
+   */
+  confirm(): Promise<Lsn> {
+    const refusal = this.#refusal()
+    if (refusal !== undefined) return Promise.reject(refusal)
+    return new Promise((resolve, reject) => this.#commits.add({ kind: 'barrier', proves: true, resolve, reject }))
+  }
+
   read(from: Lsn): AsyncIterable<LogRecord> {
     // The end is that of the call, not that of the first step.
     return this.#read(from, this.#end)
@@ -261,7 +272,10 @@ export class ReplicatedLog implements Log {
     if (epoch === undefined) throw this.#failure ?? notLeader()
     const records = recordsOf(batch)
     const before = this.#end
-    const after = records.length > 0 ? await this.#publish(records, epoch, before) : before
+    const proves = batch.some((entry) => entry.kind === 'barrier' && entry.proves === true)
+    let after = before
+    if (records.length > 0) after = await this.#publish(records, epoch, before)
+    else if (proves) after = await publishProof(this.#publishing(epoch), before)
     // A log that stepped down meanwhile may have followed further than this frame.
     if (after.seq > this.#end.seq) this.#end = after
     this.#appends += acknowledge(batch, before.lsn, after.lsn)
@@ -272,7 +286,7 @@ export class ReplicatedLog implements Log {
     const { logId } = this.#options
     const start = { logId, epoch, lsnFirst: before.lsn + 1, prevSum: before.sum }
     const frames = encodeBatch(records, start, this.#store.messageBytesMax)
-    const publishing = { store: this.#store, logId, epoch, patience: this.#patience }
+    const publishing = this.#publishing(epoch)
     const beganMs = this.#clock.nowMs()
     let { seq, sum } = before
     let groupStart: ChainPlace | undefined
@@ -286,6 +300,10 @@ export class ReplicatedLog implements Log {
     this.#frameMs += this.#clock.nowMs() - beganMs
     if (groupStart !== undefined) this.#index.note(groupStart)
     return { seq, seqSum: sum, lsn: before.lsn + records.length, sum, epoch }
+  }
+
+  #publishing(epoch: number): Publishing {
+    return { store: this.#store, logId: this.#options.logId, epoch, patience: this.#patience }
   }
 
   #stopLeading(error: unknown): WalError {
@@ -378,19 +396,4 @@ export class ReplicatedLog implements Log {
       this.#readers.delete(reader)
     }
   }
-}
-
-function notLeader(): WalError {
-  return new WalError('not_leader', 'this node does not lead the log, so it appends nothing')
-}
-
-function notHeld(lsn: number, lsnFirst: number): WalError {
-  return new WalError('lsn_not_held', `the replicated log begins with LSN ${lsnFirst}; LSN ${lsn} was removed`, {
-    lsn,
-    limit: lsnFirst,
-  })
-}
-
-function rolledBack(evidence: string, seq: number): WalError {
-  return new WalError('log_damaged', `the replicated log is older than this node: ${evidence}`, { seq, evidence })
 }

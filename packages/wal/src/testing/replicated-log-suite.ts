@@ -2,26 +2,13 @@
 // records in parts, truncation, and a store that is not the one it was.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
 import type { LogRecord, Lsn } from '../log.ts'
 import { encodeBatch, encodeFrame } from '../replicated/frame.ts'
 import type { ChainPlace } from '../replicated/frame-chain.ts'
 import type { FrameStore } from '../replicated/frame-store.ts'
 import { openReplicatedLog, type ReplicatedLog, type Tailed } from '../replicated/replicated-log.ts'
-
-/** A store that a test has for itself, empty at first. */
-export interface StoreUnderTest {
-  readonly clock: Clock
-  /** Another connection to it. */
-  connect(): Promise<FrameStore>
-}
-
-/** One test of the suite. */
-export interface ReplicatedLogCase {
-  /** A sentence about behavior. */
-  readonly name: string
-  readonly run: (store: StoreUnderTest) => Promise<void>
-}
+import { confirmCases } from './confirm-cases.ts'
+import type { ReplicatedLogCase, StoreUnderTest } from './replicated-log-case.ts'
 
 const logId = 0x1122334455667788n
 
@@ -461,6 +448,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       await log.close()
     },
   },
+  ...confirmCases,
 ]
 
 function fenceOf(epoch: number) {
