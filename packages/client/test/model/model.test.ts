@@ -77,9 +77,9 @@ async function beginLife(dataDir: string, own: number): Promise<Life> {
   return life
 }
 
-/** A call that a kill interrupts fails at once. */
+/** A call that a kill interrupts fails at once. Others may take long, because the machine may be busy. */
 function clientOf({ url }: ServerProcess): Client {
-  return connect({ url, retriesMax: 0 })
+  return connect({ url, retriesMax: 0, timeoutMs: timeout })
 }
 
 async function live(life: Life): Promise<void> {
