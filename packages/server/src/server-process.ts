@@ -37,10 +37,10 @@ function settings(): ConfigRead {
 
 /** At most one line per second, and only if opening takes long. */
 function progressReporter(): (progress: Progress) => void {
-  let reportedMs = Date.now()
+  let reportedMs = performance.now()
   return ({ job, collection, done, total, unit }) => {
-    if (job === 'checkpoint' || Date.now() - reportedMs < 1_000) return
-    reportedMs = Date.now()
+    if (job === 'checkpoint' || performance.now() - reportedMs < 1_000) return
+    reportedMs = performance.now()
     const percent = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : ''
     const suffix = collection === undefined ? '' : ` of ${collection}`
     printLine(
@@ -57,11 +57,11 @@ function stopOnSignals(server: RunningServer): void {
   let firstAt = 0
   const onSignal = (signal: string): void => {
     if (firstAt === 0) {
-      firstAt = Date.now()
+      firstAt = performance.now()
       signalled = true
       printLine(`annal: ${signal}, stopping`)
       server.stop().then(() => process.exit(0), die)
-    } else if (Date.now() - firstAt >= secondSignalAfterMs) {
+    } else if (performance.now() - firstAt >= secondSignalAfterMs) {
       printLine(`annal: ${signal} again, exiting at once; every acknowledged write is in the log`)
       process.exit(1)
     }

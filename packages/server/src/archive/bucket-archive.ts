@@ -90,8 +90,8 @@ export class BucketArchive {
   #fileBytes = 0
   #backlogBytes = 0
   #gaveUpAt = 0
-  /** When records were first seen that are not in the bucket yet, oldest first. */
-  #seen: { readonly lsn: number; readonly timeMs: number }[] = []
+  /** When records were first seen that are not in the bucket yet, oldest first. In the time of performance.now(). */
+  #seen: { readonly lsn: number; readonly sinceMs: number }[] = []
   readonly #waiting = new Set<{ readonly lsn: number; readonly end: (isReached: boolean) => void }>()
   #wake: () => void = () => undefined
   #running: Promise<unknown> | undefined
@@ -173,7 +173,7 @@ export class BucketArchive {
     const [oldest] = this.#seen
     const lsnUploaded = this.#lsnUploaded
     return {
-      lagSeconds: oldest === undefined ? 0 : (Date.now() - oldest.timeMs) / 1000,
+      lagSeconds: oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000,
       lagLsns: Math.max(0, (this.#engine?.lsnDurable ?? 0) - lsnUploaded),
       backlogBytes: this.#backlogBytes,
       bytes: (this.#opened?.uploader.bytes ?? 0) + this.#fileBytes,
@@ -249,7 +249,7 @@ export class BucketArchive {
     const lsn = this.#engine?.lsnDurable ?? 0
     const uploaded = this.#lsnRestorable
     this.#seen = this.#seen.filter((seen) => seen.lsn > uploaded)
-    if (lsn > Math.max(uploaded, this.#seen.at(-1)?.lsn ?? 0)) this.#seen.push({ lsn, timeMs: Date.now() })
+    if (lsn > Math.max(uploaded, this.#seen.at(-1)?.lsn ?? 0)) this.#seen.push({ lsn, sinceMs: performance.now() })
     for (const { lsn: wanted, end } of this.#waiting) if (wanted <= uploaded) end(true)
     if (this.#seen.length === 0) this.#backlogBytes = 0
   }

@@ -104,7 +104,7 @@ export class BackupSchedule {
       const database = this.#engine.database(schedule.database)
       const found = database.collections().find(({ name }) => name === schedule.collection)
       const triedAt = this.#ownFaults.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
-      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || triedAt + retryMs > now) continue
+      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || wasTried(triedAt, now)) continue
       const fault = await faultOf(database, schedule.collection, schedule)
       if (fault === undefined) {
         this.#ownFaults.delete(keyOf(schedule))
@@ -117,7 +117,7 @@ export class BackupSchedule {
     for (const [name, { triedAt }] of this.#notCarried) {
       const isThere = this.#engine.control.databases().some((database) => database.name === name)
       if (!isThere) this.#notCarried.delete(name)
-      else if (!this.#stopped && triedAt + retryMs <= now) await this.#carry(this.#engine.database(name), now)
+      else if (!this.#stopped && !wasTried(triedAt, now)) await this.#carry(this.#engine.database(name), now)
     }
   }
 
@@ -160,6 +160,11 @@ export class BackupSchedule {
 export function nextRun(database: Database, { collection, everyHours }: Schedule): number {
   const newest = scheduledBackups(database, collection).at(-1)
   return newest === undefined ? 0 : newest.takenAt + everyHours * hourMs
+}
+
+/** Also false if the clock was set back since. */
+function wasTried(triedAt: number, now: number): boolean {
+  return triedAt <= now && now < triedAt + retryMs
 }
 
 async function faultOf(database: Database, collection: string, keeping: Keeping): Promise<string | undefined> {

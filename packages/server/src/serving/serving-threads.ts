@@ -168,7 +168,7 @@ export class ServingThreads {
   checkTimeouts(): void {
     // After the messages that arrived while this thread was busy: a request among them ends the idle time of its connection.
     setImmediate(() => {
-      const nowMs = Date.now()
+      const nowMs = performance.now()
       for (const { sockets } of this.#threads) for (const socket of sockets.values()) socket.checkTimeout(nowMs)
     })
   }

@@ -134,7 +134,7 @@ export class VirtualSocket extends Duplex {
 
   setTimeout(ms: number, listener?: () => void): this {
     this.#timeoutMs = ms
-    this.#activeMs = Date.now()
+    this.#activeMs = performance.now()
     if (listener !== undefined) {
       if (ms === 0) this.off('timeout', listener)
       else this.once('timeout', listener)
@@ -193,7 +193,7 @@ export class VirtualSocket extends Duplex {
   }
 
   #noteActivity(): void {
-    if (this.#timeoutMs !== 0) this.#activeMs = Date.now()
+    if (this.#timeoutMs !== 0) this.#activeMs = performance.now()
   }
 }
 
