@@ -1,5 +1,4 @@
 // Runs the rebuilds of one collection, one at a time, and reports their progress. Writers wait, readers do not.
-
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { RebuildStatus } from '../model/collection.ts'
@@ -42,6 +41,8 @@ export class Rebuilder {
     this.#status = { ...this.#status, error: `files from before the rebuild could not be removed: ${error.message}` }
   })
   #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
+  /** Until then no rebuild starts automatically. In the time of performance.now(). */
+  #restsUntilMs = 0
 
   constructor(host: ReplicaHost, committer: Committer) {
     this.#host = host
@@ -70,13 +71,15 @@ export class Rebuilder {
     } catch (error) {
       this.#status = { ...this.#status, status: 'failed', completedAt: Date.now(), error: (error as Error).message }
       throw error
+    } finally {
+      this.#restsUntilMs = performance.now() + restMs
     }
   }
 
   /** Whether enough is dead for an automatic rebuild: it ends soon and frees most of the memory. */
   isDue({ ordinals, count }: Replica): boolean {
     const dead = ordinals.end - count
-    const rested = this.#status.status !== 'running' && Date.now() - (this.#status.completedAt ?? 0) > restMs
+    const rested = this.#status.status !== 'running' && performance.now() >= this.#restsUntilMs
     return rested && dead >= deadMin && dead >= deadShare * ordinals.end && count <= liveMax
   }
 

@@ -23,7 +23,10 @@ const descriptorsShare = 1 / 4
 
 /** Bytes that one turn may read. */
 const turnBytesMax = 2 ** 21
-/** A read that takes longer waits for a disk, or for the core. The second one of a turn shows that it is the disk (rank-candidates.ts). */
+/**
+ * A read that takes longer waits for a disk, or for the core. The second one of a turn shows that it is the disk (rank-candidates.ts). Nothing
+ * but the time shows whether the system has the bytes in memory. The decision does not change a result: the owner reads the same rows.
+ */
 const slowReadMs = 0.1
 const slowReadsMax = 2
 /** Turns without reads after a slow one. */
@@ -51,6 +54,7 @@ export interface Slots {
 
 export class OriginalFiles {
   readonly #readers: number
+  readonly #nowMs: () => number
   /** By path, the one that was used longest ago first. */
   readonly #files = new Map<string, Promise<OpenFile>>()
   /** Those of them that are open. */
@@ -60,9 +64,10 @@ export class OriginalFiles {
   #max = filesMin
   #bytes = new Uint8Array(0)
 
-  /** `readers` is the number of readers of the engine. */
-  constructor(readers: number) {
+  /** `readers` is the number of readers of the engine, and `nowMs` a monotonic clock. */
+  constructor(readers: number, nowMs = () => performance.now()) {
     this.#readers = readers
+    this.#nowMs = nowMs
   }
 
   /** Begins the reads of one turn in the calling thread. Undefined: the disk was slow a moment ago. */
@@ -126,13 +131,13 @@ export class OriginalFiles {
   ): boolean {
     turn.bytesLeft -= bytes.length
     if (turn.bytesLeft < 0 || turn.slowReads >= slowReadsMax) return false
-    const began = performance.now()
+    const beganMs = this.#nowMs()
     try {
       if (file.readNow?.(bytes, offset) !== bytes.length) return false
     } catch {
       return false
     }
-    if (performance.now() - began > slowReadMs && ++turn.slowReads === slowReadsMax) this.#slow.set(path, turnsLeft)
+    if (this.#nowMs() - beganMs > slowReadMs && ++turn.slowReads === slowReadsMax) this.#slow.set(path, turnsLeft)
     return true
   }
 

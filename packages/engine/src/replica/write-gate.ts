@@ -1,6 +1,7 @@
 // Where the writers of one collection wait: for their turn, while a consistent cut is taken, and for space in the queue of events that are
 // durable but not applied yet. Readers do not use it.
 import { EngineError } from '../errors.ts'
+import { WaitLimit } from '../wait-limit.ts'
 
 /** A writer that waits longer is rejected. */
 const waitMsMax = 30_000
@@ -10,6 +11,7 @@ const pendingBytesMax = 256 * 1024 * 1024
 
 /** The write gate of one collection. */
 export class WriteGate {
+  readonly #nowMs: (() => number) | undefined
   #held = 0
   #pendingEvents = 0
   #pendingBytes = 0
@@ -19,17 +21,22 @@ export class WriteGate {
   #holds: Promise<unknown> = Promise.resolve()
   readonly #waiting: (() => void)[] = []
 
+  /** `nowMs` is a monotonic clock, that of the process by default. */
+  constructor(nowMs?: () => number) {
+    this.#nowMs = nowMs
+  }
+
   /** Calls `append` as soon as a writer may append, in the same turn as the check, so that no cut starts between them. */
   async write<T>(append: () => Promise<T>): Promise<T> {
-    const deadline = Date.now() + waitMsMax
+    let limit: WaitLimit | undefined
     while (this.#held > 0 || this.#full()) {
-      const left = deadline - Date.now()
-      if (left <= 0) {
+      limit ??= new WaitLimit(waitMsMax, this.#nowMs)
+      if (limit.isOver) {
         throw new EngineError('overloaded', `the collection accepted no writes for ${waitMsMax / 1000} s; try again`, {
           limit: waitMsMax,
         })
       }
-      await this.#change(left)
+      await limit.wait(new Promise<void>((resolve) => this.#waiting.push(resolve)))
     }
     return append()
   }
@@ -83,15 +90,5 @@ export class WriteGate {
   #wake(): void {
     const waiting = this.#waiting.splice(0)
     for (const resume of waiting) resume()
-  }
-
-  #change(timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs)
-      this.#waiting.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
   }
 }

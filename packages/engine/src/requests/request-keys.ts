@@ -1,7 +1,6 @@
 // Runs the write of each request key once. A write is claimed while it runs, so that a second one with its key waits, and its key is kept
 // when its record is appended. This file knows neither HTTP nor collections.
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { assert, EngineError } from '../errors.ts'
 import { requestFactsBytesMax, requestKeyLengthMax, requestWaitMs } from '../limits.ts'
 import { printed } from '../model/ids.ts'
@@ -14,6 +13,7 @@ import type {
   RequestKeyStats,
   RequestKeys,
 } from '../model/requests.ts'
+import { WaitLimit } from '../wait-limit.ts'
 import { KeyTable, type KeyTableLimits } from './key-table.ts'
 import { type RequestRecord, requestIdBytes } from './request-record.ts'
 
@@ -131,10 +131,11 @@ export class KeptRequests implements RequestKeys {
   ): Promise<R> {
     const id = idOf(databaseId, checkedKey(request.key))
     const name = Buffer.from(id).toString('base64')
-    const deadline = Date.now() + requestWaitMs
+    const limit = new WaitLimit(requestWaitMs)
     let running = this.#running.get(name)
     while (running !== undefined && running.claim.continues === undefined) {
-      await endOf(running, deadline - Date.now(), request)
+      if (limit.isOver) throw inUse(request)
+      await limit.wait(running.ended)
       running = this.#running.get(name)
     }
     // From here to the claim nothing waits, so no other call can claim the key.
@@ -185,15 +186,9 @@ export class KeptRequests implements RequestKeys {
   }
 }
 
-/** Resolves when a write has ended or is answered. Throws request_key_in_use after `leftMs`. */
-async function endOf({ ended }: Running, leftMs: number, { key }: Pick<KeyedRequest, 'key'>): Promise<void> {
-  const late = new AbortController()
-  const timer = sleep(Math.max(0, leftMs), true, { signal: late.signal, ref: false }).catch(() => true)
-  const isLate = await Promise.race([ended.then(() => false), timer])
-  late.abort()
-  if (!isLate) return
+function inUse({ key }: Pick<KeyedRequest, 'key'>): EngineError {
   const message = `a write with the request key ${printed(key)} is still running; repeat the request later`
-  throw new EngineError('request_key_in_use', message, { field: 'Idempotency-Key', value: key })
+  return new EngineError('request_key_in_use', message, { field: 'Idempotency-Key', value: key })
 }
 
 /** The id of a key: no two databases share one, and nobody can find two keys with the same id. */

@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { WriteGate } from '../../src/replica/write-gate.ts'
 
 test('a cut sees everything appended before it as applied, and nothing that is appended while it is taken', async (t) => {
@@ -127,10 +127,32 @@ test('an action between two applies runs after those before it, and takes no roo
   t.strictSame(gate.pending, { events: 0, bytes: 0 })
 })
 
-test('a writer that waited 30 s is refused, and not a millisecond before', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+/** A clock that a test advances, with the timers of the process. */
+function manualTime(t: Test): {
+  readonly nowMs: () => number
+  pass(ms: number): Promise<void>
+  stop(ms: number): Promise<void>
+} {
+  mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const gate = new WriteGate()
+  let now = 0
+  const stop = async (ms: number): Promise<void> => {
+    now += ms
+    mock.timers.tick(ms)
+    await setImmediate()
+  }
+  return {
+    nowMs: () => now,
+    stop,
+    async pass(ms) {
+      for (let passed = 0; passed < ms; passed += 500) await stop(Math.min(500, ms - passed))
+    },
+  }
+}
+
+test('a writer that waited 30 s is refused, and not a millisecond before', async (t) => {
+  const time = manualTime(t)
+  const gate = new WriteGate(time.nowMs)
   const release = Promise.withResolvers<void>()
   const held = gate.hold(() => release.promise)
   let isRefused = false
@@ -142,13 +164,30 @@ test('a writer that waited 30 s is refused, and not a millisecond before', async
       }),
     { code: 'overloaded', message: / 30 s/, details: { limit: 30_000 } },
   )
-  mock.timers.tick(29_999)
+  await time.pass(29_999)
   // An event that is applied wakes the writer.
   await gate.between(() => undefined)
   await setImmediate()
   t.notOk(isRefused)
-  mock.timers.tick(1)
+  await time.pass(1)
   await refused
   release.resolve()
   await held
+})
+
+test('the time in which the process was stopped does not count, nor does a change of the date', async (t) => {
+  const time = manualTime(t)
+  const gate = new WriteGate(time.nowMs)
+  const release = Promise.withResolvers<void>()
+  const held = gate.hold(() => release.promise)
+  const written = gate.write(async () => 'in')
+  await time.pass(20_000)
+  await time.stop(3_600_000)
+  mock.timers.reset()
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
+  await gate.between(() => undefined)
+  await setImmediate()
+  release.resolve()
+  await held
+  t.equal(await written, 'in')
 })
