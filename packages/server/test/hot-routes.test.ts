@@ -304,6 +304,20 @@ test('usual bodies are answered', async (t) => {
   })
 })
 
+test('batches that ask for many hits are left to the main thread', async (t) => {
+  const routes = await hotRoutes(t, await filled(t))
+  // Without a hit, so that the reader leaves none of them.
+  const search = { fields: { title: { query: Array(6).fill(0.5), limit: 32, score_threshold: 1_000 } } }
+  const batch = (count: number) =>
+    answerHot(routes, '/api/v2/collection/films/search/batch', {
+      type: 'application/json',
+      accept: 'application/json',
+      body: Buffer.from(JSON.stringify({ searches: Array(count).fill(search) })),
+    })
+  t.ok(await batch(8))
+  t.notOk(await batch(9))
+})
+
 test('long filters are left to the main thread, and any blanks are accepted', async (t) => {
   const routes = await hotRoutes(t, await filled(t))
   const search = (value: number): RandomSearch => {

@@ -12,6 +12,7 @@ import {
   searchesMax,
   topKDefault,
 } from '@annal/engine/reader'
+import { hotBatchHitsMax } from '../http/limits.ts'
 import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import { type BodyCursor, readLsn } from './body-cursor.ts'
 
@@ -120,6 +121,7 @@ export function readCollectionSearch(cursor: BodyCursor, context: SearchContext)
 /** Reads the body `{"searches": [...]}`. */
 export function readSearchBatch(cursor: BodyCursor, context: SearchContext): readonly SearchRequest[] | undefined {
   let requests: SearchRequest[] | undefined
+  let hits = 0
   const isRead = cursor.members((key) => {
     if (key !== 'searches' || requests !== undefined) return false
     const list: SearchRequest[] = []
@@ -128,8 +130,11 @@ export function readSearchBatch(cursor: BodyCursor, context: SearchContext): rea
       const draft: Draft = { context, fields: [] }
       const isWhole = list.length < searchesMax && readKeys(cursor, draft, collectionKeys)
       const request = isWhole ? requestOf(draft) : undefined
-      if (request !== undefined) list.push(request)
-      return request !== undefined
+      if (request === undefined) return false
+      list.push(request)
+      // Not after the last search: reading a long batch takes longer than forwarding it.
+      for (const { limit = topKDefault } of draft.fields) hits += limit
+      return hits <= hotBatchHitsMax
     })
   })
   return isRead && cursor.ends() ? requests : undefined
