@@ -39,11 +39,11 @@ class Sender:
             self.stored += ids
         return {"lsn": len(self.stored)}
 
-    def sync(self, batch: Any, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def sync(self, batch: Any, timeout: Optional[float], key: Optional[str]) -> Dict[str, Any]:
         self.begin()
         return self.end(batch)
 
-    async def coroutine(self, batch: Any, timeout: Optional[float] = None) -> Dict[str, Any]:
+    async def coroutine(self, batch: Any, timeout: Optional[float], key: Optional[str]) -> Dict[str, Any]:
         self.begin()
         for _ in range(3):
             await asyncio.sleep(0)

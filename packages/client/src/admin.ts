@@ -1,7 +1,7 @@
 // Operations of the root token: databases, their tokens, and the license.
 import type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 import type { JsonObject } from './model.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 /** Tokens of the database of the client's token or, with a root token, of the named database. */
 export class Tokens {
@@ -45,7 +45,7 @@ export class Tokens {
    * await client.tokens.delete('website')
    * ```
    */
-  async delete(name: string, options?: CallOptions): Promise<void> {
+  async delete(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteToken', { database: this.#database, name }, options)
   }
 }
@@ -102,7 +102,7 @@ export class Databases {
    * await client.databases.delete('music')
    * ```
    */
-  async delete(name: string, options?: CallOptions): Promise<void> {
+  async delete(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteDatabase', { database: name }, options)
   }
 
@@ -114,7 +114,7 @@ export class Databases {
    * await client.databases.activate('music')
    * ```
    */
-  async activate(name: string, options?: CallOptions): Promise<void> {
+  async activate(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('setDatabaseActive', { database: name, active: true }, options)
   }
 
@@ -126,7 +126,7 @@ export class Databases {
    * await client.databases.deactivate('music')
    * ```
    */
-  async deactivate(name: string, options?: CallOptions): Promise<void> {
+  async deactivate(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('setDatabaseActive', { database: name, active: false }, options)
   }
 
@@ -138,7 +138,7 @@ export class Databases {
    * await client.databases.setType('music', 'enterprise')
    * ```
    */
-  async setType(name: string, type: string, options?: CallOptions): Promise<void> {
+  async setType(name: string, type: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('setDatabaseType', { database: name, type }, options)
   }
 
@@ -162,7 +162,7 @@ export class Databases {
    * await client.databases.deleteCollection('music', 'songs')
    * ```
    */
-  async deleteCollection(name: string, collection: string, options?: CallOptions): Promise<void> {
+  async deleteCollection(name: string, collection: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteDatabaseCollection', { database: name, collection }, options)
   }
 

@@ -1,7 +1,7 @@
 // The backups of a database.
 import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import { AnnalError } from './errors.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 export interface WatchOptions {
   readonly onProgress?: ((status: BackupStatus) => void) | undefined
@@ -11,7 +11,7 @@ export interface VerifyOptions extends CallOptions {
   readonly deep?: boolean | undefined
 }
 
-export interface RestoreOptions extends CallOptions, WatchOptions {
+export interface RestoreOptions extends WriteOptions, WatchOptions {
   /** The name of the new collection, which must not exist. */
   readonly target: string
   /** Restores the state as of this event. */

@@ -1,6 +1,6 @@
 // Loads records from a stream in batches, several of them concurrently. It reads no more than it can send: memory holds `concurrency +
 // 1` batches, however long the source is.
-import { AnnalError } from './errors.ts'
+import { AnnalError, annalError } from './errors.ts'
 
 export interface LoadOptions {
   /** Records per call; default 500. */
@@ -14,6 +14,11 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined
   /** The time limit of one batch, including retries. */
   readonly timeoutMs?: number | undefined
+  /**
+   * The request key of the load, as `idempotencyKey` of a write: the same source with the same `batchSize` can be loaded again. Each batch
+   * has its own key, made of this one and its number. By default, the client chooses a key for each batch.
+   */
+  readonly idempotencyKey?: string | undefined
 }
 
 export interface LoadProgress {
@@ -25,6 +30,12 @@ export interface LoadProgress {
 }
 
 type Source<T> = Iterable<T> | AsyncIterable<T>
+type Send<T, R> = (batch: readonly T[], key: string | undefined) => Promise<R>
+
+/** The first batch has the key itself, so that a list that fits into one call is one write with that key. */
+function keyOfBatch(key: string | undefined, number: number): string | undefined {
+  return key === undefined || number === 0 ? key : `${key}.${number}`
+}
 
 /**
  * Fails with the first failure, which names its records, after the running batches have ended. What they stored stays, and because
@@ -32,18 +43,19 @@ type Source<T> = Iterable<T> | AsyncIterable<T>
  */
 export async function bulkLoad<T>(
   source: Source<T>,
-  send: (batch: readonly T[]) => Promise<unknown>,
-  { batchSize = 500, concurrency = 2, recordsBefore = 0, onProgress, signal }: LoadOptions,
+  send: Send<T, unknown>,
+  { batchSize = 500, concurrency = 2, recordsBefore = 0, onProgress, signal, idempotencyKey }: LoadOptions,
 ): Promise<LoadProgress> {
   // Batches by the number of their first record; the oldest is first.
   const underWay = new Map<number, Promise<void>>()
   let progress: LoadProgress = { stored: 0, batches: 0, through: 0 }
   let taken = 0
+  let begun = 0
   let failure: { readonly error: unknown; readonly first: number } | undefined
   const begin = (batch: readonly T[]) => {
     const first = taken
     taken += batch.length
-    const sending = send(batch)
+    const sending = send(batch, keyOfBatch(idempotencyKey, begun++))
       .then(
         () => {
           underWay.delete(first)
@@ -91,20 +103,20 @@ const recordsPerCallMax = 1_000
  */
 export async function storeAll<T, R>(
   records: readonly T[] | AsyncIterable<T>,
-  send: (batch: readonly T[]) => Promise<R>,
-  signal: AbortSignal | undefined,
+  send: Send<T, R>,
+  { signal, idempotencyKey }: Pick<LoadOptions, 'signal' | 'idempotencyKey'> = {},
 ): Promise<R & { readonly upserted: number }> {
   if (!isAsyncIterable(records) && !(records?.length > recordsPerCallMax)) {
-    return { ...(await send(records)), upserted: records.length }
+    return { ...(await send(records, idempotencyKey)), upserted: records.length }
   }
   let last: R | undefined
-  const sendNext = async (batch: readonly T[]) => {
-    last = await send(batch)
+  const sendNext = async (batch: readonly T[], key: string | undefined) => {
+    last = await send(batch, key)
   }
-  const options = { batchSize: recordsPerCallMax, concurrency: 1, signal }
+  const options = { batchSize: recordsPerCallMax, concurrency: 1, signal, idempotencyKey }
   const { stored } = await bulkLoad(records, sendNext, options)
   // A source without records is one call, as an empty list is.
-  return { ...(last ?? (await send([]))), upserted: stored }
+  return { ...(last ?? (await send([], idempotencyKey))), upserted: stored }
 }
 
 function isAsyncIterable<T>(records: readonly T[] | AsyncIterable<T>): records is AsyncIterable<T> {
@@ -117,7 +129,7 @@ function located(error: unknown, first: number, length: number): unknown {
   const place = /^(?:objects|records|vectors)\[(\d+)\]/.exec(error.field ?? '')?.[1]
   const where =
     place === undefined ? `records ${first + 1} to ${first + length}` : `record ${first + Number(place) + 1}`
-  return new AnnalError(error.code, `${where} of the source: ${error.message}`, { ...error, cause: error })
+  return annalError(error.code, `${where} of the source: ${error.message}`, { ...error, cause: error })
 }
 
 async function* batchesOf<T>(source: Source<T>, size: number): AsyncGenerator<readonly T[]> {

@@ -9,7 +9,7 @@ import { History } from './history.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf, JsonObject } from './model.ts'
 import type { Health, SettingInfo } from './operations.ts'
 import { Schedules } from './schedules.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
 export class Client {
@@ -49,7 +49,7 @@ export class Client {
    */
   async createCollection<const D extends CollectionDefinition>(
     definition: D & ExactDefinition<D>,
-    options?: CallOptions,
+    options?: WriteOptions,
   ): Promise<Collection<FieldsOf<D>>> {
     await this.#transport.call('createCollection', definition, options)
     return new Collection<FieldsOf<D>>(this.#transport, definition.name)
@@ -92,7 +92,7 @@ export class Client {
    * await client.deleteCollection('films')
    * ```
    */
-  async deleteCollection(name: string, options?: CallOptions): Promise<void> {
+  async deleteCollection(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteCollection', { collection: name }, options)
   }
 
@@ -105,7 +105,7 @@ export class Client {
    * const songs = await client.createIndex({ name: 'songs', dimension: 3, spaceType: 'cosine' })
    * ```
    */
-  async createIndex(definition: IndexDefinition, options?: CallOptions): Promise<VectorIndex> {
+  async createIndex(definition: IndexDefinition, options?: WriteOptions): Promise<VectorIndex> {
     await this.#transport.call('createIndex', definition, options)
     return this.index(definition.name)
   }
@@ -142,7 +142,7 @@ export class Client {
    * await client.deleteIndex('songs')
    * ```
    */
-  async deleteIndex(name: string, options?: CallOptions): Promise<void> {
+  async deleteIndex(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteIndex', { index: name }, options)
   }
 

@@ -1,57 +1,37 @@
-// One collection of a database, by name. Holds no state besides that name. The fields and the type of metadata are known to the compiler
+// One collection of a database, by name: its objects. Holds no state besides that name. The fields and the type of metadata are known to the compiler
 // only: what a call refuses at run time does not depend on them.
 import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { CollectionDescription } from './collection-definition.ts'
-import { AnnalError } from './errors.ts'
+import { CollectionGraphs } from './collection-graphs.ts'
 import type {
   Acknowledgement,
   BatchedRequest,
-  CalibrateRequest,
   FacetRequest,
   Facets,
-  FieldCalibration,
-  FieldChanges,
   FieldName,
   Fields,
   Filter,
   FilterUpdate,
-  GraphFieldName,
   JsonObject,
-  RebuildChanges,
-  RecallReport,
-  RecallRequest,
   ScrollRequest,
   SearchRequest,
 } from './model.ts'
-import type { RebuildStatus } from './rebuild-status.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
 import type { ObjectInput, StoredObject } from './stored-object.ts'
-import type { CallOptions, ReadOptions, Transport } from './transport.ts'
-
-/** @deprecated Give `rebuild` an object by field: `{ plot: { M: 32 } }`. */
-export interface RebuildChange {
-  readonly field: string
-  readonly m?: number | undefined
-  readonly efConstruction?: number | undefined
-}
+import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 
 /**
  * A collection with fields `F` and metadata of type `Meta`. `Collection` alone is a collection known only by name: any field name and
  * any kind of value compile, and the server checks them.
  */
-export class Collection<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
-  readonly name: string
+export class Collection<
+  F extends Fields = Fields,
+  Meta extends object | undefined = JsonObject | undefined,
+> extends CollectionGraphs<F> {
   readonly #transport: Transport
 
   constructor(transport: Transport, name: string) {
-    if (typeof name !== 'string' || name === '') {
-      const field = 'name'
-      throw new AnnalError('invalid_argument', 'the name of a collection must be a non-empty string', {
-        field,
-        value: name,
-      })
-    }
-    this.name = name
+    super(transport, name)
     this.#transport = transport
   }
 
@@ -87,7 +67,8 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
   /**
    * Stores objects and replaces objects with the same ids. When it resolves, they are durable and visible to every search that starts
    * afterwards. Up to 1,000 objects are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
-   * the calls before it stay stored and the error names the affected objects. `timeoutMs` applies to each call. Resolves to the reply
+   * the calls before it stay stored and the error names the affected objects. `timeoutMs` applies to each call. Each
+   * call has its own request key: `idempotencyKey` and its number. Resolves to the reply
    * of the last call and the number of objects in all of them.
    *
    * @example
@@ -97,12 +78,12 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    */
   upsert(
     objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
-    options?: CallOptions,
+    options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly upserted: number }> {
-    return storeAll(objects, (batch) => this.#put(batch, options), options?.signal)
+    return storeAll(objects, (batch, idempotencyKey) => this.#put(batch, { ...options, idempotencyKey }), options)
   }
 
-  #put(objects: readonly ObjectInput<F, Meta>[], options?: CallOptions): Promise<Acknowledgement> {
+  #put(objects: readonly ObjectInput<F, Meta>[], options?: WriteOptions): Promise<Acknowledgement> {
     const input = { collection: this.name, objects: untyped<readonly ObjectInput[]>(objects) }
     return this.#transport.call('upsertObjects', input, options)
   }
@@ -123,7 +104,11 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
     options: LoadOptions = {},
   ): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
-    return bulkLoad(source, (objects) => this.#put(objects, { signal, timeoutMs }), options)
+    return bulkLoad(
+      source,
+      (objects, idempotencyKey) => this.#put(objects, { signal, timeoutMs, idempotencyKey }),
+      options,
+    )
   }
 
   /**
@@ -198,7 +183,7 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * const existed = await films.delete('alien')
    * ```
    */
-  delete(id: string, options?: CallOptions): Promise<boolean> {
+  delete(id: string, options?: WriteOptions): Promise<boolean> {
     return this.#transport.call('deleteObject', { collection: this.name, id }, options)
   }
 
@@ -210,7 +195,7 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * const deleted = await films.deleteWhere([{ year: { $lt: 1950 } }])
    * ```
    */
-  deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
+  deleteWhere(filter: Filter, options?: WriteOptions): Promise<number> {
     return this.#transport.call('deleteObjectsWhere', { collection: this.name, filter }, options)
   }
 
@@ -222,7 +207,7 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * const updated = await films.updateFilters([{ id: 'alien', filter: { year: 1979, genre: 'horror' } }])
    * ```
    */
-  updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
+  updateFilters(updates: readonly FilterUpdate[], options?: WriteOptions): Promise<number> {
     return this.#transport.call('updateObjectFilters', { collection: this.name, updates }, options)
   }
 
@@ -284,110 +269,6 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
   }
 
   /**
-   * Measures recall: compares results of the index with exact results.
-   *
-   * @example
-   * ```ts
-   * const { recall } = await films.recall({ field: 'plot', sample: 200 })
-   * ```
-   */
-  recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<RecallReport> {
-    return this.#transport.call('recall', { collection: this.name, request }, options)
-  }
-
-  /**
-   * Measures which ef reaches which recall, for searches that state a recall. Resolves after seconds to minutes; searches and writes
-   * continue. Such searches also start it in the background.
-   *
-   * @example
-   * ```ts
-   * const { curves } = await films.calibrate({ field: 'plot', limit: 10 })
-   * ```
-   */
-  calibrate(request: CalibrateRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<FieldCalibration> {
-    return this.#transport.call('calibrate', { collection: this.name, request }, options)
-  }
-
-  /**
-   * What was measured for searches that state a recall, and what is being measured.
-   *
-   * @example
-   * ```ts
-   * for (const { field, state, progress } of await films.calibrations()) console.log(field, state, progress)
-   * ```
-   */
-  calibrations(options?: CallOptions): Promise<readonly FieldCalibration[]> {
-    return this.#transport.call('calibrations', { collection: this.name }, options)
-  }
-
-  /**
-   * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector.
-   *
-   * @example
-   * ```ts
-   * const ids = await films.neighbors('plot', 'alien')
-   * ```
-   */
-  neighbors(field: GraphFieldName<F>, id: string, options?: CallOptions): Promise<readonly string[]> {
-    return this.#transport.call('neighbors', { collection: this.name, field, id }, options)
-  }
-
-  /**
-   * Changes defaults of the searches of fields, without a rebuild: the recall of searches that state neither `ef` nor `recall`. `null` removes
-   * it.
-   *
-   * @example
-   * ```ts
-   * await films.updateFields({ plot: { recall: 0.95 } })
-   * ```
-   */
-  updateFields(changes: FieldChanges<F>, options?: CallOptions): Promise<Acknowledgement> {
-    return this.#transport.call('updateFields', { collection: this.name, changes: changes as FieldChanges }, options)
-  }
-
-  /**
-   * Starts to recreate the graphs, with other parameters where given; a parameter that is left out does not change. Searches continue;
-   * writes wait. `rebuildStatus` reports progress.
-   *
-   * @example
-   * ```ts
-   * await films.rebuild({ plot: { M: 32, efConstruction: 256 } })
-   * ```
-   */
-  async rebuild(changes?: RebuildChanges<F> | readonly RebuildChange[], options?: CallOptions): Promise<void> {
-    await this.#transport.call('rebuild', { collection: this.name, changes: changesByField(changes ?? {}) }, options)
-  }
-
-  /**
-   * The rebuild that runs, or the last one since the server started.
-   *
-   * @example
-   * ```ts
-   * const { status, objectsDone, objects } = await films.rebuildStatus()
-   * ```
-   */
-  rebuildStatus(options?: CallOptions): Promise<RebuildStatus> {
-    return this.#transport.call('rebuildStatus', { collection: this.name }, options)
-  }
-
-  /**
-   * Frees the memory of deleted and replaced objects, and returns the number of freed bytes.
-   *
-   * @example
-   * ```ts
-   * const reclaimedBytes = await films.vacuum()
-   * ```
-   */
-  vacuum(options?: CallOptions): Promise<number> {
-    return this.#transport.call('vacuum', { collection: this.name }, options)
-  }
-
-  /** @deprecated Use `vacuum`. */
-  shrink(options?: CallOptions): Promise<number> {
-    return this.vacuum(options)
-  }
-
-  /**
    * Creates a new collection with the current content of this one.
    *
    * @example
@@ -395,7 +276,7 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
    * const copy = await films.clone('films_copy')
    * ```
    */
-  async clone(target: string, options?: CallOptions): Promise<Collection<F, Meta>> {
+  async clone(target: string, options?: WriteOptions): Promise<Collection<F, Meta>> {
     await this.#transport.call('clone', { collection: this.name, target }, options)
     return new Collection<F, Meta>(this.#transport, target)
   }
@@ -412,18 +293,6 @@ export class Collection<F extends Fields = Fields, Meta extends object | undefin
   createBackup(name?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('createBackup', { collection: this.name, name }, options)
   }
-}
-
-function changesByField(changes: object | readonly RebuildChange[]): RebuildChanges {
-  // Anything but a list has parameters by field.
-  if (!Array.isArray(changes)) return changes as RebuildChanges
-  const list: readonly RebuildChange[] = changes
-  return Object.fromEntries(
-    list.map(({ field, m, efConstruction }) => [
-      field,
-      { ...(m !== undefined && { M: m }), ...(efConstruction !== undefined && { efConstruction }) },
-    ]),
-  )
 }
 
 /** An input without the types of its fields, which a transport does not know. It is the same value. */

@@ -54,8 +54,20 @@ export class AnnalError extends Error {
   /** True if the same call may succeed later without a change: the server was busy, starting or unreachable. */
   get retryable(): boolean {
     if (this.status === undefined) return this.code === 'timeout' || this.code === 'unreachable'
-    return isPassing(this.status)
+    return isPassing(this.status) || this.code === 'request_key_in_use'
   }
+}
+
+/**
+ * The `idempotencyKey` of a call was used for another call: another method, path, or body. Nothing was written. `code` is
+ * `request_key_reused`.
+ */
+export class RequestKeyReusedError extends AnnalError {}
+
+/** The error of a code, with the class of that code. */
+export function annalError(code: string, message: string, details: AnnalErrorDetails): AnnalError {
+  const Class = code === 'request_key_reused' ? RequestKeyReusedError : AnnalError
+  return new Class(code, message, details)
 }
 
 /** Statuses that mean "not now". */

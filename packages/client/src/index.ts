@@ -4,7 +4,7 @@ export type { BackupInfo, BackupStatus } from './backup-info.ts'
 export { Backups, type RestoreOptions, type VerifyOptions, type WatchOptions } from './backups.ts'
 export type { LoadOptions, LoadProgress } from './bulk-load.ts'
 export { Client } from './client.ts'
-export { Collection, type RebuildChange } from './collection.ts'
+export { Collection } from './collection.ts'
 export {
   type CollectionDescription,
   type DenseDescription,
@@ -16,10 +16,11 @@ export {
   type SparseDescription,
   sparseField,
 } from './collection-definition.ts'
+export type { RebuildChange } from './collection-graphs.ts'
 export { type ConnectOptions, connect } from './connect.ts'
 export type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 export type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
-export { AnnalError, type AnnalErrorDetails, type ClientErrorCode } from './errors.ts'
+export { AnnalError, type AnnalErrorDetails, type ClientErrorCode, RequestKeyReusedError } from './errors.ts'
 export {
   and,
   eq,
@@ -111,5 +112,5 @@ export type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts
 export { Schedules } from './schedules.ts'
 export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
 export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'
-export type { CallOptions, ReadOptions, Transport } from './transport.ts'
+export type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 export { VectorIndex } from './vector-index.ts'

@@ -1,6 +1,6 @@
 // The backup schedules of a database.
 import type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 /** Backups that the server makes at intervals. An embedded engine has no schedules. */
 export class Schedules {
@@ -31,7 +31,7 @@ export class Schedules {
    * await client.schedules.put('films', { everyHours: 24, keep: 30 })
    * ```
    */
-  put(collection: string, schedule: ScheduleOptions, options?: CallOptions): Promise<Schedule> {
+  put(collection: string, schedule: ScheduleOptions, options?: WriteOptions): Promise<Schedule> {
     return this.#transport.call('putSchedule', { collection, schedule }, options)
   }
 
@@ -43,7 +43,7 @@ export class Schedules {
    * await client.schedules.delete('films')
    * ```
    */
-  delete(collection: string, options?: CallOptions): Promise<boolean> {
+  delete(collection: string, options?: WriteOptions): Promise<boolean> {
     return this.#transport.call('deleteSchedule', { collection }, options)
   }
 }

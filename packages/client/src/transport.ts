@@ -8,6 +8,16 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+/** Options of a write. */
+export interface WriteOptions extends CallOptions {
+  /**
+   * Makes the call repeatable: 1 to 255 visible ASCII characters, unique among the writes of the database. A later call with the same key
+   * and the same input changes nothing and resolves to what the first one did, for 24 hours. With another input it fails with
+   * RequestKeyReusedError. By default, the client chooses a key for each call and repeats the call with it after an unclear failure.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
 /** Options of a read. */
 export interface ReadOptions extends CallOptions {
   /** The result includes the write with this LSN: the read waits for it, at most 5 s, and fails with `lsn_not_reached`. */
@@ -19,7 +29,7 @@ export interface Transport {
   call<Name extends OperationName>(
     name: Name,
     input: Operations[Name]['input'],
-    options?: CallOptions,
+    options?: WriteOptions & ReadOptions,
   ): Promise<Operations[Name]['output']>
   /** Idempotent. */
   close(): Promise<void>

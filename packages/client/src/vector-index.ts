@@ -4,7 +4,7 @@ import type { IndexDescription } from './definition.ts'
 import { AnnalError } from './errors.ts'
 import type { Filter, FilterUpdate } from './model.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { CallOptions, Transport, WriteOptions } from './transport.ts'
 
 export class VectorIndex {
   readonly name: string
@@ -37,17 +37,18 @@ export class VectorIndex {
    * Stores records and replaces records with the same ids. When it resolves, they are durable and visible to every search that starts
    * afterwards. Up to 1,000 records are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
    * the calls before it stay stored and the error names the affected records. `timeoutMs` applies to each call.
+   * Each call has its own request key: `idempotencyKey` and its number.
    *
    * @example
    * ```ts
    * await songs.upsert([{ id: 'so-what', vector: [0.2, 0.9, 0.1], meta: { by: 'Miles Davis' }, filter: { year: 1959 } }])
    * ```
    */
-  async upsert(records: readonly VectorRecord[] | AsyncIterable<VectorRecord>, options?: CallOptions): Promise<void> {
-    await storeAll(records, (batch) => this.#put(batch, options), options?.signal)
+  async upsert(records: readonly VectorRecord[] | AsyncIterable<VectorRecord>, options?: WriteOptions): Promise<void> {
+    await storeAll(records, (batch, idempotencyKey) => this.#put(batch, { ...options, idempotencyKey }), options)
   }
 
-  async #put(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
+  async #put(records: readonly VectorRecord[], options?: WriteOptions): Promise<void> {
     await this.#transport.call('upsert', { index: this.name, records }, options)
   }
 
@@ -64,7 +65,11 @@ export class VectorIndex {
    */
   load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
-    return bulkLoad(source, (records) => this.#put(records, { signal, timeoutMs }), options)
+    return bulkLoad(
+      source,
+      (records, idempotencyKey) => this.#put(records, { signal, timeoutMs, idempotencyKey }),
+      options,
+    )
   }
 
   /**
@@ -100,7 +105,7 @@ export class VectorIndex {
    * const existed = await songs.delete('so-what')
    * ```
    */
-  delete(id: string, options?: CallOptions): Promise<boolean> {
+  delete(id: string, options?: WriteOptions): Promise<boolean> {
     return this.#transport.call('delete', { index: this.name, id }, options)
   }
 
@@ -112,7 +117,7 @@ export class VectorIndex {
    * const deleted = await songs.deleteWhere([{ year: { $lt: 1950 } }])
    * ```
    */
-  deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
+  deleteWhere(filter: Filter, options?: WriteOptions): Promise<number> {
     return this.#transport.call('deleteWhere', { index: this.name, filter }, options)
   }
 
@@ -124,7 +129,7 @@ export class VectorIndex {
    * const updated = await songs.updateFilters([{ id: 'so-what', filter: { year: 1959, genre: 'jazz' } }])
    * ```
    */
-  updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
+  updateFilters(updates: readonly FilterUpdate[], options?: WriteOptions): Promise<number> {
     return this.#transport.call('updateFilters', { index: this.name, updates }, options)
   }
 }

@@ -24,8 +24,8 @@ from .batches import Batch
 
 T = TypeVar("T")
 Source = Union[Iterable[T], AsyncIterable[T]]
-Send = Callable[[Batch], Awaitable[Any]]
-SendWithin = Callable[[Batch, Optional[float]], Awaitable[Dict[str, Any]]]
+Send = Callable[[Batch, Optional[float], Optional[str]], Awaitable[Dict[str, Any]]]
+"""Sends a batch, with a timeout in seconds and its request key, if the caller chose them."""
 
 
 async def read_batches(source: Source[Any], batch_size: int) -> AsyncIterator[Batch]:
@@ -72,8 +72,8 @@ class InFlight:
     def is_full(self) -> bool:
         return len(self._batches) >= self._concurrency
 
-    def start(self, batch: Batch) -> None:
-        self._batches.append((asyncio.ensure_future(self._send(batch)), len(batch)))
+    def start(self, batch: Batch, key: Optional[str]) -> None:
+        self._batches.append((asyncio.ensure_future(self._send(batch, None, key)), len(batch)))
 
     async def settle_oldest(self) -> None:
         """Waits for the oldest batch and raises its failure."""

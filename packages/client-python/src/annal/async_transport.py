@@ -22,13 +22,15 @@ from .exchange import (
     Address,
     ClientCertificate,
     Reply,
+    RequestKey,
     VECTOR_BODY,
     failure,
     json_body,
+    names_request_keys,
+    repetition,
     too_late,
     unreachable,
     vector_body,
-    wait_before_retry,
 )
 
 
@@ -47,6 +49,7 @@ class AsyncTransport:
         self.timeout = timeout
         self.retries = retries
         self._accepts_bytes = True
+        self._keeps_keys: Optional[bool] = None
         self._client = httpx.AsyncClient(
             verify=_tls(verify, cert),
             limits=httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size),
@@ -60,12 +63,20 @@ class AsyncTransport:
         await self._client.aclose()
 
     async def json(
-        self, method: str, path: str, body: Any = None, *, retry: str, timeout: Optional[float] = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        retry: str,
+        key: Optional[RequestKey] = None,
+        timeout: Optional[float] = None,
     ) -> Any:
         """Sends JSON, if there is a body, and reads JSON."""
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
-        return (await self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout)).json()
+        reply = await self.send(method, path, data, content_type=content_type, retry=retry, key=key, timeout=timeout)
+        return reply.json()
 
     async def search(self, path: str, body: Any, *, timeout: Optional[float] = None) -> Any:
         """Sends a search with one vector as bytes, others and those to servers of earlier versions, which reply 415, as JSON."""
@@ -89,9 +100,12 @@ class AsyncTransport:
         content_type: Optional[str] = None,
         accept: str = "application/json",
         retry: str,
+        key: Optional[RequestKey] = None,
         timeout: Optional[float] = None,
     ) -> Reply:
-        headers = self.address.headers(accept, content_type)
+        """Writes with a ``key`` are repeated with it after an unclear failure, if the server keeps keys."""
+        sent_key = None if key is None else key.value(self.retries)
+        headers = self.address.headers(accept, content_type, sent_key)
         seconds = self.timeout if timeout is None else timeout
         deadline = time.monotonic() + seconds
         attempt = 0
@@ -99,11 +113,23 @@ class AsyncTransport:
             try:
                 return await self._once(method, path, data, headers, seconds, deadline)
             except AnnalError as error:
-                wait = wait_before_retry(error, retry, attempt, self.retries, deadline - time.monotonic())
-                if wait is None:
+                again = repetition(error, retry, sent_key, attempt, self.retries, deadline - time.monotonic())
+                if again is None:
                     raise
                 attempt += 1
-                await asyncio.sleep(wait)
+                await asyncio.sleep(again.wait)
+                if again.needs_keys and not await self._server_keeps_keys(deadline):
+                    raise
+
+    async def _server_keeps_keys(self, deadline: float) -> bool:
+        """Asks the server once, before the first repetition that depends on it. False if it does not answer."""
+        if self._keeps_keys is None:
+            try:
+                info = await self.json("GET", "/api/v2/info", retry=ALWAYS, timeout=deadline - time.monotonic())
+            except AnnalError:
+                return False
+            self._keeps_keys = names_request_keys(info)
+        return self._keeps_keys
 
     async def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
         """Writes the body to a file that appears only when it is complete. Retries from the start after a temporary failure."""
@@ -115,11 +141,11 @@ class AsyncTransport:
                 await self._download_once(path, target, seconds, deadline)
                 return
             except AnnalError as error:
-                wait = wait_before_retry(error, ALWAYS, attempt, self.retries, deadline - time.monotonic())
-                if wait is None:
+                again = repetition(error, ALWAYS, None, attempt, self.retries, deadline - time.monotonic())
+                if again is None:
                     raise
                 attempt += 1
-                await asyncio.sleep(wait)
+                await asyncio.sleep(again.wait)
 
     async def upload(self, path: str, source: str, content_type: str, *, timeout: Optional[float] = None) -> Reply:
         """Sends a file chunk by chunk."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Mapping
+from typing import Any, Iterable, List, Mapping, Optional
 
 from .errors import InvalidArgumentError
 
@@ -16,6 +16,11 @@ def batches_of(source: Iterable[Any], batch_size: int) -> List[Batch]:
     check_batch_size(batch_size)
     records = list(source)
     return [records[i : i + batch_size] for i in range(0, max(len(records), 1), batch_size)]
+
+
+def key_of_batch(key: Optional[str], number: int) -> Optional[str]:
+    """The first batch has the key itself, so that records that fit into one batch are one write with that key."""
+    return key if key is None or number == 0 else f"{key}.{number}"
 
 
 def check_batch_size(batch_size: int) -> None:

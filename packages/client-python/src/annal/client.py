@@ -8,7 +8,16 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from urllib.parse import quote
 
 from .collection import Collection
-from .exchange import ALWAYS, NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, json_body, segment
+from .exchange import (
+    ALWAYS,
+    NEVER,
+    TRANSFER_SECONDS,
+    WHEN_REFUSED,
+    ClientCertificate,
+    RequestKey,
+    json_body,
+    segment,
+)
 from .index import Index
 from .transport import Transport
 from .types import FieldDefinition
@@ -83,10 +92,15 @@ class Annal:
     # Collections
 
     def create_collection(
-        self, name: str, fields: Sequence[Union[FieldDefinition, Mapping[str, Any]]], *, timeout: Optional[float] = None
+        self,
+        name: str,
+        fields: Sequence[Union[FieldDefinition, Mapping[str, Any]]],
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         body = {"name": name, "fields": [dict(field) for field in fields]}
-        return self._send("POST", "/api/v2/collection", body, timeout=timeout)
+        return self._send("POST", "/api/v2/collection", body, key=RequestKey(idempotency_key), timeout=timeout)
 
     def list_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
         return list(self._get("/api/v2/collection", timeout)["collections"])
@@ -94,9 +108,13 @@ class Annal:
     def get_collection(self, name: str, *, timeout: Optional[float] = None) -> Collection:
         return Collection(self._transport, self._get(f"/api/v2/collection/{segment(name)}", timeout))
 
-    def delete_collection(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def delete_collection(
+        self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Deletes the collection and all its objects."""
-        return self._send("DELETE", f"/api/v2/collection/{segment(name)}", timeout=timeout)
+        return self._send(
+            "DELETE", f"/api/v2/collection/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout
+        )
 
     # Indexes
 
@@ -113,6 +131,7 @@ class Annal:
         sparse_dim: Optional[int] = None,
         *,
         keep_originals: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> str:
         body: Dict[str, Any] = {
@@ -137,6 +156,7 @@ class Annal:
             content_type="application/json",
             accept=_SENTENCE,
             retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
             timeout=timeout,
         )
         return sent.text
@@ -147,9 +167,11 @@ class Annal:
     def get_index(self, name: str, *, timeout: Optional[float] = None) -> Index:
         return Index(self._transport, name, self._get(f"/api/v1/index/{segment(name)}/info", timeout))
 
-    def delete_index(self, name: str, *, timeout: Optional[float] = None) -> str:
+    def delete_index(self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         path = f"/api/v1/index/{segment(name)}/delete"
-        self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout)
+        self._transport.send(
+            "DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
+        )
         return f"Index {name} deleted successfully"
 
     # Databases and their tokens; all but the client's own need the root token
@@ -165,19 +187,38 @@ class Annal:
     def get_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         return self._get(f"/api/v2/dbs/{segment(db_name)}/info", timeout)
 
-    def delete_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def delete_database(
+        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Deletes the database and everything in it."""
-        return self._send("DELETE", _db(db_name), timeout=timeout)
+        return self._send("DELETE", _db(db_name), key=RequestKey(idempotency_key), timeout=timeout)
 
-    def activate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._send("POST", f"{_db(db_name)}/activate", retry=ALWAYS, timeout=timeout)
+    def activate_database(
+        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send(
+            "POST", f"{_db(db_name)}/activate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
+        )
 
-    def deactivate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def deactivate_database(
+        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Its tokens are rejected until it is activated again. Nothing is deleted."""
-        return self._send("POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, timeout=timeout)
+        return self._send(
+            "POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
+        )
 
-    def set_database_type(self, db_name: str, db_type: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._send("PUT", f"{_db(db_name)}/type", {"db_type": db_type}, retry=ALWAYS, timeout=timeout)
+    def set_database_type(
+        self, db_name: str, db_type: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send(
+            "PUT",
+            f"{_db(db_name)}/type",
+            {"db_type": db_type},
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
 
     def list_db_collections(self, db_name: str, *, timeout: Optional[float] = None) -> List[str]:
         return list(self._get(f"{_db(db_name)}/collection", timeout)["collections"])
@@ -185,8 +226,15 @@ class Annal:
     def list_all_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
         return list(self._get("/api/v2/admin/collection", timeout)["collections"])
 
-    def delete_db_collection(self, db_name: str, collection: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._send("DELETE", f"{_db(db_name)}/collection/{segment(collection)}", timeout=timeout)
+    def delete_db_collection(
+        self, db_name: str, collection: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send(
+            "DELETE",
+            f"{_db(db_name)}/collection/{segment(collection)}",
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
 
     def create_token(self, db_name: str, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
         """Returns the token, which is shown only once. Type ``r`` may only read."""
@@ -196,8 +244,12 @@ class Annal:
     def list_tokens(self, db_name: str, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
         return list(self._get(f"{_db(db_name)}/tokens", timeout)["tokens"])
 
-    def delete_token(self, db_name: str, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._send("DELETE", f"{_db(db_name)}/tokens/{segment(name)}", timeout=timeout)
+    def delete_token(
+        self, db_name: str, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send(
+            "DELETE", f"{_db(db_name)}/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout
+        )
 
     def create_my_token(self, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
         return str(
@@ -207,8 +259,10 @@ class Annal:
     def list_my_tokens(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
         return list(self._get("/api/v2/tokens", timeout)["tokens"])
 
-    def delete_my_token(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._send("DELETE", f"/api/v2/tokens/{segment(name)}", timeout=timeout)
+    def delete_my_token(
+        self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send("DELETE", f"/api/v2/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout)
 
     # License
 
@@ -249,14 +303,15 @@ class Annal:
         *,
         lsn: Optional[int] = None,
         time: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Restores a backup to a new collection, optionally as of an event or an RFC 3339 time."""
         body: Dict[str, Any] = {"target_collection_name": target}
         body.update({key: value for key, value in {"lsn": lsn, "time": time}.items() if value is not None})
-        return self._send(
-            "POST", f"{_backup(name)}/restore", body, timeout=TRANSFER_SECONDS if timeout is None else timeout
-        )
+        seconds = TRANSFER_SECONDS if timeout is None else timeout
+        path = f"{_backup(name)}/restore"
+        return self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds)
 
     def delete_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         self._send("DELETE", _backup(name), timeout=timeout)
@@ -291,9 +346,16 @@ class Annal:
         return reply
 
     def _send(
-        self, method: str, path: str, body: Any = None, *, retry: str = WHEN_REFUSED, timeout: Optional[float]
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        retry: str = WHEN_REFUSED,
+        key: Optional[RequestKey] = None,
+        timeout: Optional[float],
     ) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json(method, path, body, retry=retry, timeout=timeout)
+        reply: Dict[str, Any] = self._transport.json(method, path, body, retry=retry, key=key, timeout=timeout)
         return reply
 
 

@@ -8,7 +8,7 @@ from . import encoding
 from .bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
-from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
+from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
 from .in_flight import Source
 from .transport import Transport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
@@ -36,6 +36,7 @@ class Collection:
         *,
         batch_size: int = 1_000,
         progress: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Stores objects and replaces objects with the same ids. They are durable when it returns.
@@ -44,13 +45,21 @@ class Collection:
         error's ``stored`` is the number of objects stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
         for several batches in a terminal if tqdm is installed; ``progress`` overrides this. Returns ``{"upserted", "lsn", "durable"}``.
         """
-        return upsert_all(objects, self._upsert, batch_size, progress, timeout)
+        return upsert_all(objects, self._upsert, batch_size, progress, timeout, idempotency_key)
 
-    def _upsert(self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
+    def _upsert(
+        self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
         body = encoding.object_batch(objects)
         path = f"{self._path}/objects"
         sent = self._transport.send(
-            "POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout
+            "POST",
+            path,
+            body,
+            content_type="application/msgpack",
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
         )
         reply: Dict[str, Any] = sent.json()
         return reply
@@ -62,9 +71,10 @@ class Collection:
         batch_size: int = 500,
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
+        idempotency_key: Optional[str] = None,
     ) -> int:
         """Stores all objects of the iterable. It reads no more than it can send."""
-        return bulk_load(objects, self._upsert, batch_size, concurrency, on_progress)
+        return bulk_load(objects, self._upsert, batch_size, concurrency, on_progress, idempotency_key)
 
     def search(
         self,
@@ -158,30 +168,45 @@ class Collection:
         )
         return reply
 
-    def delete_object(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def delete_object(
+        self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Raises NotFoundError if the id is unknown."""
         path = _path_of(f"{self._path}/objects", id)
-        reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED, timeout=timeout)
-        return reply
-
-    def delete_where(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Deletes all objects that match the filter. An empty filter deletes nothing."""
-        body = {"filter": list(filter)}
         reply: Dict[str, Any] = self._transport.json(
-            "DELETE", f"{self._path}/objects", body, retry=WHEN_REFUSED, timeout=timeout
+            "DELETE", path, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
         return reply
 
-    def delete_by_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def delete_where(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Deletes all objects that match the filter. An empty filter deletes nothing."""
+        body = {"filter": list(filter)}
+        reply: Dict[str, Any] = self._transport.json(
+            "DELETE",
+            f"{self._path}/objects",
+            body,
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
+        return reply
+
+    def delete_by_filter(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Deprecated: use ``delete_where``."""
         warn_renamed("delete_by_filter", "delete_where")
-        return self.delete_where(filter, timeout=timeout)
+        return self.delete_where(filter, idempotency_key=idempotency_key, timeout=timeout)
 
-    def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def update_filters(
+        self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Replaces all filter values of each object. Unknown ids are not counted."""
         body = {"updates": list(updates)}
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/filters", body, retry=ALWAYS, timeout=timeout
+            "POST", f"{self._path}/filters", body, retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
         )
         return reply
 
@@ -200,22 +225,40 @@ class Collection:
         return self.neighbors(id, field, timeout=timeout)
 
     def update_fields(
-        self, fields: Dict[str, Dict[str, Any]], *, timeout: Optional[float] = None
+        self,
+        fields: Dict[str, Dict[str, Any]],
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Changes defaults of searches: ``{"plot": {"recall": 0.95}}``; ``None`` removes the default."""
         named = [{**change, "field": field} for field, change in fields.items()]
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/fields", {"fields": named}, retry=ALWAYS, timeout=timeout
+            "POST",
+            f"{self._path}/fields",
+            {"fields": named},
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
         )
         return reply
 
     def rebuild(
-        self, fields: Sequence[Union[str, Mapping[str, Any]]] = (), *, timeout: Optional[float] = None
+        self,
+        fields: Sequence[Union[str, Mapping[str, Any]]] = (),
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Starts to recreate the graph, with new M or ef_con where given. Searches continue; writes wait."""
         named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/rebuild", {"fields": named}, retry=WHEN_REFUSED, timeout=timeout
+            "POST",
+            f"{self._path}/rebuild",
+            {"fields": named},
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
         )
         return reply
 
@@ -250,18 +293,18 @@ class Collection:
         reply = self._transport.json("GET", f"{self._path}/calibrations", retry=ALWAYS, timeout=timeout)
         return cast(List[Dict[str, Any]], reply["calibrations"])
 
-    def vacuum(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def vacuum(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""
         seconds = _VACUUM_SECONDS if timeout is None else timeout
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, timeout=seconds
+            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=seconds
         )
         return reply
 
-    def shrink(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def shrink(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Deprecated: use ``vacuum``."""
         warn_renamed("shrink", "vacuum")
-        return self.vacuum(timeout=timeout)
+        return self.vacuum(idempotency_key=idempotency_key, timeout=timeout)
 
     def create_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Starts a backup. ``client.active_backup()`` reports its progress."""

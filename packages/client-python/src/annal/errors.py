@@ -36,7 +36,7 @@ class AnnalError(Exception):
         """True if the same call may succeed later without a change."""
         if self.status is None:
             return isinstance(self, (UnreachableError, DeadlineError))
-        return self.status in (429, 502, 503, 504)
+        return self.status in (429, 502, 503, 504) or self.code == "request_key_in_use"
 
 
 class InvalidArgumentError(AnnalError, ValueError):
@@ -83,6 +83,10 @@ class ConflictError(AnnalError):
     """409: the name is taken, or a conflicting operation is running."""
 
 
+class RequestKeyReusedError(AnnalError):
+    """422: the ``idempotency_key`` was used for another call: another method, path, or body. Nothing was written."""
+
+
 class ServerError(AnnalError):
     """500 and above: the server failed or is temporarily unavailable."""
 
@@ -94,6 +98,7 @@ _BY_STATUS: Mapping[int, Type[AnnalError]] = {
     403: ForbiddenError,
     404: NotFoundError,
     409: ConflictError,
+    422: RequestKeyReusedError,
 }
 
 

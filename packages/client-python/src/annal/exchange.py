@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import secrets
 import struct
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple, Union
@@ -19,7 +21,7 @@ _PASSING = (429, 502, 503, 504)
 ALWAYS = "always"
 """For reads, and writes that have the same effect when repeated."""
 WHEN_REFUSED = "when-refused"
-"""Retry only if the server certainly did not start the call."""
+"""Retry only if the server certainly did not start the call, or the call has a request key and the server keeps keys."""
 NEVER = "never"
 
 TRANSFER_SECONDS = 3_600.0
@@ -74,13 +76,31 @@ class Address:
             raise InvalidArgumentError("the token contains characters that are not allowed in a header", field="token")
         self._authorization = f"Bearer {token}" if token else None
 
-    def headers(self, accept: str, content_type: Optional[str]) -> "dict[str, str]":
+    def headers(self, accept: str, content_type: Optional[str], key: Optional[str] = None) -> "dict[str, str]":
         headers = {"Accept": accept}
+        if key is not None:
+            headers["Idempotency-Key"] = key
         if content_type is not None:
             headers["Content-Type"] = content_type
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
         return headers
+
+
+@dataclass(frozen=True)
+class RequestKey:
+    """The key of a write: that of the caller, or one that is chosen for the call. All attempts of the call send the same."""
+
+    given: Optional[str]
+
+    def value(self, retries: int) -> Optional[str]:
+        """None if the call is never repeated."""
+        if self.given is None:
+            return secrets.token_hex(16) if retries > 0 else None
+        if not isinstance(self.given, str) or re.fullmatch(r"[!-~]{1,255}", self.given) is None:
+            message = "idempotency_key must have 1 to 255 visible ASCII characters"
+            raise InvalidArgumentError(message, field="idempotency_key", value=self.given, limit=255)
+        return self.given
 
 
 def segment(name: str) -> str:
@@ -176,27 +196,55 @@ def too_late(root: str, seconds: float, cause: BaseException, *, connecting: boo
     return error
 
 
-def wait_before_retry(
-    error: AnnalError, retry: str, attempt: int, attempts_max: int, seconds_left: float
-) -> Optional[float]:
-    """Seconds to wait before a retry; None if the call must not be retried, or not in time."""
-    if attempt >= attempts_max or not _may_repeat(error, retry):
+@dataclass(frozen=True)
+class Repetition:
+    """That a call may be sent again."""
+
+    wait: float
+    """Seconds before it."""
+    needs_keys: bool
+    """Only if the server keeps request keys."""
+
+
+def repetition(
+    error: AnnalError, retry: str, key: Optional[str], attempt: int, attempts_max: int, seconds_left: float
+) -> Optional[Repetition]:
+    """None if the call must not be sent again, or not in time."""
+    outcome = _outcome(error)
+    if attempt >= attempts_max or retry == NEVER or outcome == _FINAL:
+        return None
+    is_safe = outcome == _NOT_BEGUN or retry == ALWAYS
+    if not is_safe and key is None:
         return None
     backoff: float = min(_WAIT_FIRST * 2**attempt, _WAIT_LONGEST) * (0.5 + random.random() / 2)
     wait = max(backoff, error.retry_after or 0.0)
-    return None if wait >= seconds_left else wait
+    return None if wait >= seconds_left else Repetition(wait, needs_keys=not is_safe)
 
 
-def _may_repeat(error: AnnalError, retry: str) -> bool:
-    if retry == NEVER:
-        return False
-    # The server sends these before any work, except after a disk failure, when the outcome is unknown.
-    not_begun = error.status == 429 or (error.status == 503 and error.code != "log_failed")
-    if not_begun or (isinstance(error, UnreachableError) and error.refused):
-        return True
-    if retry == WHEN_REFUSED:
-        return False
-    return isinstance(error, UnreachableError) if error.status is None else error.status in _PASSING
+_FINAL = "final"
+"""The call was refused, or executed, and fails again."""
+_NOT_BEGUN = "not-begun"
+"""The attempt changed nothing."""
+_UNCLEAR = "unclear"
+"""The attempt may have been executed."""
+_UNCLEAR_CODES = ("archive_unconfirmed", "log_failed", "outcome_unknown")
+"""Of the replies with 503, the only ones that are sent after a write may have been stored."""
+
+
+def _outcome(error: AnnalError) -> str:
+    if isinstance(error, UnreachableError):
+        return _NOT_BEGUN if error.refused else _UNCLEAR
+    # ``request_key_in_use``: an earlier attempt with this key is still running.
+    if error.status == 429 or error.code == "request_key_in_use":
+        return _NOT_BEGUN
+    if error.status not in _PASSING:
+        return _FINAL
+    return _NOT_BEGUN if error.status == 503 and error.code not in _UNCLEAR_CODES else _UNCLEAR
+
+
+def names_request_keys(info: Any) -> bool:
+    """Whether a server keeps request keys. Servers of earlier versions ignore them, and their ``/info`` does not name them."""
+    return isinstance(info, Mapping) and "request_keys" in info
 
 
 def _seconds(header: Optional[str]) -> Optional[float]:

@@ -11,8 +11,8 @@ from .batches import Batch
 
 T = TypeVar("T")
 Source = Iterable[T]
-Send = Callable[[Batch], Any]
-SendWithin = Callable[[Batch, Optional[float]], Dict[str, Any]]
+Send = Callable[[Batch, Optional[float], Optional[str]], Dict[str, Any]]
+"""Sends a batch, with a timeout in seconds and its request key, if the caller chose them."""
 
 
 def read_batches(source: Source[Any], batch_size: int) -> Iterator[Batch]:
@@ -48,8 +48,8 @@ class InFlight:
     def is_full(self) -> bool:
         return len(self._batches) >= self._concurrency
 
-    def start(self, batch: Batch) -> None:
-        self._batches.append((self._pool.submit(self._send, batch), len(batch)))
+    def start(self, batch: Batch, key: Optional[str]) -> None:
+        self._batches.append((self._pool.submit(self._send, batch, None, key), len(batch)))
 
     def settle_oldest(self) -> None:
         """Waits for the oldest batch and raises its failure."""

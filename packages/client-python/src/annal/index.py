@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 from . import encoding
 from .bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
-from .exchange import ALWAYS, WHEN_REFUSED, json_body, object_path, segment
+from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, json_body, object_path, segment
 from .in_flight import Source
 from .transport import Transport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
@@ -40,6 +40,7 @@ class Index:
         *,
         batch_size: int = 1_000,
         progress: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> str:
         """Stores records and replaces records with the same ids. They are durable when it returns.
@@ -48,13 +49,23 @@ class Index:
         error's ``stored`` is the number of records stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
         for several batches in a terminal if tqdm is installed; ``progress`` overrides this.
         """
-        upsert_all(records, self._upsert, batch_size, progress, timeout)
+        upsert_all(records, self._upsert, batch_size, progress, timeout, idempotency_key)
         return "Vectors inserted successfully"
 
-    def _upsert(self, records: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
+    def _upsert(
+        self, records: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
         body = encoding.record_batch(records)
         path = f"{self._path}/vector/insert"
-        self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout)
+        self._transport.send(
+            "POST",
+            path,
+            body,
+            content_type="application/msgpack",
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         return {"upserted": len(records)}
 
     def load(
@@ -64,9 +75,10 @@ class Index:
         batch_size: int = 500,
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
+        idempotency_key: Optional[str] = None,
     ) -> int:
         """Stores all records of the iterable. It reads no more than it can send."""
-        return bulk_load(records, self._upsert, batch_size, concurrency, on_progress)
+        return bulk_load(records, self._upsert, batch_size, concurrency, on_progress, idempotency_key)
 
     def query(
         self,
@@ -118,22 +130,32 @@ class Index:
         meta = encoding.MetaReader().take(reply)
         return {**reply, "meta": meta}
 
-    def delete_vector(self, id: str, *, timeout: Optional[float] = None) -> str:
+    def delete_vector(self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         path = _path_of(f"{self._path}/vector", id, "/delete")
-        return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout).text)
+        return str(self._transport.send(
+            "DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
+        ).text)
 
-    def delete_where(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
+    def delete_where(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Deletes all records that match the filter. An empty filter deletes nothing."""
-        return self._sentence("DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED, timeout)
+        return self._sentence(
+            "DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED, idempotency_key, timeout
+        )
 
-    def delete_with_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
+    def delete_with_filter(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Deprecated: use ``delete_where``."""
         warn_renamed("delete_with_filter", "delete_where")
-        return self.delete_where(filter, timeout=timeout)
+        return self.delete_where(filter, idempotency_key=idempotency_key, timeout=timeout)
 
-    def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> str:
+    def update_filters(
+        self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Replaces all filter values of each record. Unknown ids are not counted."""
-        return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS, timeout)
+        return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS, idempotency_key, timeout)
 
     def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS, timeout=timeout)
@@ -152,11 +174,16 @@ class Index:
         }
 
     def rebuild(
-        self, M: Optional[int] = None, ef_con: Optional[int] = None, *, timeout: Optional[float] = None
+        self,
+        M: Optional[int] = None,
+        ef_con: Optional[int] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         given = {name: value for name, value in {"M": M, "ef_con": ef_con}.items() if value is not None}
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED, timeout=timeout
+            "POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
         return reply
 
@@ -166,11 +193,20 @@ class Index:
         )
         return reply
 
-    def _sentence(self, method: str, action: str, body: Any, retry: str, timeout: Optional[float]) -> str:
+    def _sentence(
+        self, method: str, action: str, body: Any, retry: str, idempotency_key: Optional[str], timeout: Optional[float]
+    ) -> str:
         data = json_body(body)
         path = f"{self._path}/{action}"
         sent = self._transport.send(
-            method, path, data, content_type="application/json", accept=_SENTENCE, retry=retry, timeout=timeout
+            method,
+            path,
+            data,
+            content_type="application/json",
+            accept=_SENTENCE,
+            retry=retry,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
         )
         return str(sent.text)
 

@@ -19,13 +19,15 @@ from .exchange import (
     Address,
     ClientCertificate,
     Reply,
+    RequestKey,
     VECTOR_BODY,
     failure,
     json_body,
+    names_request_keys,
+    repetition,
     too_late,
     unreachable,
     vector_body,
-    wait_before_retry,
 )
 
 
@@ -51,6 +53,7 @@ class Transport:
         self.timeout = timeout
         self.retries = retries
         self._accepts_bytes = True
+        self._keeps_keys: Optional[bool] = None
         # requests reads proxies and REQUESTS_CA_BUNDLE from the environment.
         self._session = requests.Session()
         self._session.auth = _HeadersAsGiven()
@@ -64,11 +67,20 @@ class Transport:
     def close(self) -> None:
         self._session.close()
 
-    def json(self, method: str, path: str, body: Any = None, *, retry: str, timeout: Optional[float] = None) -> Any:
+    def json(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        retry: str,
+        key: Optional[RequestKey] = None,
+        timeout: Optional[float] = None,
+    ) -> Any:
         """Sends JSON, if there is a body, and reads JSON."""
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
-        return self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout).json()
+        return self.send(method, path, data, content_type=content_type, retry=retry, key=key, timeout=timeout).json()
 
     def search(self, path: str, body: Any, *, timeout: Optional[float] = None) -> Any:
         """Sends a search with one vector as bytes, others and those to servers of earlier versions, which reply 415, as JSON."""
@@ -92,15 +104,18 @@ class Transport:
         content_type: Optional[str] = None,
         accept: str = "application/json",
         retry: str,
+        key: Optional[RequestKey] = None,
         timeout: Optional[float] = None,
     ) -> Reply:
-        response = self._send(method, path, data, content_type, accept, retry, timeout, stream=False)
+        """Writes with a ``key`` are repeated with it after an unclear failure, if the server keeps keys."""
+        sent_key = None if key is None else key.value(self.retries)
+        response = self._send(method, path, data, content_type, accept, retry, sent_key, timeout, stream=False)
         return Reply(response.status_code, response.headers, response.content)
 
     def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
         """Writes the body to a file that appears only when it is complete."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
-        response = self._send("GET", path, None, None, "*/*", ALWAYS, seconds, stream=True)
+        response = self._send("GET", path, None, None, "*/*", ALWAYS, None, seconds, stream=True)
         partial = f"{target}.part"
         try:
             with response, open(partial, "wb") as file:
@@ -115,7 +130,7 @@ class Transport:
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         with open(source, "rb") as file:
             response = self._send(
-                "POST", path, _chunks(file), content_type, "application/json", NEVER, seconds, stream=False
+                "POST", path, _chunks(file), content_type, "application/json", NEVER, None, seconds, stream=False
             )
         return Reply(response.status_code, response.headers, response.content)
 
@@ -127,11 +142,12 @@ class Transport:
         content_type: Optional[str],
         accept: str,
         retry: str,
+        key: Optional[str],
         timeout: Optional[float],
         *,
         stream: bool,
     ) -> requests.Response:
-        headers = self.address.headers(accept, content_type)
+        headers = self.address.headers(accept, content_type, key)
         seconds = self.timeout if timeout is None else timeout
         deadline = time.monotonic() + seconds
         attempt = 0
@@ -139,11 +155,23 @@ class Transport:
             try:
                 return self._once(method, path, data, headers, seconds, deadline, stream)
             except AnnalError as error:
-                wait = wait_before_retry(error, retry, attempt, self.retries, deadline - time.monotonic())
-                if wait is None:
+                again = repetition(error, retry, key, attempt, self.retries, deadline - time.monotonic())
+                if again is None:
                     raise
                 attempt += 1
-                time.sleep(wait)
+                time.sleep(again.wait)
+                if again.needs_keys and not self._server_keeps_keys(deadline):
+                    raise
+
+    def _server_keeps_keys(self, deadline: float) -> bool:
+        """Asks the server once, before the first repetition that depends on it. False if it does not answer."""
+        if self._keeps_keys is None:
+            try:
+                info = self.json("GET", "/api/v2/info", retry=ALWAYS, timeout=deadline - time.monotonic())
+            except AnnalError:
+                return False
+            self._keeps_keys = names_request_keys(info)
+        return self._keeps_keys
 
     def _once(
         self,

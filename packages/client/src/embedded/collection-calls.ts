@@ -7,18 +7,18 @@ import type { Calls } from './calls.ts'
 import { Metas } from './metas.ts'
 
 export const collectionCalls: Calls<keyof CollectionOperations> = {
-  async createCollection({ database }, definition) {
-    await database.createCollection(definition)
+  async createCollection({ database }, definition, write) {
+    await database.createCollection(definition, write)
     return undefined
   },
   listCollections: ({ database }) => database.collections().map(descriptionOf),
   describeCollection: ({ database }, { collection }) => descriptionOf(database.collection(collection).describe()),
-  async deleteCollection({ database }, { collection }) {
-    await database.deleteCollection(collection)
+  async deleteCollection({ database }, { collection }, write) {
+    await database.deleteCollection(collection, write)
     return undefined
   },
-  async upsertObjects({ database }, { collection, objects }) {
-    const { lsn, durable } = await database.collection(collection).upsert(objects)
+  async upsertObjects({ database }, { collection, objects }, write) {
+    const { lsn, durable } = await database.collection(collection).upsert(objects, write)
     return { lsn, durable }
   },
   async getMany({ database }, { collection, ids, minLsn }) {
@@ -26,14 +26,14 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     if (minLsn !== undefined) await open.waitFor(minLsn)
     return storedAll(await open.getMany(ids))
   },
-  async deleteObject({ database }, { collection, id }) {
-    return (await database.collection(collection).delete([id])).deleted.length > 0
+  async deleteObject({ database }, { collection, id }, write) {
+    return (await database.collection(collection).delete([id], write)).deleted.length > 0
   },
-  async deleteObjectsWhere({ database }, { collection, filter }) {
-    return (await database.collection(collection).deleteWhere(filter)).deleted
+  async deleteObjectsWhere({ database }, { collection, filter }, write) {
+    return (await database.collection(collection).deleteWhere(filter, write)).deleted
   },
-  async updateObjectFilters({ database }, { collection, updates }) {
-    return (await database.collection(collection).updateFilters(updates)).updated
+  async updateObjectFilters({ database }, { collection, updates }, write) {
+    return (await database.collection(collection).updateFilters(updates, write)).updated
   },
   async search({ database }, { collection, request }) {
     return resultOf(await database.collection(collection).search(request))
@@ -69,12 +69,13 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     await open.served()
     return open.neighbors(field, id)
   },
-  updateFields: ({ database }, { collection, changes }) => database.collection(collection).updateFields(changes),
-  async rebuild({ database }, { collection, changes }) {
+  updateFields: ({ database }, { collection, changes }, write) =>
+    database.collection(collection).updateFields(changes, write),
+  async rebuild({ database }, { collection, changes }, write) {
     const open = database.collection(collection)
     await open.served()
-    const begun = open.rebuild(changes)
-    // A failure during the rebuild is reported by its status; a refusal fails here.
+    const begun = open.rebuild(changes, write)
+    // A failure during the rebuild is reported by its status; a refusal fails here. With a request key it has not begun yet.
     if (open.rebuildStatus().status !== 'running') return begun.then(() => undefined)
     begun.catch(() => undefined)
     return undefined
@@ -84,15 +85,15 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     const word = status === 'running' ? 'in_progress' : status
     return { status: word, objectsDone, objects, ...(error !== undefined && { error }) }
   },
-  async clone({ database }, { collection, target }) {
-    await database.backups.clone(collection, target)
+  async clone({ database }, { collection, target }, write) {
+    await database.backups.clone(collection, target, write)
     return undefined
   },
   async createBackup({ database }, { collection, name }) {
     return (await database.backups.create(collection, name)).name
   },
-  async vacuum({ database }, { collection }) {
-    return (await database.collection(collection).vacuum()).reclaimedBytes
+  async vacuum({ database }, { collection }, write) {
+    return (await database.collection(collection).vacuum(write)).reclaimedBytes
   },
 }
 

@@ -1,12 +1,12 @@
 // Converts errors of an engine to the client's error.
 import { EngineError } from '@annal/engine'
-import { AnnalError } from '../errors.ts'
+import { AnnalError, annalError } from '../errors.ts'
 
 /** Throws an AnnalError for errors with a code; internal errors are passed on. */
 export function translated(error: unknown): never {
   if (error instanceof EngineError) {
     const { field, value, limit } = error.details
-    throw new AnnalError(error.code, error.message, { field, value, limit, cause: error })
+    throw annalError(error.code, error.message, { field, value, limit, cause: error })
   }
   // The log's errors have codes of the same list.
   if (error instanceof Error && error.name === 'WalError' && 'code' in error) {

@@ -19,20 +19,23 @@ import { defined } from './defined.ts'
 import { Metas } from './metas.ts'
 
 export const indexCalls: Calls<keyof IndexOperations> = {
-  async createIndex({ database }, definition) {
-    await database.createCollection(collectionOf(definition))
+  async createIndex({ database }, definition, write) {
+    await database.createCollection(collectionOf(definition), write)
     return undefined
   },
   listIndexes: ({ database }) => database.collections().flatMap((description) => indexOf(description)?.index ?? []),
   describeIndex: ({ database }, { index }) => open(database, index).index,
-  async deleteIndex({ database }, { index }) {
+  async deleteIndex({ database }, { index }, write) {
     open(database, index)
-    await database.deleteCollection(index)
+    await database.deleteCollection(index, write)
     return undefined
   },
-  async upsert({ database }, { index, records }) {
+  async upsert({ database }, { index, records }, write) {
     const { collection, names } = open(database, index)
-    await collection.upsert(records.map((record) => objectInput(record, names)))
+    await collection.upsert(
+      records.map((record) => objectInput(record, names)),
+      write,
+    )
     return undefined
   },
   async query({ database }, { index, query }) {
@@ -53,14 +56,14 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     const [object] = await collection.getMany([id])
     return object === undefined ? undefined : storedVector(storedOf(object, new Metas()), names)
   },
-  async delete({ database }, { index, id }) {
-    return (await open(database, index).collection.delete([id])).deleted.length > 0
+  async delete({ database }, { index, id }, write) {
+    return (await open(database, index).collection.delete([id], write)).deleted.length > 0
   },
-  async deleteWhere({ database }, { index, filter }) {
-    return (await open(database, index).collection.deleteWhere(filter)).deleted
+  async deleteWhere({ database }, { index, filter }, write) {
+    return (await open(database, index).collection.deleteWhere(filter, write)).deleted
   },
-  async updateFilters({ database }, { index, updates }) {
-    return (await open(database, index).collection.updateFilters(updates)).updated
+  async updateFilters({ database }, { index, updates }, write) {
+    return (await open(database, index).collection.updateFilters(updates, write)).updated
   },
 }
 

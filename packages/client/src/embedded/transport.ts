@@ -1,9 +1,9 @@
 // The transport to an engine in this process. Operations that only a server has fail with `not_supported`.
-import type { Engine } from '@annal/engine'
+import type { Engine, WriteOptions as EngineWriteOptions } from '@annal/engine'
 import { within } from '../deadline.ts'
 import type { JsonObject } from '../model.ts'
 import type { OperationName, Operations } from '../operations.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import type { Transport, WriteOptions } from '../transport.ts'
 import { backupCalls } from './backup-calls.ts'
 import type { Calls, Host } from './calls.ts'
 import { collectionCalls } from './collection-calls.ts'
@@ -34,9 +34,9 @@ const calls = { ...systemCalls, ...indexCalls, ...collectionCalls, ...backupCall
 
 export function embeddedTransport({ engine, database, ownsEngine }: EmbeddedTransportOptions): Transport {
   return {
-    call(name, input, { signal, timeoutMs = timeoutDefaultMs }: CallOptions = {}) {
+    call(name, input, { signal, timeoutMs = timeoutDefaultMs, idempotencyKey: requestKey }: WriteOptions = {}) {
       return within({ name, timeoutMs, signal }, ({ signal: stop }) =>
-        untilAborted(answer(name, { engine, database: engine.database(database) }, input), stop),
+        untilAborted(answer(name, { engine, database: engine.database(database) }, input, { requestKey }), stop),
       ).catch(translated)
     },
     async close() {
@@ -49,11 +49,12 @@ async function answer<Name extends OperationName>(
   name: Name,
   host: Host,
   input: Operations[Name]['input'],
+  write: EngineWriteOptions,
 ): Promise<Operations[Name]['output']> {
   const known: Partial<Calls<OperationName>> = calls
   const call: Calls<OperationName>[Name] | undefined = known[name]
   if (call === undefined) throw notSupported(name)
-  return call(host, input)
+  return call(host, input, write)
 }
 
 /** The engine cannot be stopped halfway, but the caller is released at once, as over a network. */

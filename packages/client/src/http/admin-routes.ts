@@ -22,11 +22,13 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   deleteDatabase: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ database }) => remove(pathOf(database)),
     reply: () => undefined,
   },
   setDatabaseActive: {
     retry: 'always',
+    takesKey: true,
     request: ({ database, active }) => ({
       method: 'POST',
       path: `${pathOf(database)}/${active ? 'activate' : 'deactivate'}`,
@@ -35,6 +37,7 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   setDatabaseType: {
     retry: 'always',
+    takesKey: true,
     request: ({ database, type }) => ({ ...post(`${pathOf(database)}/type`, { db_type: type }), method: 'PUT' }),
     reply: () => undefined,
   },
@@ -46,6 +49,7 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   deleteDatabaseCollection: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ database, collection }) => remove(`${pathOf(database)}/collection/${segment(collection)}`),
     reply: () => undefined,
   },
@@ -61,6 +65,7 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   deleteToken: {
     retry: 'when-refused',
+    takesKey: true,
     request: (input) => remove(`${tokensOf(input)}/${segment(input.name)}`),
     reply: () => undefined,
   },

@@ -38,6 +38,7 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
   },
   restoreBackup: {
     retry: 'when-refused',
+    takesKey: true,
     timeoutMs: transferTimeoutMs,
     request: ({ backup, target, lsn, time }) =>
       post(`${pathOf(backup)}/restore`, { target_collection_name: target, lsn, time: time?.toISOString() }, sentence),

@@ -31,6 +31,7 @@ const vacuumTimeoutMs = 600_000
 export const collectionRoutes: Routes<keyof CollectionOperations> = {
   createCollection: {
     retry: 'when-refused',
+    takesKey: true,
     request: (definition) => post(collections, definitionBody(definition)),
     reply: () => undefined,
   },
@@ -46,11 +47,13 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   deleteCollection: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ collection }) => remove(pathOf(collection)),
     reply: () => undefined,
   },
   upsertObjects: {
     retry: 'always',
+    takesKey: true,
     request: ({ collection, objects }) => ({
       method: 'POST',
       path: `${pathOf(collection)}/objects`,
@@ -67,6 +70,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   deleteObject: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ collection, id }) => remove(objectPath(`${pathOf(collection)}/objects`, id)),
     // A missing collection is a failure; a missing object is a valid result.
     answers: (status, code) => status === 404 && code === 'object_not_found',
@@ -74,11 +78,13 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   deleteObjectsWhere: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ collection, filter }) => remove(`${pathOf(collection)}/objects`, { filter }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').deleted, 'deleted'),
   },
   updateObjectFilters: {
     retry: 'always',
+    takesKey: true,
     request: ({ collection, updates }) => post(`${pathOf(collection)}/filters`, { updates }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').updated, 'updated'),
   },
@@ -143,11 +149,13 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   updateFields: {
     retry: 'always',
+    takesKey: true,
     request: ({ collection, changes }) => post(`${pathOf(collection)}/fields`, fieldChangesBody(changes)),
     reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
   },
   rebuild: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ collection, changes }) => post(`${pathOf(collection)}/rebuild`, rebuildBody(changes)),
     reply: () => undefined,
   },
@@ -158,12 +166,14 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   vacuum: {
     retry: 'when-refused',
+    takesKey: true,
     timeoutMs: vacuumTimeoutMs,
     request: ({ collection }) => post(`${pathOf(collection)}/vacuum`, {}),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').reclaimed_bytes, 'reclaimed_bytes'),
   },
   clone: {
     retry: 'when-refused',
+    takesKey: true,
     timeoutMs: vacuumTimeoutMs,
     request: ({ collection, target }) => post(`${pathOf(collection)}/clone`, { target_collection_name: target }),
     reply: () => undefined,

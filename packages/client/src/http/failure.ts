@@ -1,5 +1,5 @@
 // Converts an error reply, or a missing reply, to an AnnalError.
-import { AnnalError } from '../errors.ts'
+import { AnnalError, annalError } from '../errors.ts'
 import { parseRetryAfter } from './retry.ts'
 
 /** `{"error", "code", "request_id", "field", "value", "limit"}`; any other body comes from something in between. */
@@ -7,7 +7,7 @@ export function failureOf(response: Response, body: string): AnnalError {
   const reply = errorReply(body)
   const message =
     reply.error ?? shortText(response, body) ?? `the server responded with ${response.status} ${response.statusText}`
-  return new AnnalError(reply.code ?? 'http_error', message.trim(), {
+  return annalError(reply.code ?? 'http_error', message.trim(), {
     status: response.status,
     field: reply.field,
     value: reply.value,

@@ -28,6 +28,7 @@ export const scheduleRoutes: Routes<keyof ScheduleOperations> = {
   },
   putSchedule: {
     retry: 'always',
+    takesKey: true,
     request: ({ collection, schedule: { everyHours, keep, check } }) => ({
       ...post(schedulePath(collection), { every_hours: everyHours, keep, check }),
       method: 'PUT',
@@ -36,6 +37,7 @@ export const scheduleRoutes: Routes<keyof ScheduleOperations> = {
   },
   deleteSchedule: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ collection }) => remove(schedulePath(collection)),
     reply: ({ text }) => flag(object(parseJson(text), 'reply').deleted, 'deleted'),
   },

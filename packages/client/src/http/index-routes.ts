@@ -12,6 +12,7 @@ import { postVector } from './vector-body.ts'
 export const indexRoutes: Routes<keyof IndexOperations> = {
   createIndex: {
     retry: 'when-refused',
+    takesKey: true,
     request: (definition) => post('/api/v1/index/create', definitionBody(definition), sentence),
     reply: () => undefined,
   },
@@ -27,11 +28,13 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   deleteIndex: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ index }) => ({ method: 'DELETE', path: `${indexPath(index)}/delete` }),
     reply: () => undefined,
   },
   upsert: {
     retry: 'always',
+    takesKey: true,
     request: ({ index, records }) => ({
       method: 'POST',
       path: `${indexPath(index)}/vector/insert`,
@@ -59,6 +62,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   delete: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ index, id }) => ({
       method: 'DELETE',
       path: objectPath(`${indexPath(index)}/vector`, id, '/delete'),
@@ -68,6 +72,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   deleteWhere: {
     retry: 'when-refused',
+    takesKey: true,
     request: ({ index, filter }) => ({
       ...post(`${indexPath(index)}/vectors/delete`, { filter }, sentence),
       method: 'DELETE',
@@ -76,6 +81,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   updateFilters: {
     retry: 'always',
+    takesKey: true,
     request: ({ index, updates }) => post(`${indexPath(index)}/filters/update`, { updates }, sentence),
     reply: ({ text }) => parseCount(text),
   },

@@ -23,6 +23,7 @@ export function peerOf(options: HttpOptions): Peer {
     token: checkedToken(options.token),
     retriesMax: options.retriesMax ?? 3,
     fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+    keepsKeys: undefined,
   }
 }
 

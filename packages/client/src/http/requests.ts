@@ -3,11 +3,14 @@ import { within } from '../deadline.ts'
 import type { CallOptions } from '../transport.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import { type HttpOptions, peerOf, timeoutDefaultMs } from './peer.ts'
+import { checkRequestKey } from './request-key.ts'
 import type { HttpReply, HttpRequest } from './route.ts'
 
 export interface RequestOptions extends CallOptions {
   /** When the request may be sent again; default `never`. */
   readonly retry?: Exchange['retry'] | undefined
+  /** The request key of a write, 1 to 255 visible ASCII characters: with it, `when-refused` also repeats after an unclear failure. */
+  readonly idempotencyKey?: string | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers?: Exchange['answers']
 }
@@ -28,10 +31,14 @@ export interface HttpRequests {
  */
 export function httpRequests(options: HttpOptions): HttpRequests {
   const peer = peerOf(options)
+  const timeoutFallbackMs = options.timeoutMs ?? timeoutDefaultMs
   return {
-    send(request, { signal, timeoutMs = options.timeoutMs ?? timeoutDefaultMs, retry = 'never', answers } = {}) {
+    send(request, { signal, timeoutMs = timeoutFallbackMs, retry = 'never', answers, idempotencyKey: key } = {}) {
       const name = `${request.method} ${request.path}`
-      return within({ name, timeoutMs, signal }, (limits) => exchange(peer, { request, retry, answers, ...limits }))
+      return within({ name, timeoutMs, signal }, (limits) => {
+        if (key !== undefined) checkRequestKey(key)
+        return exchange(peer, { request, retry, key, answers, ...limits })
+      })
     },
   }
 }

@@ -22,12 +22,14 @@ export interface HttpReply {
 
 /**
  * When a failed call may be retried. `always`: reads, and writes that have the same effect when repeated. `when-refused`: only if it
- * certainly was not started. `never`: the caller needs the first reply.
+ * certainly was not started, or has a request key and the server keeps keys. `never`: the caller needs the first reply.
  */
 export type RetryRule = 'always' | 'when-refused' | 'never'
 
 export interface Route<Name extends OperationName> {
   readonly retry: RetryRule
+  /** The server keeps request keys for it, so every call has one. */
+  readonly takesKey?: true
   /** The default timeout of a call that takes long by nature. */
   readonly timeoutMs?: number
   request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>

@@ -1,16 +1,17 @@
-// The HTTP transport. Between calls it only remembers whether the server is of an earlier version.
+// The HTTP transport. Between calls it only remembers what a server of an earlier version does not have.
 
 import { within } from '../deadline.ts'
 import { AnnalError } from '../errors.ts'
 import type { OperationName, Operations } from '../operations.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import type { ReadOptions, Transport, WriteOptions } from '../transport.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import { type HttpOptions, peerOf, timeoutDefaultMs } from './peer.ts'
+import { checkRequestKey, newRequestKey } from './request-key.ts'
 import type { Route, Routes } from './route.ts'
 import { routes } from './routes.ts'
 
-/** The time limit of a call, including the requests it makes on the way. */
-type Limits = Pick<Exchange, 'signal' | 'deadlineMs'>
+/** What all requests of a call have in common: the time limit, and the request key. */
+type Common = Pick<Exchange, 'signal' | 'deadlineMs' | 'key'>
 
 /**
  * The transport of `connect({ url })`. It sends each operation as a request.
@@ -42,20 +43,29 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
   async function call<Name extends OperationName>(
     name: Name,
     input: Operations[Name]['input'],
-    options: CallOptions = {},
+    options: WriteOptions & ReadOptions = {},
   ): Promise<Operations[Name]['output']> {
     const route: Route<Name> | undefined = known[name]
     if (route === undefined) throw new AnnalError('not_supported', `${name} is not among the routes of this transport`)
+    const key = keyOf(name, route, options.idempotencyKey)
     const timeoutMs = options.timeoutMs ?? Math.max(route.timeoutMs ?? 0, timeoutFallbackMs)
-    return within({ name, timeoutMs, signal: options.signal }, (limits) => perform(route, input, limits))
+    return within({ name, timeoutMs, signal: options.signal }, (limits) => perform(route, input, { key, ...limits }))
+  }
+
+  /** A client that never repeats a call needs no key of its own. */
+  function keyOf(name: OperationName, { takesKey }: { readonly takesKey?: true }, given: string | undefined) {
+    if (given !== undefined) checkRequestKey(given)
+    if (takesKey) return given ?? (peer.retriesMax > 0 ? newRequestKey() : undefined)
+    if (given === undefined) return undefined
+    throw new AnnalError('invalid_argument', `${name} takes no idempotencyKey`, { field: 'idempotencyKey' })
   }
 
   async function perform<Name extends OperationName>(
     route: Route<Name>,
     input: Operations[Name]['input'],
-    limits: Limits,
+    common: Common,
   ): Promise<Operations[Name]['output']> {
-    const call = { retry: route.retry, answers: route.answers, ...limits }
+    const call = { retry: route.retry, answers: route.answers, ...common }
     const compact = acceptsCompact ? route.compact?.(input) : undefined
     if (compact !== undefined) {
       try {

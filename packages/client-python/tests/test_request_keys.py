@@ -1,0 +1,315 @@
+"""Request keys: the client repeats a write after an unclear failure, and the server runs it once. Both clients."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import tempfile
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import pytest
+from conftest import Server
+from faulty_proxy import DROP_REPLY, DROP_REQUEST, PASS, FaultyProxy, Forwarded
+from scripted import Reply
+
+import annal
+from annal import (
+    Annal,
+    AnnalError,
+    ConflictError,
+    InvalidArgumentError,
+    RequestKeyReusedError,
+    ServerError,
+    UnreachableError,
+)
+
+FIELDS = [{"name": "place", "type": "vector", "params": {"dimension": 2, "space_type": "l2", "precision": "float32"}}]
+HANG_UP: Reply = (0, {}, None)
+MODERN: Reply = (200, {}, {"version": "2", "request_keys": {"max": 1, "hours": 1}})
+EARLY: Reply = (200, {}, {"version": "1"})
+UNKNOWN: Reply = (503, {}, {"error": "the log did not answer", "code": "outcome_unknown"})
+IN_USE: Reply = (409, {}, {"error": "running", "code": "request_key_in_use"})
+DELETED: Reply = (200, {}, {"deleted": 3, "lsn": 7, "durable": True})
+SUMMARY = {"name": "c", "fields": []}
+FILTER = [{"a": {"$eq": 1}}]
+
+
+class Waiting:
+    """The calls of an async client as plain calls, so that one test runs with both."""
+
+    def __init__(self, inner: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._inner, self._loop = inner, loop
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._inner, name)
+        return member if not callable(member) else lambda *args, **named: self._wait(member(*args, **named))
+
+    def _wait(self, value: Any) -> Any:
+        done = self._loop.run_until_complete(value) if inspect.isawaitable(value) else value
+        return Waiting(done, self._loop) if type(done).__module__.startswith("annal.async_") else done
+
+
+Connect = Callable[..., Any]
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request: Any) -> Iterator[Connect]:
+    if request.param == "sync":
+        yield Annal
+        return
+    pytest.importorskip("httpx", minversion="0.23")
+    loop = asyncio.new_event_loop()
+    opened: List[Any] = []
+
+    def open_async(**options: Any) -> Any:
+        opened.append(annal.AsyncAnnal(**options))
+        return Waiting(opened[-1], loop)
+
+    yield open_async
+    for client in opened:
+        loop.run_until_complete(client.close())
+    loop.close()
+
+
+@pytest.fixture()
+def proxy(server: Server) -> Iterator[FaultyProxy]:
+    running = FaultyProxy(server.address)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield running
+    running.shutdown()
+    running.server_close()
+
+
+def keys_of(server: Any) -> List[Optional[str]]:
+    return [headers.get("Idempotency-Key", headers.get("idempotency-key")) for _, _, headers in server.requests]
+
+
+def test_all_attempts_of_a_write_have_one_key(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), HANG_UP, (502, {}, {}), (200, {}, {"upserted": 1}))
+    places = connect(base_url=server.url).get_collection("c")
+    places.upsert([{"id": "a", "fields": {"place": [1, 2]}}])
+    places.upsert([{"id": "a", "fields": {"place": [1, 2]}}])
+    read, first, second, third, other = keys_of(server)
+    assert read is None and first is not None and len(first) == 32
+    assert first == second == third and other not in (first, None)
+
+
+@pytest.mark.parametrize("unclear", [HANG_UP, (502, {}, {}), (504, {}, {}), UNKNOWN])
+def test_a_write_that_must_not_run_twice_is_repeated_if_the_server_keeps_keys(
+    scripted: Any, connect: Connect, unclear: Reply
+) -> None:
+    server = scripted((200, {}, SUMMARY), unclear, MODERN, DELETED, unclear, DELETED)
+    places = connect(base_url=server.url).get_collection("c")
+    assert places.delete_where(FILTER)["deleted"] == 3
+    assert places.delete_where(FILTER)["deleted"] == 3
+    assert [method for method, _, _ in server.requests] == ["GET", "DELETE", "GET", "DELETE", "DELETE", "DELETE"]
+    assert server.requests[2][1] == "/api/v2/info"
+    _, first, _, second, third, fourth = keys_of(server)
+    assert first == second and third == fourth and first != third
+
+
+def test_a_server_of_an_earlier_version_is_sent_the_write_once(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), HANG_UP, EARLY, HANG_UP)
+    places = connect(base_url=server.url).get_collection("c")
+    for _ in range(2):
+        with pytest.raises(UnreachableError):
+            places.delete_where(FILTER)
+    assert [method for method, _, _ in server.requests] == ["GET", "DELETE", "GET", "DELETE"]
+
+
+def test_a_write_is_not_repeated_if_its_server_does_not_say_whether_it_keeps_keys(
+    scripted: Any, connect: Connect
+) -> None:
+    server = scripted((200, {}, SUMMARY), UNKNOWN, (401, {}, {"error": "no", "code": "invalid_token"}))
+    with pytest.raises(ServerError) as failure:
+        connect(base_url=server.url).get_collection("c").delete_where(FILTER)
+    assert failure.value.code == "outcome_unknown" and len(server.requests) == 3
+
+
+def test_a_write_waits_for_an_earlier_attempt_that_is_still_running(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), HANG_UP, MODERN, IN_USE, DELETED)
+    assert connect(base_url=server.url).get_collection("c").delete_where(FILTER)["deleted"] == 3
+    busy = scripted((200, {}, SUMMARY), IN_USE)
+    with pytest.raises(ConflictError) as failure:
+        connect(base_url=busy.url, retries=1).get_collection("c").delete_where(FILTER)
+    assert failure.value.retryable and len(busy.requests) == 3
+
+
+def test_a_caller_passes_a_key_also_to_each_batch(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), (200, {}, {"upserted": 1}))
+    places = connect(base_url=server.url, retries=0).get_collection("c")
+    records = [{"id": str(i), "fields": {"place": [i, 1]}} for i in range(5)]
+    places.upsert(records[:1], idempotency_key="one")
+    places.upsert(records, batch_size=2, idempotency_key="many")
+    places.load(records, batch_size=2, concurrency=1, idempotency_key="load")
+    places.upsert(records)
+    expected = [None, "one", "many", "many.1", "many.2", "load", "load.1", "load.2", None]
+    assert keys_of(server) == expected, "without retries, the client chooses none"
+    for wrong in ("", "with space", "line\n", "é", "x" * 256):
+        with pytest.raises(InvalidArgumentError) as failure:
+            places.delete_object("a", idempotency_key=wrong)
+        assert failure.value.field == "idempotency_key"
+    assert len(server.requests) == 9
+
+
+def test_calls_whose_routes_take_no_keys_send_none(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, {**SUMMARY, "db_token": "x:y", "count": 0}))
+    client = connect(base_url=server.url)
+    places = client.get_collection("c")
+    places.create_backup("b")
+    places.count()
+    client.create_my_token("website")
+    client.create_database("music")
+    client.delete_backup("b")
+    assert keys_of(server) == [None] * 6
+
+
+def test_each_kind_of_write_runs_once_if_its_reply_is_lost(
+    server: Server, proxy: FaultyProxy, connect: Connect, request: Any
+) -> None:
+    name = "keys_" + request.node.callspec.params["connect"]
+    seen: Dict[Optional[str], int] = {None: 1}
+
+    def fate(request: Forwarded, number: int) -> str:
+        seen[request.key] = seen.get(request.key, 0) + 1
+        return DROP_REPLY if seen[request.key] == 1 else PASS
+
+    proxy.fate = fate
+    client = connect(base_url=proxy.url)
+    with Annal(base_url=server.address) as direct:
+        get = direct._transport.json
+
+        def written() -> int:
+            return sum(
+                str(event.get("collection", "")).startswith(name)
+                for event in get("GET", "/api/v2/log/events?limit=500", retry="always")["events"]
+            )
+
+        records = [{"id": id, "filter": {"of": id}, "fields": {"place": [1, 2]}} for id in "abc"]
+        client.create_collection(name, FIELDS)
+        places = client.get_collection(name)
+        writes: List[Callable[[], Any]] = [
+            lambda: places.upsert(records)["upserted"] == 3,
+            lambda: places.update_filters([{"id": "a", "filter": {"of": "x"}}])["updated"] == 1,
+            lambda: places.delete_object("b")["deleted"] == "b",
+            lambda: places.delete_where([{"of": {"$eq": "x"}}])["deleted"] == 1,
+            lambda: client.create_index(name + "_index", 2) is not None,
+            lambda: client.get_index(name + "_index").upsert([{"id": "a", "vector": [1, 2]}]) is not None,
+            lambda: "deleted" in client.get_index(name + "_index").delete_vector("a"),
+            lambda: client.delete_index(name + "_index") is not None,
+        ]
+        for write in writes:
+            before = written()
+            assert write(), inspect.getsource(write)
+            assert written() == before + 1, inspect.getsource(write)
+        assert len(seen) == len(writes) + 2 and direct.get_collection(name).count() == 1
+        client.delete_collection(name)
+
+
+def test_a_key_that_was_used_for_another_write_is_a_typed_error(server: Server, connect: Connect, request: Any) -> None:
+    name = "reused_" + request.node.callspec.params["connect"]
+    client = connect(base_url=server.address)
+    client.create_collection(name, FIELDS)
+    places = client.get_collection(name)
+    first = places.upsert([{"id": "n", "fields": {"place": [1, 2]}}], idempotency_key=name)
+    places.delete_object("n")
+    assert places.upsert([{"id": "n", "fields": {"place": [1, 2]}}], idempotency_key=name) == first
+    assert places.get_many(["n"]) == [], "the repetition changed nothing"
+    with pytest.raises(RequestKeyReusedError) as failure:
+        places.upsert([{"id": "o", "fields": {"place": [1, 2]}}], idempotency_key=name)
+    assert failure.value.code == "request_key_reused" and failure.value.status == 422 and not failure.value.retryable
+    client.delete_collection(name)
+
+
+def test_a_server_that_is_killed_around_a_write_has_written_once(connect: Connect) -> None:
+    with tempfile.TemporaryDirectory(prefix="annal-python-test-") as data_dir:
+        running = [Server({}, data_dir)]
+        proxy = FaultyProxy(running[0].address)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+
+        def replace(_: Any = None) -> None:
+            running[-1].process.kill()
+            running[-1].stop()
+            running.append(Server({}, data_dir))
+            proxy.target = running[-1].address
+
+        try:
+            client = connect(base_url=proxy.url, retries=50, timeout=240)
+            client.create_collection("c", FIELDS)
+            places = client.get_collection("c")
+            for id in "ab":
+                places.upsert([{"id": id, "filter": {"of": id}, "fields": {"place": [1, 2]}}])
+            for id, lost in (("a", DROP_REQUEST), ("b", DROP_REPLY)):
+                deaths: List[str] = []
+
+                def fate(request: Forwarded, number: int) -> str:
+                    if request.method != "DELETE" or deaths:
+                        return PASS
+                    deaths.append(lost)
+                    if lost == DROP_REQUEST:
+                        replace()
+                    return lost
+
+                proxy.fate = fate
+                proxy.after_reply = replace
+                assert places.delete_where([{"of": {"$eq": id}}])["deleted"] == 1
+                assert deaths == [lost]
+            with Annal(base_url=running[-1].address) as direct:
+                events = direct._transport.json("GET", "/api/v2/log/events?collection=c", retry="always")["events"]
+                assert [event["type"] for event in events].count("objects-deleted") == 2
+                assert direct.get_collection("c").count() == 0
+        finally:
+            proxy.shutdown()
+            proxy.server_close()
+            running[-1].stop()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_call_with_a_key_is_one_whose_route_takes_keys(enterprise: Server, scripted: Any) -> None:
+    """Compares the calls of the client with the description of the server."""
+    import json
+    import re
+    import urllib.request
+
+    from conftest import ROOT_TOKEN
+
+    request = urllib.request.Request(
+        f"{enterprise.address}/api/v2/openapi.json", headers={"Authorization": f"Bearer {ROOT_TOKEN}"}
+    )
+    with urllib.request.urlopen(request) as reply:
+        paths = json.load(reply)["paths"]
+
+    def takes_key(method: str, target: str) -> bool:
+        path = target.split("?")[0]
+        found = [
+            template
+            for template, operations in paths.items()
+            if method.lower() in operations and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path)
+        ]
+        assert found, f"{method} {path} is not described"
+        parameters = paths[min(found, key=lambda template: template.count("{"))][method.lower()].get("parameters", [])
+        return any(parameter["name"] == "Idempotency-Key" for parameter in parameters)
+
+    info = {"dimension": 2, "space_type": "l2", "precision": "int8"}
+    server = scripted((400, {}, {"error": "recorded", "code": "recorded"}))
+    client = Annal(base_url=server.url)
+    owners = [client, annal.Collection(client._transport, SUMMARY), annal.Index(client._transport, "i", info)]
+    given = {"fields": {}, "objects": [], "records": [], "dimension": 2, "vector": [1, 2], "filter": [], "updates": []}
+    skipped = {"close", "set_base_url", "set_token", "download_backup", "upload_backup", "load", "retryable"}
+    calls = 0
+    for owner in owners:
+        for name, call in inspect.getmembers(owner, inspect.ismethod):
+            if name.startswith("_") or name in skipped:
+                continue
+            required = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+            with pytest.raises(AnnalError):
+                done = call(*(given.get(p.name, "x") for p in required))
+                if inspect.isgenerator(done):
+                    next(done)
+            calls += 1
+    checked = 0
+    for (method, path, _), key in zip(server.requests, keys_of(server)):
+        assert (key is not None) == takes_key(method, path), f"{method} {path}"
+        checked += key is not None
+    assert checked > 20 and len(server.requests) >= calls
