@@ -16,6 +16,7 @@ import type { EngineSlot } from './engine-slot.ts'
 import { addArchiveHooks } from './http/archive-hooks.ts'
 import { addBodyParsers } from './http/bodies.ts'
 import { addBodyKeys } from './http/body-keys.ts'
+import { addClusterHooks } from './http/cluster-hooks.ts'
 import { sendError } from './http/error-replies.ts'
 import { ServerError } from './http/errors.ts'
 import { clientError } from './http/framework-errors.ts'
@@ -166,6 +167,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addRequestKeys(app, slot)
   addReplyBudget(app, shared.budgets.largeReplies)
   addRequestHooks(app, context)
+  addClusterHooks(app, context)
   addArchiveHooks(app, slot, config)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) => {

@@ -1,6 +1,7 @@
 // Holds the engine. The slot is empty until the engine can serve the first collections, so that the server listens and replies
 // `starting` in the meantime. Then it is recovering until the engine serves all collections.
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
+import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { BucketArchive } from './archive/bucket-archive.ts'
 import type { ClusterView } from './cluster/cluster-view.ts'
 import { ServerError } from './http/errors.ts'
@@ -55,6 +56,12 @@ export class EngineSlot {
   engine(): Engine {
     if (this.#engine !== undefined) return this.#engine
     throw new ServerError('starting', 'the server is starting and reading the log', {})
+  }
+
+  /** On a node of a cluster: resolves to true when every record up to this LSN is applied, and to false after `timeoutMs`. */
+  whenApplied(lsn: number, timeoutMs: number): Promise<boolean> {
+    // The engine of a node is one of openReplicatedEngine.
+    return (this.engine() as ReplicatedEngine).whenApplied(lsn, timeoutMs)
   }
 
   /** The database with this name, `default` if none is given. Throws `starting`, database_not_found. */

@@ -2,10 +2,15 @@
 // module, and one of them loads the implementation of `fetch` and WebSocket: 14 MB and 30 ms of CPU time in each thread. `node:tls` takes
 // 7 MB, and most servers use it in no serving thread.
 type Http = typeof import('node:http')
+type Https = typeof import('node:https')
 type Tls = typeof import('node:tls')
 
 export function nodeHttp(): Http {
   return process.getBuiltinModule('node:http')
+}
+
+export function nodeHttps(): Https {
+  return process.getBuiltinModule('node:https')
 }
 
 export function nodeTls(): Tls {

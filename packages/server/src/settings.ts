@@ -223,7 +223,7 @@ export const settingTable = {
   clusterStalenessMs: whole('NDD_CLUSTER_STALENESS_MS', {
     ...{ fallback: 10_000, min: 1_000, max: 600_000 },
     meaning:
-      'How long a follower may not have heard from the log, in milliseconds, until it refuses reads with tokens: it may have missed a revocation.',
+      'How long a node may not have heard from the log, in milliseconds, until it refuses the tokens of databases: it may have missed a revocation.',
   }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',

@@ -33,7 +33,7 @@ function admit(route: HotRoute): Admission {
     isHeld = false
   }
   return {
-    ...{ route, database: 'default', databaseType: 'enterprise', replyHeaders: [['vary', 'origin']] },
+    ...{ route, database: 'default', databaseType: 'enterprise', replyHeaders: [['vary', 'origin']], headerLines: '' },
     isValid: () => true,
     reply(send) {
       if (route.collection === 'revoked') return false

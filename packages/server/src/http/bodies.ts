@@ -29,6 +29,8 @@ declare module 'fastify' {
     vectorKey: VectorKey | undefined
     /** The memory that the body may use; undefined without a body, and on open routes, whose bodies are short. */
     bodyRoom: BodyRoom | undefined
+    /** Called with the bytes of a body that is read at once; set for reads on a node of a cluster. */
+    keepBody: ((body: Buffer) => void) | undefined
   }
 }
 
@@ -40,6 +42,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('vectorKey', undefined)
   app.decorateRequest('bodyRoom', undefined)
+  app.decorateRequest('keepBody', undefined)
   app.addContentTypeParser('application/json', wholeParser(readJson))
   app.addContentTypeParser(
     msgpackTypes,
@@ -71,6 +74,7 @@ function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) 
     readWhole(request, payload, (error, body) => {
       if (body === undefined) return done(error)
       request.requestKey?.addBody(body)
+      request.keepBody?.(body)
       settle(done, () => parse(request, body))
     })
 }

@@ -9,21 +9,25 @@ import {
   ServerError,
   statusOf,
 } from './errors.ts'
+import { isMisdirected } from './forwarded-headers.ts'
 import { fromFramework } from './framework-errors.ts'
 import { unreadBytesMax } from './limits.ts'
 
-/** Errors during a start or a stop are temporary, so they are logged in one line without a stack. */
-const passing: ReadonlySet<AnyCode> = new Set(['starting', 'stopping', 'collection_loading'])
+/** Errors during a start, a stop, or an election are temporary, so they are logged in one line without a stack. */
+const passing: ReadonlySet<AnyCode> = new Set([
+  ...(['starting', 'stopping', 'collection_loading'] as const),
+  ...(['not_leader', 'replica_stale', 'node_out_of_service', 'outcome_unknown'] as const),
+])
 
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const coded = codedError(error)
   const { missingCollectionStatus, statuses } = request.routeOptions?.config ?? {}
   const expected = coded.code === 'collection_not_found' ? missingCollectionStatus : statuses?.[coded.code]
-  const status = expected ?? statusOf(coded.code)
+  const status = expected ?? statusFor(request, coded)
   if (passing.has(coded.code)) request.log.warn({ req: request, code: coded.code }, coded.message)
   else if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
   const retryAfter = retryAfterSeconds(coded.code)
-  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  if (retryAfter !== undefined && status !== 421) reply.header('retry-after', retryAfter)
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   readRest(request, reply)
   reply
@@ -32,11 +36,16 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
     .send(JSON.stringify(errorBody(coded, request.id)))
 }
 
+/** A client, or another node, that wants to know the leader gets 421 instead of 503. */
+function statusFor({ headers }: FastifyRequest, { code }: CodedError): number {
+  return code === 'not_leader' && isMisdirected(headers) ? 421 : statusOf(code)
+}
+
 /**
  * A client that sends its whole body before it reads would lose the reply if the connection were closed now. Instead, the rest of the body
  * is dropped, and the connection can be used for the next request. body-watch.ts limits how much is dropped.
  */
-function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+export function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return
   const isTooLarge = Number(raw.headers['content-length'] ?? 0) > unreadBytesMax
   // The framework closes the connection when a parser rejects a body. Node closes it after the last request that it accepts on a

@@ -34,6 +34,9 @@ export type ServerErrorCode =
   | 'bad_request'
   | 'archive_late'
   | 'archive_unconfirmed'
+  | 'replica_stale'
+  | 'node_out_of_service'
+  | 'not_clustered'
   | 'starting'
   | 'stopping'
   | 'server_away'
@@ -71,6 +74,9 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   bad_request: 400,
   archive_late: 503,
   archive_unconfirmed: 503,
+  replica_stale: 503,
+  node_out_of_service: 503,
+  not_clustered: 404,
   starting: 503,
   stopping: 503,
   server_away: 502,
@@ -138,6 +144,8 @@ export interface ErrorBody {
   readonly field?: string
   readonly value?: string | number | boolean | null
   readonly limit?: string | number | boolean | null
+  /** URL of the node that takes writes. */
+  readonly leader?: string
 }
 
 /** Messages of the log, and those of the engine about its files, contain paths; the client gets these messages instead. */
@@ -151,20 +159,21 @@ const sentences: { readonly [C in AnyCode]?: string } = {
   log_overloaded: 'the queue of writes is full; try again shortly',
   disk_full: 'the disk is full; reads and deletes still work, and writes resume when there is free space',
   record_too_large: 'this call is too large for one record of the log; send it in parts',
+  log_fenced: 'another node leads the cluster now; this write was not stored',
+  outcome_unknown: 'the write was not confirmed in time; it may have been stored, or may be stored yet',
+}
+/** Messages of the log that contain no path. */
+const logSentences: { readonly [C in AnyCode]?: string } = {
+  not_leader: 'this node does not lead the cluster; try again',
 }
 const logSentence = 'the log refused the write; see the server log'
 
 export class ServerError extends Error {
   override readonly name = 'ServerError'
-  readonly code: ServerErrorCode | EngineErrorCode
+  readonly code: AnyCode
   readonly details: ErrorDetails
 
-  constructor(
-    code: ServerErrorCode | EngineErrorCode,
-    message: string,
-    details: ErrorDetails = {},
-    options?: ErrorOptions,
-  ) {
+  constructor(code: AnyCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
     super(message, options)
     this.code = code
     this.details = details
@@ -195,24 +204,29 @@ export function statusOf(code: AnyCode): number {
   return statusByCode[code]
 }
 
+/** What may be over in a second. */
+const soon: ReadonlySet<AnyCode> = new Set(['overloaded', 'log_overloaded', 'not_leader', 'replica_stale'])
+
 /** Seconds that a client should wait before a retry; undefined if a retry cannot succeed. */
 export function retryAfterSeconds(code: AnyCode): number | undefined {
   const status = statusByCode[code]
-  if (status === 503) return code === 'overloaded' || code === 'log_overloaded' ? 1 : 2
+  if (status === 503) return soon.has(code) ? 1 : 2
   if (status === 429) return code === 'rate_limited' ? 1 : 60
   if (status === 507) return 10
   return undefined
 }
 
 export function errorBody(error: CodedError, requestId: string): ErrorBody {
-  const { field, value, limit } = error.details ?? {}
+  const { field, value, limit, leader } = error.details ?? {}
   return {
-    error: sentences[error.code] ?? (error.name === 'WalError' ? logSentence : error.message),
+    error:
+      sentences[error.code] ?? (error.name === 'WalError' ? (logSentences[error.code] ?? logSentence) : error.message),
     code: error.code,
     request_id: requestId,
     ...(field === undefined ? {} : { field }),
     ...(value === undefined ? {} : { value: shown(value) }),
     ...(limit === undefined ? {} : { limit: shown(limit) }),
+    ...(typeof leader === 'string' && { leader }),
   }
 }
 

@@ -21,6 +21,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   const origins = new Set(config.corsOrigins)
   const cors = createCors(origins)
   const arriving = createBodyWatch(app.server)
+  app.decorateRequest('unfinished', undefined)
   app.addHook('onClose', async () => arriving.end())
   let stopping = false
   app.addHook('preClose', async () => {
@@ -41,8 +42,12 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   app.addHook('onRequest', (request, reply, done) => {
     const held = [metrics.started()]
     if (hasBody(request.headers)) held.push(arriving.watch(request.raw))
-    reply.raw.on('close', () => {
+    const release = (): void => {
       for (const give of held) give()
+    }
+    reply.raw.on('close', () => {
+      if (request.unfinished === undefined) release()
+      else void request.unfinished.then(release)
     })
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')

@@ -296,7 +296,8 @@ export class ClientConnection {
       const isLast = this.#isLastReply(head)
       const { status, contentType, recall, body } = reply
       const form = { status, contentType, replyHeaders: admission.replyHeaders, date: this.#host.date(), isLast }
-      written = this.#host.heads.reply(form, body, recall)
+      const recallLine = recall === undefined ? '' : `x-annal-recall: ${recall}\r\n`
+      written = this.#host.heads.reply(form, body, admission.headerLines + recallLine)
       const sent = (): void => {
         admission.release()
         finish('answered')

@@ -38,6 +38,8 @@ export interface Admission {
   readonly databaseType: DatabaseType
   /** Headers that every reply to this request has, for example Vary; mostly none. */
   readonly replyHeaders: readonly (readonly [name: string, value: string])[]
+  /** Lines of headers whose values differ between replies; mostly empty. */
+  readonly headerLines: string
   /** False as soon as the token was revoked or the database deactivated. For work that can be saved; `reply` checks again. */
   isValid(): boolean
   /**

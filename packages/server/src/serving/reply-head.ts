@@ -1,5 +1,5 @@
 // Writes the heads of replies that a serving thread answers itself. What replies of one form have in common is encoded once a second, and only
-// the request id, the length of the body, and a recall are written for each reply. The headers are in the order in which the main thread writes
+// the request id, the length of the body, and a few other lines are written for each reply. The headers are in the order in which the main thread writes
 // them.
 import { randomFillSync } from 'node:crypto'
 import { keepAliveTimeoutMs, requestsPerSocketMax } from '../http/limits.ts'
@@ -14,7 +14,7 @@ export interface ReplyHeadForm extends Pick<HotReply, 'status' | 'contentType'>,
   readonly isLast: boolean
 }
 
-/** The encoded parts of a head: a space for the request id is in `before`, which ends where a recall may be. The length follows `type`. */
+/** The encoded parts of a head: a space for the request id is in `before`, which ends where the lines may be. The length follows `type`. */
 interface EncodedHead {
   readonly form: ReplyHeadForm
   readonly before: Buffer
@@ -32,17 +32,16 @@ const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliv
 export class ReplyHeads {
   #encoded: EncodedHead[] = []
 
-  /** A reply with this head and body, in one buffer. */
-  reply(form: ReplyHeadForm, body: Uint8Array, recall?: string): WrittenReply {
+  /** A reply with this head and body, in one buffer. `lines` are headers with their line ends. */
+  reply(form: ReplyHeadForm, body: Uint8Array, lines = ''): WrittenReply {
     const { before, type, after, idAt } = this.#encodedHead(form)
     const length = `${body.length}`
-    const line = recall === undefined ? '' : `x-annal-recall: ${recall}\r\n`
-    const headBytes = before.length + line.length + type.length + length.length + after.length
+    const headBytes = before.length + lines.length + type.length + length.length + after.length
     const bytes = Buffer.allocUnsafe(headBytes + body.length)
     bytes.set(before)
     writeRequestId(bytes, idAt)
     let at = before.length
-    if (line !== '') at += bytes.write(line, at, 'latin1')
+    if (lines !== '') at += bytes.write(lines, at, 'latin1')
     bytes.set(type, at)
     at += type.length
     for (let i = 0; i < length.length; i++) bytes[at++] = length.charCodeAt(i)

@@ -18,6 +18,7 @@ import { type ObserverShare, SharedObserver, type ThreadReport } from '../observ
 import type { Gate, ThreadObserver } from './contract.ts'
 import { withdrawChanged } from './granting.ts'
 import { type GrantsMessage, GrantsOwner, GrantsView } from './grants.ts'
+import { SharedFreshness } from './shared-freshness.ts'
 import { SharedHealth } from './shared-health.ts'
 import { createThreadGate, type GateRules } from './thread-gate.ts'
 
@@ -32,6 +33,8 @@ export interface ThreadShare {
   readonly buckets: { readonly memory: SharedArrayBuffer; readonly perSecond: number } | undefined
   readonly observer: ObserverShare
   readonly health: SharedArrayBuffer
+  /** Undefined on a single server. */
+  readonly freshness: { readonly memory: SharedArrayBuffer; readonly stalenessMsMax: number } | undefined
   /** Transfer it. */
   readonly port: MessagePort
 }
@@ -80,6 +83,8 @@ export class SharedState {
   readonly counts: RequestCounts
   readonly #ownCounters = new SharedCounters({ length: requestCountsLength })
   readonly health: SharedHealth
+  /** Undefined on a single server. */
+  readonly freshness: SharedFreshness | undefined
   readonly #config: Config
   readonly #amounts: SharedAmounts
   /** By the number of the thread. They outlive the thread: the next one with its number adds to them. */
@@ -94,6 +99,7 @@ export class SharedState {
   constructor(config: Config, threads: number, now: () => number = monotonicMs) {
     this.now = now
     this.health = new SharedHealth(now)
+    this.freshness = config.cluster && new SharedFreshness(now)
     this.#config = config
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
     this.budgets = budgetsOf(this.#amounts)
@@ -120,6 +126,10 @@ export class SharedState {
       buckets: buckets && rateLimit !== undefined ? { memory: buckets.memory, perSecond: rateLimit } : undefined,
       observer: this.#observerShare(thread),
       health: this.health.memory,
+      freshness: this.freshness && {
+        memory: this.freshness.memory,
+        stalenessMsMax: this.#config.cluster?.stalenessMs ?? 0,
+      },
       port: port2,
     }
   }
@@ -211,6 +221,10 @@ export async function openThreadState(share: ThreadShare, now: () => number = mo
   const gate = await createThreadGate({
     rules,
     grants,
+    freshness: share.freshness && {
+      state: new SharedFreshness(now, share.freshness.memory),
+      stalenessMsMax: share.freshness.stalenessMsMax,
+    },
     buckets: buckets && new RateBuckets(buckets.memory, buckets.perSecond, now),
     now,
     ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },

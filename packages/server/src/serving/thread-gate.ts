@@ -10,8 +10,10 @@ import type { RateBuckets } from '../access/rate-buckets.ts'
 import type { BodyBudgets } from '../http/body-room.ts'
 import type { Budget } from '../http/budget.ts'
 import { refusal, ServerError } from '../http/errors.ts'
+import { lagHeader, stalenessHeader } from '../http/forwarded-headers.ts'
 import type { Admission, Gate, HotRoute, HotRouteName } from './contract.ts'
 import { covers, type GrantsView, type HeldGrant } from './grants.ts'
+import type { SharedFreshness } from './shared-freshness.ts'
 
 /** The settings by which a thread decides. They contain no secret. */
 export interface GateRules {
@@ -26,6 +28,8 @@ export interface GateRules {
 export interface GateParts {
   readonly rules: GateRules
   readonly grants: GrantsView
+  /** Undefined on a single server. */
+  readonly freshness: { readonly state: SharedFreshness; readonly stalenessMsMax: number } | undefined
   /** Undefined without a rate limit. */
   readonly buckets: RateBuckets | undefined
   readonly reads: Budget
@@ -58,7 +62,7 @@ const undecided: Error = Object.assign(Object.create(Error.prototype) as Error, 
 const noHeaders: Admission['replyHeaders'] = []
 
 export async function createThreadGate(parts: GateParts): Promise<Gate> {
-  const { rules, grants, buckets } = parts
+  const { rules, grants, buckets, freshness } = parts
   const origins = new Set(rules.corsOrigins)
   const replyHeaders = origins.size === 0 ? noHeaders : ([['vary', 'origin']] as const)
   const checkHost = hostCheckFor(rules.mode, rules)
@@ -88,6 +92,13 @@ export async function createThreadGate(parts: GateParts): Promise<Gate> {
       if (access === 'open' && token !== undefined) return undefined
       if (headers['transfer-encoding'] !== undefined) return undefined
       if (Number(headers['content-length'] ?? 0) > bodyBytesMax) return undefined
+      let headerLines = ''
+      if (freshness !== undefined && access !== 'open') {
+        const { lag, stalenessMs, isServing } = freshness.state.read()
+        // The main thread refuses, or answers.
+        if (!isServing || (rules.mode === 'root' && stalenessMs > freshness.stalenessMsMax)) return undefined
+        headerLines = `${lagHeader}: ${lag}\r\n${stalenessHeader}: ${Math.ceil(stalenessMs)}\r\n`
+      }
       const held: (() => void)[] = []
       place = undefined
       let caller: GrantedCaller | undefined
@@ -96,7 +107,8 @@ export async function createThreadGate(parts: GateParts): Promise<Gate> {
         const head = { method, headers, access, address, token, bodyBytesMax }
         caller = decide(head, deciding, (release) => void held.push(release)).caller
       })
-      const admission = new ThreadAdmission({ route, replyHeaders, grants, grant: caller?.grant, held, buckets, place })
+      const { grant } = caller ?? {}
+      const admission = new ThreadAdmission({ route, replyHeaders, headerLines, grants, grant, held, buckets, place })
       if (error === undefined) return admission
       admission.withdraw()
       // Anything else is a fault of this thread.
@@ -142,7 +154,7 @@ async function addressReader(trustedProxies: readonly string[]): Promise<(head: 
     proxyAddress({ socket: { remoteAddress: address }, headers } as IncomingMessage, trust)
 }
 
-interface ThreadAdmissionParts extends Pick<Admission, 'route' | 'replyHeaders'> {
+interface ThreadAdmissionParts extends Pick<Admission, 'route' | 'replyHeaders' | 'headerLines'> {
   readonly grants: GrantsView
   /** Undefined on open routes. */
   readonly grant: HeldGrant | undefined
@@ -173,6 +185,10 @@ class ThreadAdmission implements Admission {
 
   get replyHeaders(): Admission['replyHeaders'] {
     return this.#parts.replyHeaders
+  }
+
+  get headerLines(): string {
+    return this.#parts.headerLines
   }
 
   isValid(): boolean {

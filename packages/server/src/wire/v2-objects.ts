@@ -9,6 +9,7 @@ import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import { readOptions } from './read-options.ts'
 import { describedAs, type Infer, minLsn } from './schema.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
@@ -34,6 +35,7 @@ export function queryObjectsBody(batchMax: number) {
         description: 'Ids of the objects; unknown ids are left out of the reply.',
       }),
       min_lsn: minLsn(),
+      ...readOptions,
     },
     { $id: 'QueryObjects' },
   )

@@ -12,6 +12,7 @@ import {
 import { Type } from '@sinclair/typebox'
 import { headsPieces, objectsPieces } from './object-replies.ts'
 import { withMembers } from './pieces.ts'
+import { readOptions } from './read-options.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
 import { readConditions } from './v1-search.ts'
 import { searchCollectionBody } from './v2-search.ts'
@@ -20,12 +21,18 @@ import { searchCollectionBody } from './v2-search.ts'
 export function searchBatchBody(topKMax: number) {
   // Without its name, because a schema with that name already exists.
   const search = Type.Object(searchCollectionBody(topKMax).properties)
-  return Type.Object({ searches: Type.Array(search, { maxItems: searchesMax }) }, { $id: 'SearchBatch' })
+  return Type.Object(
+    { searches: Type.Array(search, { maxItems: searchesMax }), ...readOptions },
+    { $id: 'SearchBatch' },
+  )
 }
 export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
 
 /** Body that counts objects. */
-export const countBody = Type.Object({ filter: Type.Optional(filterConditions) }, { $id: 'CountObjects' })
+export const countBody = Type.Object(
+  { filter: Type.Optional(filterConditions), ...readOptions },
+  { $id: 'CountObjects' },
+)
 export type CountBody = Infer<typeof countBody>
 
 /** Body that counts the values of a filter key. */
@@ -34,6 +41,7 @@ export const facetsBody = Type.Object(
     key: Type.String({ description: 'A filter key.' }),
     filter: Type.Optional(filterConditions),
     limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Number of values; default 10.'),
+    ...readOptions,
   },
   { $id: 'Facets' },
 )
@@ -50,6 +58,7 @@ export function scrollBody(batchMax: number) {
       ),
       cursor: optionalText('Cursor from the previous page.'),
       include_vectors: optionalBoolean('Default true. If false, objects have only id, meta, and filter.'),
+      ...readOptions,
     },
     { $id: 'ScrollObjects' },
   )

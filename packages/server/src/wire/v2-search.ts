@@ -3,6 +3,7 @@ import { efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } 
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { isObject } from './object-parts.ts'
+import { readOptions } from './read-options.ts'
 import { describedAs, filterConditions, type Infer, minLsn } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import { withEntries } from './unknown-keys.ts'
@@ -32,6 +33,7 @@ export function searchCollectionBody(topKMax: number) {
     fields: withEntries(describedAs(Type.Unsafe<object>({ type: ['object', 'array'] }), 'FieldQueries'), queryKeys),
     filter: Type.Optional(filterConditions),
     min_lsn: minLsn(),
+    ...readOptions,
     ...tuningProperties,
     fusion: Type.Optional(
       Type.Object({

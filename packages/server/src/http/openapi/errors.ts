@@ -4,6 +4,8 @@ import { type AnyCode, errorCodes, retryAfterSeconds, statusOf } from '../errors
 import { integer, type JsonSchema, object, oneOfTexts, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
 
+/** Instead of 503, to clients that follow the leader themselves. */
+const misdirected = 421
 const codeMeaning = 'The reason; docs/reference/errors.md explains each code.'
 const member = { type: ['string', 'number', 'boolean', 'null'] }
 
@@ -18,6 +20,7 @@ function errorSchema(codes: readonly string[]): JsonSchema {
       field: text('The invalid input.'),
       value: { ...member, description: 'Its value, shortened.' },
       limit: { ...member, description: 'The limit that it exceeds.' },
+      leader: text('URL of the node that takes writes, with not_leader.'),
     },
   )
 }
@@ -26,6 +29,7 @@ function errorSchema(codes: readonly string[]): JsonSchema {
 function codesByStatus(routes: readonly DescribedRoute[]): ReadonlyMap<number, readonly string[]> {
   const pairs = [
     ...errorCodes.map((code) => [statusOf(code as AnyCode), code] as const),
+    [misdirected, 'not_leader'] as const,
     ...routes.flatMap(({ config }) => [
       ...Object.entries(config?.statuses ?? {}).map(([code, status]) => [status, code] as const),
       ...(config?.missingCollectionStatus === undefined
@@ -79,6 +83,7 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [409, 'The request contradicts the current state.'],
   [413, 'The body is too large.'],
   [415, 'The content type is not supported.'],
+  [421, 'Another node leads the cluster, and the request says Annal-Forward: never. Its URL is in Annal-Leader.'],
   [422, 'The request key was used for another request.'],
   [429, 'Too many requests.'],
   [500, 'The server failed.'],
@@ -116,6 +121,7 @@ function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
     404,
     ...(changes ? [409] : []),
     ...(hasBody ? [413, 415] : []),
+    ...(access === 'open' || access === 'any' ? [] : [misdirected]),
     ...(config?.requestKey === 'kept' ? [422] : []),
     ...(access === 'open' && url.endsWith('/health') ? [] : [429]),
     500,

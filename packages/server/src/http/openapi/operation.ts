@@ -2,6 +2,7 @@
 // route says about itself.
 import { requestKeyLengthMax } from '@annal/engine'
 import type { TSchema } from '@sinclair/typebox'
+import { readOptionsQuery } from '../../wire/read-options.ts'
 import { documentation } from '../../wire/schema.ts'
 import { vectorBodyType } from '../../wire/vector-body.ts'
 import { requestKeyHeader } from '../request-keys.ts'
@@ -18,7 +19,7 @@ export function operationOf(route: DescribedRoute, doc: RouteDoc): Operation {
   const url = templateOf(route.url)
   const body = bodyContent(route, doc)
   const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  const { querystring } = route.schema ?? {}
+  const querystring = queryOf(route, doc)
   const schema = {
     operationId: operationId(String(route.method), url),
     summary: doc.summary,
@@ -33,6 +34,13 @@ export function operationOf(route: DescribedRoute, doc: RouteDoc): Operation {
     ),
   }
   return { url, schema }
+}
+
+/** Reads by GET take what POST takes in the body. */
+function queryOf({ method, schema }: DescribedRoute, { access }: RouteDoc): unknown {
+  const querystring = schema?.querystring as { readonly properties?: object } | undefined
+  if (String(method) !== 'GET' || (access !== 'read' && access !== 'search')) return querystring
+  return { type: 'object', ...querystring, properties: { ...querystring?.properties, ...readOptionsQuery } }
 }
 
 const keyHeader = {
