@@ -202,6 +202,8 @@ test('values are shown only where the table says so, and secrets and paths never
     'NDD_ARCHIVE_S3',
     'NDD_TLS_CERT',
     'NDD_TLS_KEY',
+    'NDD_CLUSTER_CREDENTIALS',
+    'NDD_CLUSTER_CA',
   ])
   t.end()
 })

@@ -30,7 +30,9 @@ function put({ send }: HttpNode, id: string) {
 
 /** Every kind of read, with the options in its body or query string. */
 function reads(options: Readonly<Record<string, string | number>>) {
-  const query = new URLSearchParams(Object.entries(options).map(([key, value]): [string, string] => [key, String(value)]))
+  const query = new URLSearchParams(
+    Object.entries(options).map(([key, value]): [string, string] => [key, String(value)]),
+  )
   return [
     ['POST', `${things}/search`, { ...search, ...options }],
     ['POST', `${things}/search/batch`, { searches: [search], ...options }],
