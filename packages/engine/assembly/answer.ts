@@ -2,7 +2,7 @@
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
 import { COSINE, END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, metric, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKey, exactKeyFrom, exactKeysOf, clampSimilarity, touchCold } from './distance/exact'
+import { exactKeyFrom, exactKeysOf, clampSimilarity, touchCold } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery, prepareQueryBound } from './encode'
 import * as pool from './hnsw/pool'
@@ -89,7 +89,7 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
       store<u32>(ids + (<usize>count << 2), id)
       count += <i32>(id != NONE)
     }
-    if (count < CODES_PER_BATCH && first + 32 < end) continue
+    if (count < ROWS_PER_STEP && first + 32 < end) continue
     insertByCode(count)
     count = 0
   }
@@ -114,8 +114,8 @@ function nodeOf(row: u32, mark: u32): u32 {
 /** Minimum number of rows of one node that are re-ranked. */
 const COPIES_MIN: i32 = 24
 
-/** Number of rows whose codes are compared before the pool is updated. */
-const CODES_PER_BATCH: i32 = 256
+/** Number of rows of a scan that are compared before the pool is updated. */
+const ROWS_PER_STEP: i32 = 256
 
 function insertByCode(count: i32): void {
   keysOfIds(count)
@@ -240,11 +240,18 @@ function toWalkKey(key: f32): f32 {
   return metric == COSINE ? 2 + 2 * key : key
 }
 
-@inline
-function insertExact(id: u32): void {
-  reportProgress()
-  const entry = pool.entryOf(exactKey(id), id)
-  if (entry < pool.worst) pool.insert(entry)
+/** Inserts the first `count` of `ids` into the pool by exact key. */
+function insertExact(count: i32): void {
+  for (let from: i32 = 0; from < count; from += ROWS_PER_STEP) {
+    reportProgress()
+    const first = ids + (<usize>from << 2)
+    const end = min(ROWS_PER_STEP, count - from) << 2
+    exactKeysOf(first, end >> 2, keys)
+    for (let i: i32 = 0; i < end; i += 4) {
+      const entry = pool.entryOf(load<f32>(keys + <usize>i), load<u32>(first + <usize>i))
+      if (entry < pool.worst) pool.insert(entry)
+    }
+  }
 }
 
 function writeResults(k: i32): i32 {
@@ -260,7 +267,15 @@ function writeResults(k: i32): i32 {
 function scanAll(k: i32): i32 {
   pool.clear(k)
   const end = load<u32>(END)
-  for (let id: u32 = 0; id < end; ++id) if (!isHiddenRow(id)) insertExact(id)
+  let count: i32 = 0
+  for (let id: u32 = 0; id < end; ++id) {
+    store<u32>(ids + (<usize>count << 2), id)
+    count += <i32>!isHiddenRow(id)
+    if (count < ROWS_PER_STEP) continue
+    insertExact(count)
+    count = 0
+  }
+  insertExact(count)
   return writeResults(k)
 }
 
@@ -276,14 +291,25 @@ export function beginScan(k: i32, version: u32): void {
  */
 export function scanIds(count: i32): void {
   const end = load<u32>(END)
+  let visible: i32 = 0
   for (let i: i32 = 0; i < count; ++i) {
     const id = load<u32>(ids + (<usize>i << 2))
-    if (id < end && !hiddenAt(tailOf(id), scanVersion)) insertExact(id)
+    store<u32>(ids + (<usize>visible << 2), id)
+    visible += <i32>(id < end && !hiddenAt(tailOf(id), scanVersion))
   }
+  insertExact(visible)
 }
 /** Adds the ordinals `from` up to but not including `to` to the scan. `to` must not be above the end of the rows. */
 export function scanRange(from: u32, to: u32): void {
-  for (let id = from; id < to; ++id) if (!hiddenAt(tailOf(id), scanVersion)) insertExact(id)
+  let count: i32 = 0
+  for (let id = from; id < to; ++id) {
+    store<u32>(ids + (<usize>count << 2), id)
+    count += <i32>!hiddenAt(tailOf(id), scanVersion)
+    if (count < ROWS_PER_STEP) continue
+    insertExact(count)
+    count = 0
+  }
+  insertExact(count)
 }
 /** Ends a scan: writes the best `k` rows to `answers` and `similarities`, and returns their number. */
 export function endScan(k: i32): i32 {

@@ -24,7 +24,7 @@ import {
   rules,
 } from '../layout'
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
-import { sumf, sumi, sums4f, variable } from '../lanes'
+import { sumi, sums4f, variable } from '../lanes'
 import { RELAXED, addDot, dot1, dot4, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
@@ -54,32 +54,11 @@ function fma(a: v128, b: v128, c: v128): v128 {
   return RELAXED ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c)
 }
 
-/** Squared distance of two float32 rows. The length is rounded up to four floats; the padding is zero in both. */
-function squaredDistance(a: usize, b: usize): f32 {
-  let s0 = f32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
-  const bytes = ((<usize>dimension << 2) + 15) & ~15
-  let i: usize = 0
-  for (; i + 48 < bytes; i += 64) {
-    const d0 = f32x4.sub(v128.load(a + i), v128.load(b + i))
-    const d1 = f32x4.sub(v128.load(a + i, 16), v128.load(b + i, 16))
-    const d2 = f32x4.sub(v128.load(a + i, 32), v128.load(b + i, 32))
-    const d3 = f32x4.sub(v128.load(a + i, 48), v128.load(b + i, 48))
-    s0 = fma(d0, d0, s0)
-    s1 = fma(d1, d1, s1)
-    s2 = fma(d2, d2, s2)
-    s3 = fma(d3, d3, s3)
-  }
-  for (; i < bytes; i += 16) {
-    const d = f32x4.sub(v128.load(a + i), v128.load(b + i))
-    s0 = fma(d, d, s0)
-  }
-  return sumf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)))
-}
-
-/** Keys of four float32 rows: squared distances (l2) or negative inner products. Four rows at a time hide the latency of their loads. */
+/**
+ * Keys of four float32 rows: squared distances (l2) or negative inner products. The length is rounded up to four floats; the padding is zero in
+ * all rows. Four rows at a time hide the latency of their loads. Every key is computed here, because another order of the sums would round
+ * differently: equal rows would have different keys.
+ */
 function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   let s0 = f32x4.splat(0)
   let s1 = s0
@@ -171,42 +150,24 @@ function refinedKey(id: u32, row: usize, cold: usize, dot: f32): f32 {
   return keyFromProduct(id, row, product)
 }
 
-/** Writes the exact keys of the `count` ordinals at `from` to `out`, f32 each. */
+/**
+ * Writes the exact keys of the `count` ordinals at `from` to `out`, f32 each. `out` is written up to a multiple of four.
+ */
 export function exactKeysOf(from: usize, count: i32, out: usize): void {
-  let i: i32 = 0
   if (precision == FLOAT32) {
-    for (; i + 3 < count; i += 4) {
-      const p = from + (<usize>i << 2)
-      const four = floatKeys4(
-        query,
-        coldOf(load<u32>(p)),
-        coldOf(load<u32>(p, 4)),
-        coldOf(load<u32>(p, 8)),
-        coldOf(load<u32>(p, 12)),
-      )
-      v128.store(out + (<usize>i << 2), four)
+    const last = from + (<usize>count << 2) - 4
+    for (let p = from; p <= last; p += 16) {
+      const b = coldOf(load<u32>(min(p + 4, last)))
+      const c = coldOf(load<u32>(min(p + 8, last)))
+      const d = coldOf(load<u32>(min(p + 12, last)))
+      v128.store(out + (p - from), floatKeys4(query, coldOf(load<u32>(p)), b, c, d))
     }
+    return
   }
+  let i: i32 = 0
   if (precision == INT8 || precision == INT16)
     for (; i + 3 < count; i += 4) storeRefinedKeys4(from + (<usize>i << 2), out + (<usize>i << 2))
   for (; i < count; ++i) store<f32>(out + (<usize>i << 2), exactKey(load<u32>(from + (<usize>i << 2))))
-}
-
-function innerProduct(a: usize, b: usize): f32 {
-  let s0 = f32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
-  const bytes = ((<usize>dimension << 2) + 15) & ~15
-  let i: usize = 0
-  for (; i + 48 < bytes; i += 64) {
-    s0 = fma(v128.load(a + i), v128.load(b + i), s0)
-    s1 = fma(v128.load(a + i, 16), v128.load(b + i, 16), s1)
-    s2 = fma(v128.load(a + i, 32), v128.load(b + i, 32), s2)
-    s3 = fma(v128.load(a + i, 48), v128.load(b + i, 48), s3)
-  }
-  for (; i < bytes; i += 16) s0 = fma(v128.load(a + i), v128.load(b + i), s0)
-  return sumf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)))
 }
 
 /** Dot product of the query code with the residuals of 2 bits. One byte holds the residuals of the dimensions i, i+16, i+32, and i+48. */
@@ -274,7 +235,7 @@ export function exactKeyFrom(key: f32, id: u32): f32 {
 /** Exact key of the row `id` for the query that `prepareQuery` set. Smaller is nearer. */
 export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
-  if (precision == FLOAT32) return metric == L2 ? squaredDistance(query, cold) : -innerProduct(query, cold)
+  if (precision == FLOAT32) return f32x4.extract_lane(floatKeys4(query, cold, cold, cold, cold), 0)
   const row = rowOf(id)
   // The estimate is not clamped to valid distances here, because the order of clamped estimates would be lost. See `clampSimilarity`.
   if (rotated && metric == L2) return keyOf(row)

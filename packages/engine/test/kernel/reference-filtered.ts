@@ -10,9 +10,12 @@ export interface FilteredGraph {
   readonly levelOf: (row: number) => number
   readonly list: (row: number, level: number) => readonly number[]
   readonly key: (row: number) => number
-  readonly isAllowed: (row: number) => boolean
-  /** Whether a row is not allowed, or not visible. */
-  readonly isHidden: (row: number) => boolean
+  /** The node of a row: itself, the row that it follows, or undefined for a removed row that follows none. */
+  readonly nodeOf: (row: number) => number | undefined
+  /** Whether a row of a node is allowed. */
+  readonly isAllowed: (node: number) => boolean
+  /** Whether no row of a node is allowed and visible. */
+  readonly isHidden: (node: number) => boolean
   /** Allowed rows by ordinal, also those that do not exist. */
   readonly allowed: readonly number[]
   /** Keys of inner products are not distances. */
@@ -32,7 +35,7 @@ const [seeds, farPlaces, farRun, growth, width] = [32, 128, 8, 4, 4]
 const [thin, enoughLists, enoughMost] = [0.25, 1.5, 24]
 
 /**
- * The visible rows of the pool, in order; `compared` if every allowed row is compared instead, because the filter is against the query and
+ * The nodes of the pool with visible rows, in order; `compared` if every allowed row is compared instead, because the filter is against the query and
  * allows at most `compared` rows; undefined if the walk through hidden rows is chosen, which this does not cover.
  */
 export function walkAllowed(
@@ -95,7 +98,8 @@ export function walkAllowed(
     const [places, run] = isFar ? [farPlaces, farRun] : [seeds, 1]
     const step = Math.max(1, Math.floor(allowed.length / places))
     const chosen = allowed.filter((_, rank) => rank >= step >> 1 && (rank - (step >> 1)) % step < run)
-    return chosen.filter((row) => !isHidden(row) && !seen.has(row) && seen.add(row))
+    const nodes = chosen.map(graph.nodeOf).filter((node) => node !== undefined)
+    return nodes.filter((node) => !isHidden(node) && !seen.has(node) && seen.add(node))
   }
   const listAround = (row: number): number[] => {
     const listed: number[] = []

@@ -65,9 +65,8 @@ export class ReferenceWalk {
   }
 
   #fresh(id: number, level: number, visited: Set<number>): number[] {
-    const fresh = this.#graph.list(id, level).filter((other) => !visited.has(other))
-    for (const other of fresh) visited.add(other)
-    return fresh
+    // A list may name a row twice: rows that are linked again are linked one after another (hnsw/reconnect.ts).
+    return this.#graph.list(id, level).filter((other) => !visited.has(other) && visited.add(other))
   }
 
   #compare(ids: readonly number[]): Entry[] {
