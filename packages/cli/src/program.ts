@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 import { fileFailure } from './file-failure.ts'
 import { describeBench } from './program-bench.ts'
+import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
 import { describeLicenses } from './program-licenses.ts'
 import { describeServing } from './program-serving.ts'
@@ -73,6 +74,7 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   describeServing(program, terminal, ends)
   describeTools(program, terminal, ends)
   describeData(program, terminal, ends)
+  describeCluster(program, terminal, ends)
   describeLicenses(program, terminal, ends)
   describeBench(program, terminal, ends)
   return program

@@ -45,6 +45,7 @@ import { infoRoute, openHealth, systemRoutes, userRoutes } from './routes/system
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
+import { v2ClusterRoutes } from './routes/v2-cluster.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2LicenseRoutes } from './routes/v2-license.ts'
 import { v2LogRoutes } from './routes/v2-log.ts'
@@ -305,6 +306,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2AdminRoutes(v2, context)
       v2TokenRoutes(v2, context)
       v2LicenseRoutes(v2, context)
+      v2ClusterRoutes(v2, context)
       v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QueryRoutes(v2, context)

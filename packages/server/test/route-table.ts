@@ -38,6 +38,8 @@ const v2 = {
   'GET /stats': 'anyone',
   'GET /info': 'anyone',
   'GET /configuration': 'server',
+  'GET /cluster': 'server',
+  'POST /cluster/step-down': 'server',
   'GET /openapi.json': 'anyone',
   'GET /logs': 'reader',
   'POST /admin/dbs': 'root',

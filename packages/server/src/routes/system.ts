@@ -3,6 +3,7 @@ import os from 'node:os'
 import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { tokenModeOf } from '../access/auth.ts'
+import type { ClusterView } from '../cluster/cluster-view.ts'
 import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
@@ -10,6 +11,7 @@ import type { RouteDoc } from '../http/route-doc.ts'
 import type { ServingFigures } from '../serving/serving-figures.ts'
 import { type HealthFacts, healthJson, joinDetails } from '../wire/health-reply.ts'
 import { capitalize } from '../wire/v2-admin.ts'
+import { clusterJson } from '../wire/v2-cluster.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
@@ -34,7 +36,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
     const state = healthOf(context, threads)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
     const knowsAll = await guard.mayKnowAll(request.headers.authorization, request.ip)
-    const facts = { status: state.status, details: knowsAll ? healthDetails(state, threads) : '' }
+    const facts = { status: state.status, details: knowsAll ? healthDetails(state, threads, slot.cluster) : '' }
     return reply.type('application/json').send(healthJson(facts, version, new Date()))
   })
 
@@ -139,7 +141,7 @@ export function openHealth(context: HealthContext): HealthFacts | undefined {
   const threads = context.serving()
   const state = healthOf(context, threads)
   if (!servingStates.includes(state.status)) return undefined
-  const details = tokenModeOf(context.config) === 'none' ? healthDetails(state, threads) : ''
+  const details = tokenModeOf(context.config) === 'none' ? healthDetails(state, threads, context.slot.cluster) : ''
   return { status: state.status, details }
 }
 
@@ -155,10 +157,18 @@ function withNotices(health: EngineHealth, { config, slot, licensing }: HealthCo
   return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }
 }
 
-function healthDetails(health: EngineHealth, { running, configured, lost, replaced }: ServingFigures): string {
+function healthDetails(
+  health: EngineHealth,
+  { running, configured, lost, replaced }: ServingFigures,
+  view: ClusterView | undefined,
+): string {
   const { reasons, progress, calibrations } = health
   const threads = { running, configured, lost, replaced }
-  return joinDetails({ ...(reasons.length > 0 && { reasons }), progress }, { calibrations, serving_threads: threads })
+  const cluster = view && clusterJson(view)
+  return joinDetails(
+    { ...(reasons.length > 0 && { reasons }), progress, cluster },
+    { calibrations, serving_threads: threads },
+  )
 }
 
 /** Without an audit log or a serving thread, the server continues to serve, and health reports degraded. */

@@ -14,6 +14,7 @@ import {
   ref,
   text,
 } from './build.ts'
+import { clusterSchema } from './cluster-schemas.ts'
 
 const seconds = 'Seconds since 1970.'
 const time = { type: 'string', format: 'date-time' }
@@ -79,6 +80,7 @@ const historyProgress = {
 }
 
 const systemReplies = {
+  Cluster: clusterSchema,
   Health: object(
     {
       status: oneOfTexts(['starting', 'ok', 'degraded', 'read-only', 'failed', 'closed']),
@@ -95,6 +97,7 @@ const systemReplies = {
         },
         { collection: text() },
       ),
+      cluster: ref('Cluster'),
       calibrations: map(integer(), 'Number of measurements of recall by ef, by state.'),
       serving_threads: object({
         running: integer('Threads that accept connections.'),

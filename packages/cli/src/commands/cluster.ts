@@ -1,0 +1,91 @@
+// `annal cluster ...`: the status of a cluster as one of its nodes knows it, and handing the lead to another node.
+import { refusal } from '../connection.ts'
+import { CommandEnd, exitCode } from '../exit-code.ts'
+import type { Terminal } from '../terminal.ts'
+
+export interface ClusterOptions {
+  readonly server: string
+  readonly token?: string
+  readonly json?: boolean
+}
+
+/** What the commands use of a node in the reply of /api/v2/cluster. */
+interface NodeStatus {
+  readonly node: string
+  readonly role: string
+  readonly epoch: number
+  readonly lag: number
+  readonly staleness_ms: number
+  readonly reason?: string
+  readonly url: string
+  readonly seen_ms_ago: number
+}
+
+interface Cluster extends Omit<NodeStatus, 'url' | 'seen_ms_ago'> {
+  readonly leader?: { readonly node: string; readonly url: string }
+  readonly sync_interval: string
+  readonly nodes: readonly NodeStatus[]
+}
+
+/** Ends with `attention` if no node leads, or one has left service. */
+export async function clusterStatus(options: ClusterOptions, terminal: Terminal): Promise<number> {
+  const cluster = await call('GET', '/api/v2/cluster', options)
+  const { nodes, leader, sync_interval: sync } = cluster
+  const leaves = nodes.filter(({ role }) => role === 'out-of-service')
+  const hasLeader = leader !== undefined || cluster.role === 'leader'
+  const code = hasLeader && leaves.length === 0 ? exitCode.good : exitCode.attention
+  if (options.json) {
+    terminal.line(JSON.stringify(cluster))
+    return code
+  }
+  const rows = nodes.map(({ node, role, epoch, lag, staleness_ms: ms, url, seen_ms_ago: seen }) => [
+    ...[node === cluster.node ? `${node} *` : node, role, String(epoch), String(lag)],
+    ...[secondsText(ms), secondsText(seen), url],
+  ])
+  for (const line of aligned([['node', 'role', 'epoch', 'lag', 'staleness', 'seen', 'url'], ...rows]))
+    terminal.line(line)
+  for (const { node, reason } of nodes) if (reason !== undefined) terminal.line(`${node}: ${reason}`)
+  if (!hasLeader) terminal.line('no node leads: writes are refused')
+  if (sync !== 'always') terminal.line('it is not verified that NATS syncs each message: set NDD_CLUSTER_MONITOR_URL')
+  return code
+}
+
+export async function clusterStepDown(options: ClusterOptions, terminal: Terminal): Promise<number> {
+  const cluster = await call('POST', '/api/v2/cluster/step-down', options)
+  if (options.json) terminal.line(JSON.stringify(cluster))
+  else terminal.line(`${cluster.node} does not lead any more${cluster.leader ? `; ${cluster.leader.node} does` : ''}`)
+  return exitCode.good
+}
+
+async function call(method: string, path: string, { server, token }: ClusterOptions): Promise<Cluster> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  let reply: Response
+  let body: unknown
+  try {
+    // A redirect could send the token to another server.
+    reply = await fetch(`${server.replace(/\/+$/, '')}${path}`, { method, headers, redirect: 'error' })
+    body = JSON.parse(await reply.text())
+  } catch (error) {
+    const { cause } = error as { readonly cause?: { readonly code?: string; readonly message?: string } }
+    const reason =
+      error instanceof SyntaxError ? 'its reply is not that of Annal' : (cause?.code ?? cause?.message ?? 'no reply')
+    throw new CommandEnd(exitCode.unavailable, `${server} did not answer: ${reason}`)
+  }
+  if (reply.ok) return body as Cluster
+  const { error = `status ${reply.status}`, code = 'http_error' } = body as { error?: string; code?: string }
+  throw refusal({ code, message: error })
+}
+
+function secondsText(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
+}
+
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,57 @@
+// `annal cluster` against nodes in this process. What the nodes know about the cluster is set by the test.
+import tap, { test } from 'tap'
+import { type HttpNode, startNodes } from '../../server/test/cluster/http-nodes.ts'
+import { annal, freshDir, serve } from './command.ts'
+
+// A loaded machine is slow.
+tap.setTimeout(300_000)
+
+test('cluster status lists the nodes, and step-down hands the lead on', async (t) => {
+  const authToken = 'the-right-token-0123456789'
+  const { nodes, lead } = await startNodes(t, { authToken })
+  const [first, second] = nodes as [HttpNode, HttpNode]
+  for (const { view } of nodes)
+    view.others = () => nodes.map(({ view, url }) => ({ ...view.status(), url, seenMsAgo: 1_500 }))
+  const run = (server: string, ...args: string[]) =>
+    annal(['cluster', ...args, '-s', server], { ANNAL_TOKEN: authToken })
+
+  const shown = await run(second.url, 'status')
+  t.strictSame([shown.code, shown.err], [0, ''])
+  const lines = shown.out.trimEnd().split('\n')
+  t.match(lines[0], /^node +role +epoch +lag +staleness +seen +url$/)
+  t.equal(lines[1]?.replaceAll(/ +/g, ' '), `node-0 leader 1 0 0 ms 1.5 s ${first.url}`)
+  t.equal(lines[2]?.replaceAll(/ +/g, ' '), `node-1 * follower 1 0 0 ms 1.5 s ${second.url}`)
+  t.match(lines[3], 'NDD_CLUSTER_MONITOR_URL')
+  t.match(JSON.parse((await run(second.url, 'status', '--json')).out), {
+    node: 'node-1',
+    nodes: [{ role: 'leader' }, {}],
+  })
+
+  const refused = await run(second.url, 'step-down')
+  t.strictSame([refused.code, refused.out], [76, ''])
+  t.match(refused.err, first.url)
+  first.view.stepsDown = () => lead(1)
+  const done = await run(first.url, 'step-down')
+  t.strictSame([done.code, done.out], [0, 'node-0 does not lead any more; node-1 does\n'])
+
+  first.view.role = 'out-of-service'
+  first.view.reason = 'its digest differs'
+  const bad = await run(second.url, 'status')
+  t.equal(bad.code, 1)
+  t.match(bad.out, 'node-0: its digest differs')
+  second.view.role = 'candidate'
+  second.view.known = undefined
+  t.match((await run(second.url, 'status')).out, 'no node leads')
+
+  const wrong = await annal(['cluster', 'status', '-s', second.url, '--token', 'wrong'])
+  t.match([wrong.code, wrong.err], [76, /invalid_token/])
+  t.match(await annal(['cluster', 'status', '-s', 'http://127.0.0.1:1']), { code: 69, err: /did not answer: bad port/ })
+})
+
+test('cluster commands say that a single server is none', async (t) => {
+  const { address } = await serve(t, freshDir(t))
+  for (const command of ['status', 'step-down']) {
+    const refused = await annal(['cluster', command, '-s', address])
+    t.match([refused.code, refused.err], [76, /not_clustered/])
+  }
+})

@@ -1,0 +1,30 @@
+// The schema of a cluster as a node knows it, in health and in the replies of its routes.
+import { integer, list, object, oneOfTexts, text } from './build.ts'
+
+const status = {
+  node: text('Name of the node.'),
+  role: oneOfTexts(['bootstrapping', 'catching-up', 'follower', 'candidate', 'leader', 'deposed', 'out-of-service']),
+  epoch: integer('Number of the newest time of a leader that the node knows; 0 before the first.'),
+  lag: integer('Records that are in the log and that the node has not applied.'),
+  staleness_ms: integer('Milliseconds since the node last knew that it had everything.'),
+  failovers: integer('Changes of the leader that the node has seen since it started.'),
+  sync_interval: oneOfTexts(['always', 'unverified'], 'Whether the NATS servers are known to sync each message.'),
+}
+const sometimes = {
+  leader: object({ node: text(), url: text(), epoch: integer() }),
+  reason: text('Why the node is out of service, or cannot lead.'),
+}
+
+export const clusterSchema = object(
+  {
+    ...status,
+    nodes: list(
+      object(
+        { ...status, url: text(), seen_ms_ago: integer('Milliseconds since its newest announcement.') },
+        sometimes,
+      ),
+      'The nodes that have announced themselves, with this one.',
+    ),
+  },
+  sometimes,
+)

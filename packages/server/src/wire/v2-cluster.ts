@@ -1,0 +1,19 @@
+// A node and its cluster as JSON, in health and in the status of the cluster.
+import type { ClusterStatus, ClusterView, KnownNode } from '../cluster/cluster-view.ts'
+
+/** What this node knows. `leader` is absent while none is known. */
+export function clusterJson(view: ClusterView) {
+  return { ...statusJson(view.status()), nodes: view.nodes().map(nodeJson) }
+}
+
+function nodeJson({ url, seenMsAgo, ...status }: KnownNode) {
+  return { ...statusJson(status), url, seen_ms_ago: Math.round(seenMsAgo) }
+}
+
+function statusJson({ node, role, epoch, lag, stalenessMs, leader, failovers, reason, syncInterval }: ClusterStatus) {
+  return {
+    ...{ node, role, epoch, lag, staleness_ms: Math.ceil(stalenessMs), failovers, sync_interval: syncInterval },
+    ...(leader !== undefined && { leader: { node: leader.node, url: leader.url, epoch: leader.epoch } }),
+    ...(reason !== undefined && { reason }),
+  }
+}
