@@ -79,7 +79,15 @@ async function beginLife(dataDir: string, own: number): Promise<Life> {
 
 /** A call that a kill interrupts fails at once. Others may take long, because the machine may be busy. */
 function clientOf({ url }: ServerProcess): Client {
-  return connect({ url, retriesMax: 0, timeoutMs: timeout })
+  return connect({ url, retriesMax: 0, timeoutMs: timeout, fetch: fetchAgain })
+}
+
+/** Sends a request again that arrived too late to be read, because this process was stopped in between. */
+async function fetchAgain(...request: Parameters<typeof fetch>): Promise<Response> {
+  for (;;) {
+    const response = await fetch(...request)
+    if (response.status !== 408) return response
+  }
 }
 
 async function live(life: Life): Promise<void> {
