@@ -169,7 +169,8 @@ function bodyFrom(bytes: Buffer, from: number, head: string): { readonly body: B
     const end = from + Number(declared)
     return { body: bytes.subarray(from, end), end: end <= bytes.length ? end : -1 }
   }
-  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return { body: bytes.subarray(from), end: bytes.length }
+  // The end of the connection is the end of the body, so nothing shows that it is complete.
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return { body: bytes.subarray(from), end: -1 }
   const chunks: Buffer[] = []
   for (let position = from; ; ) {
     const lineEnd = bytes.indexOf('\r\n', position)
