@@ -1,0 +1,103 @@
+// Replies about indexes and collections, and about rebuilds of their graphs.
+import { anyOf, constant, flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
+import { acknowledgement, jobTimes, message, type Schemas, seconds } from './parts.ts'
+
+/** The published word for a rebuild that is running. */
+const rebuildState = oneOfTexts(['idle', 'in_progress', 'completed', 'failed'])
+const graphConfig = orNull(ref('GraphConfig'))
+const index = {
+  name: text(),
+  total_elements: integer(),
+  dimension: integer(),
+  sparse_model: text('None, default, or endee_bm25.'),
+  sparse_dim: integer(),
+  space_type: text(),
+  precision: text(),
+  checksum: integer(),
+  M: integer(),
+  created_at: integer(seconds),
+}
+export const collectionReplies = {
+  Acknowledged: object({ ...message, ...acknowledgement }),
+  IndexCreated: object({ ...message, name: text() }),
+  Index: object(index),
+  Indexes: object({ indexes: list(ref('Index')) }),
+  IndexInfo: object(
+    { ...index, index_name: text(), ef_con: integer(), lib_token: text(), version: integer() },
+    { keep_originals: flag() },
+  ),
+  Collection: object(
+    {
+      name: text(),
+      fields: list(ref('CollectionField')),
+      created_at: integer(seconds),
+      layout_version: integer(),
+      total_elements: integer(),
+      max_elements: integer(),
+      lsn: integer('The newest event of the collection.'),
+      condition: oneOfTexts(['ready', 'loading', 'quarantined']),
+      memory: map(integer(), 'Bytes by part.'),
+    },
+    { reason: text('The reason why the collection is not ready.') },
+  ),
+  CollectionField: anyOf([
+    object({
+      name: text(),
+      type: oneOfTexts(['vector', 'multi_vector']),
+      params: object(
+        { dimension: integer(), space_type: text(), precision: text(), M: integer(), ef_con: integer() },
+        { keep_originals: flag(), recall: number('Of searches that state none.'), pooling: text() },
+      ),
+      element_count: integer(),
+    }),
+    object({
+      name: text(),
+      type: constant('sparse'),
+      sparse_model: text(),
+      params: object({ sparse_model: text(), dimension: integer() }),
+      element_count: integer(),
+    }),
+  ]),
+  Collections: object({ collections: list(ref('Collection')) }),
+} satisfies Schemas
+
+export const rebuildReplies = {
+  GraphConfig: object({ M: integer(), ef_con: integer() }),
+  IndexRebuildStarted: object({
+    status: constant('rebuilding'),
+    previous_config: graphConfig,
+    new_config: graphConfig,
+    total_vectors: integer(),
+  }),
+  IndexRebuildStatus: object(
+    { status: rebuildState },
+    { vectors_processed: integer(), total_vectors: integer(), percent_complete: number(), ...jobTimes },
+  ),
+  RebuildStarted: object({
+    status: constant('in_progress'),
+    fields_total: integer(),
+    total_objects: integer(),
+    new_config: graphConfig,
+    previous_config: graphConfig,
+  }),
+  RebuildStatus: object(
+    {
+      status: rebuildState,
+      in_progress: flag(),
+      fields_done: integer(),
+      fields_total: integer(),
+      objects_processed: integer(),
+      total_objects: integer(),
+      percent_complete: number(),
+    },
+    {
+      collection: text(),
+      field: orNull(text()),
+      current_config: graphConfig,
+      new_config: graphConfig,
+      previous_config: graphConfig,
+      ...jobTimes,
+    },
+  ),
+  Vacuumed: object({ status: constant('ok'), reclaimed_bytes: integer(), ...acknowledgement }),
+} satisfies Schemas
