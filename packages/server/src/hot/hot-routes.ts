@@ -23,13 +23,7 @@ import { JsonCursor } from './json-cursor.ts'
 import { openBody } from './open-body.ts'
 import { jsonType, msgpackType, replyOf } from './pieces-reply.ts'
 import { readRoutes } from './read-objects.ts'
-import {
-  type HotSearch,
-  readCollectionSearch,
-  readIndexSearch,
-  readSearchBatch,
-  type SearchContext,
-} from './read-search.ts'
+import { readCollectionSearch, readIndexSearch, readSearchBatch } from './read-search.ts'
 import {
   collectionJson,
   collectionMsgpack,
@@ -40,6 +34,7 @@ import {
   recallJson,
 } from './reply-bytes.ts'
 import { matchPath, type RoutePath } from './route-paths.ts'
+import type { HotSearch, SearchContext } from './search-draft.ts'
 
 /** What hot routes need of the collection of a reader. */
 export type HotReader = Pick<
