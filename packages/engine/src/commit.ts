@@ -3,7 +3,7 @@
 import type { Log, NewRecord } from '@annal/wal'
 import { encodeEvent, upsertRecord, withRequest } from './events/codec.ts'
 import type { Event } from './events/event.ts'
-import type { Clock } from './model/api.ts'
+import type { Clock } from './model/engine.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { RequestFacts } from './model/requests.ts'
 import type { WriteGate } from './replica/write-gate.ts'

@@ -1,6 +1,5 @@
 // The control plane: databases, their tokens and the directory's settings. Each change is one record of the log,
 // created when all earlier changes are applied, so that its checks still hold.
-
 import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection/collection.ts'
@@ -9,8 +8,9 @@ import { EngineError } from './errors.ts'
 import type { ControlEvent } from './events/event.ts'
 import { oneOf } from './input/definition.ts'
 import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
-import type { ControlChange, ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './model/api.ts'
-import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database.ts'
+import type { ControlChange, ControlPlane, TokenDescription, TokenOwner } from './model/control.ts'
+import type { DatabaseDescription } from './model/database.ts'
+import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database-facts.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { RecordedRequest, WriteOptions } from './model/requests.ts'

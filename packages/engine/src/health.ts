@@ -1,6 +1,6 @@
 // The health of an engine: one word for its state, and sentences for the notices of the log.
 import type { LogNotice, LogState } from '@annal/wal'
-import type { EngineHealth } from './model/api.ts'
+import type { EngineHealth } from './model/engine-stats.ts'
 
 /** The share of the possible number of fields from which a warning is given. */
 const fieldsShareHigh = 0.9

@@ -42,23 +42,6 @@ export {
   sparseDimensionMax,
   sparseTermsMax,
 } from './limits.ts'
-export type {
-  Clock,
-  ControlChange,
-  ControlPlane,
-  Database,
-  DatabaseDescription,
-  Engine,
-  EngineHealth,
-  EngineOptions,
-  EngineStats,
-  GraphThreadOptions,
-  HistoryReach,
-  Progress,
-  ReceivedSearch,
-  TokenDescription,
-  TokenOwner,
-} from './model/api.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
 export type {
   CalibratedCurve,
@@ -76,7 +59,15 @@ export type {
   RebuildChanges,
   RebuildStatus,
 } from './model/collection.ts'
-export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
+export type { ControlChange, ControlPlane, TokenDescription, TokenOwner } from './model/control.ts'
+export type { Database, DatabaseDescription } from './model/database.ts'
+export {
+  type DatabaseType,
+  databaseTypes,
+  type TokenFacts,
+  type TokenKind,
+  tokenKinds,
+} from './model/database-facts.ts'
 export {
   type CollectionDefinition,
   type DenseFieldDefinition,
@@ -91,6 +82,8 @@ export {
   type SparseParams,
   type UnknownOption,
 } from './model/definition.ts'
+export type { Clock, Engine, EngineOptions, GraphThreadOptions, ReceivedSearch } from './model/engine.ts'
+export type { EngineHealth, EngineStats, HistoryReach, Progress } from './model/engine-stats.ts'
 export type { FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'
 export type {
   Filter,

@@ -1,7 +1,7 @@
 // The seam between an engine and its log. By default an engine opens a log of local files. A cluster gives it another
 // opener, whose log other nodes append to as well.
 import { type DataDirectory, type DataDirectoryOptions, type LogRecord, openDataDirectory } from '@annal/wal'
-import type { Engine } from './model/api.ts'
+import type { Engine } from './model/engine.ts'
 
 /** What an engine requests of an opener. */
 export interface OpenRequest extends DataDirectoryOptions {

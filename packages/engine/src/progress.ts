@@ -1,5 +1,5 @@
 // Keeps the last progress of a long job, and reports it to its owner about ten times a second.
-import type { Progress } from './model/api.ts'
+import type { Progress } from './model/engine-stats.ts'
 
 const everyMs = 100
 

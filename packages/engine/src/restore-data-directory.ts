@@ -2,7 +2,7 @@
 import { restoreDirectory } from './backup/restore-directory.ts'
 import { openEngine } from './engine.ts'
 import { EngineError } from './errors.ts'
-import type { Progress } from './model/api.ts'
+import type { Progress } from './model/engine-stats.ts'
 
 /** Options of restoreDataDirectory. */
 export interface RestoreDataDirectory {

@@ -4,7 +4,7 @@ import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts
 import type { CommitOptions } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
-import type { EngineStats, HistoryReach } from '../model/api.ts'
+import type { EngineStats, HistoryReach } from '../model/engine-stats.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import { Replica } from '../replica/replica.ts'
 import type { Taken } from '../snapshot/checkpointer.ts'

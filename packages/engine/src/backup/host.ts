@@ -2,7 +2,7 @@
 import type { Identity, Log, Vfs } from '@annal/wal'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
-import type { Clock } from '../model/api.ts'
+import type { Clock } from '../model/engine.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'

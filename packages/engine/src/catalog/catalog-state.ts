@@ -1,7 +1,6 @@
 // The catalog as stored in a manifest.
-
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { DatabaseType, TokenFacts } from '../model/database.ts'
+import type { DatabaseType, TokenFacts } from '../model/database-facts.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 
 export interface DatabaseEntry {

@@ -9,7 +9,7 @@ import type {
   DatabaseCreated,
   DatabaseDropped,
 } from '../events/event.ts'
-import type { TokenFacts } from '../model/database.ts'
+import type { TokenFacts } from '../model/database-facts.ts'
 import {
   type CatalogImport,
   type CatalogState,

@@ -1,5 +1,4 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
-
 import { collectInSlices, freeBuffer, runInTurns, TimeSlice } from '@annal/wal'
 import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
@@ -16,9 +15,9 @@ import { changedFields, rebuiltFields } from '../input/definition.ts'
 import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
-import type { ReceivedSearch } from '../model/api.ts'
 import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
 import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
+import type { ReceivedSearch } from '../model/engine.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'

@@ -1,5 +1,4 @@
 // The collections of an engine, keyed by id: creates them and closes them all.
-
 import type { ReplicaToCome } from '../backup/arrival.ts'
 import { CalibrationQueue } from '../calibration/queue.ts'
 import { type CalibrationPlace, CalibrationStore } from '../calibration/store.ts'
@@ -8,8 +7,8 @@ import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { ReceivedSearch } from '../model/api.ts'
 import type { CalibrationCounts } from '../model/calibration.ts'
+import type { ReceivedSearch } from '../model/engine.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import type { KeptRequests } from '../requests/request-keys.ts'
 import { LocalCollection } from './collection.ts'

@@ -1,8 +1,7 @@
 // Encodes and decodes events of databases, tokens, and settings.
-
 import { assert } from '../errors.ts'
 import { choiceOf, numberOf } from '../model/choices.ts'
-import { databaseTypes, type TokenFacts, tokenKinds } from '../model/database.ts'
+import { databaseTypes, type TokenFacts, tokenKinds } from '../model/database-facts.ts'
 import type { ControlEvent, Event } from './event.ts'
 
 const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([

@@ -1,7 +1,6 @@
 // The tagged union of all events. An event states an outcome: applying it needs no clock, no randomness, and no other input.
-
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { DatabaseType, TokenFacts } from '../model/database.ts'
+import type { DatabaseType, TokenFacts } from '../model/database-facts.ts'
 import type { FieldSchema } from '../model/schema.ts'
 
 interface Timed {

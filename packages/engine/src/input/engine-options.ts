@@ -1,5 +1,4 @@
 // Checks the options of an engine.
-
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { EngineError } from '../errors.ts'
@@ -12,7 +11,7 @@ import {
   requestKeysConfigurable,
   requestKeysDefault,
 } from '../limits.ts'
-import type { EngineOptions } from '../model/api.ts'
+import type { EngineOptions } from '../model/engine.ts'
 import { printed } from '../model/ids.ts'
 import { readersMax } from '../vector/threads/reader-slots.ts'
 

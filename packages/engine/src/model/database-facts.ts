@@ -1,4 +1,4 @@
-// Properties of a database and its tokens.
+// Properties of a database and its tokens that events contain.
 
 /** The type of a database: size limits belong to it, which the server enforces. Numbered in this order. */
 export const databaseTypes = ['starter', 'pro', 'scale', 'enterprise'] as const

@@ -1,12 +1,11 @@
 // Decides when checkpoints are taken, takes them one at a time, truncates the log up to them, and finds the newest
 // loadable one when the engine opens.
-
 import type { Log, Lsn } from '@annal/wal'
 import { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import type { Event } from '../events/event.ts'
-import type { Progress } from '../model/api.ts'
+import type { Progress } from '../model/engine-stats.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { KeyTable } from '../requests/key-table.ts'
 import type { WorkerPool } from '../vector/pool.ts'
