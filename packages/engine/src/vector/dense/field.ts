@@ -1,7 +1,6 @@
 // A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are assigned to segments by range,
 // with one arena each, so that a field may exceed the size of one WebAssembly memory. A search queries all segments and merges the results.
-
-import { freeBuffer, runToEnd } from '@annal/wal'
+import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldSchema } from '../../model/schema.ts'
@@ -12,23 +11,18 @@ import type {
   DenseRows,
   DenseSearch,
   EarlierCut,
-  FieldCut,
   FieldSegment,
   Ordinal,
   OtherWalks,
   PreparedCut,
 } from '../field.ts'
-import { InFlight } from '../in-flight.ts'
-import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
-import type { Bitmap } from './arena.ts'
-import type { ArenaChanges } from './arena-changes.ts'
-import { LinksAhead } from './arena-cut.ts'
-import { DeltaAhead, deltaBytes, deltaHead } from './arena-delta.ts'
-import { dumpField, type FieldSources, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
-import { graphQuery } from './graph-query.ts'
-import { mergeHits } from './merge-hits.ts'
-import { walkEntriesMax } from './scratch.ts'
-import { type Batch, Segment } from './segment.ts'
+import type { WorkerPool } from '../pool.ts'
+import { type FieldSources, hashInSteps, loadSegments, type SegmentState } from './arena-file.ts'
+import type { Batch } from './build-batch.ts'
+import { FieldCuts } from './field-cuts.ts'
+import { FieldSearches } from './field-searches.ts'
+import { bySegment } from './rows-by-segment.ts'
+import { Segment } from './segment.ts'
 import { type ShapeOptions, shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
 
@@ -37,27 +31,6 @@ export interface DenseFieldOptions {
   readonly segmentRows?: number
   /** Ordinals of a segment from which on its rows have heads (shape.ts). A replay must use the same number. */
   readonly headsFrom?: number
-}
-
-interface ScanPart {
-  readonly segment: number
-  readonly listed: Uint32Array | undefined
-  readonly from: number
-  readonly to: number
-}
-
-/** Rows of one piece of a scan of all rows. */
-const scanRows = 32_768
-
-/** What changed in each segment since a snapshot with a name. */
-interface Tracked {
-  readonly id: string
-  readonly segments: readonly Counted[]
-}
-
-interface Counted {
-  readonly changes: ArenaChanges
-  release(): void
 }
 
 export interface FieldHealth {
@@ -107,14 +80,11 @@ class GraphField implements GraphDenseField {
   readonly segmentRows: number
   readonly #options: ShapeOptions
   readonly #segments: Segment[]
-  readonly #running = new InFlight<Promise<unknown>>()
+  readonly #searches: FieldSearches
+  readonly #cuts: FieldCuts
   #closed = false
   #broken: unknown
   #growthSeen = -1
-  /** Walks as of earlier versions miss rows that were removed from the graph. */
-  #sweptVersion = 0
-  /** Undefined unless a snapshot was written or loaded since the arenas began. */
-  #tracked: Tracked | undefined
   others: OtherWalks | undefined
 
   constructor(
@@ -129,6 +99,15 @@ class GraphField implements GraphDenseField {
     this.segmentRows = segmentRows
     this.#options = options
     this.#segments = loaded.map((state) => new Segment(definition.params, pool, state, options))
+    const { params } = definition
+    this.#searches = new FieldSearches({
+      segments: this.#segments,
+      segmentRows,
+      pool,
+      dimension: params.dimension,
+      refuseWhenClosed: () => this.#refuseWhenClosed(),
+    })
+    this.#cuts = new FieldCuts({ segments: this.#segments, segmentRows, definition })
   }
 
   get kernel(): WebAssembly.Module {
@@ -177,13 +156,13 @@ class GraphField implements GraphDenseField {
 
   /** From now on, no walk is as of an earlier version. */
   async #endEarlierWalks(version: number): Promise<void> {
-    this.#sweptVersion = version
+    this.#searches.sweptVersion = version
     await this.#endWalks()
   }
 
   /** Resolves when the walks that run now have ended. */
   async #endWalks(): Promise<void> {
-    await Promise.allSettled([...this.#running])
+    await this.#searches.settled()
     await this.others?.untilLeft()
   }
 
@@ -207,7 +186,7 @@ class GraphField implements GraphDenseField {
   /** Rows by segment, with ordinals relative to the first of the segment. */
   *#batchesBySegment(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
     const { dimension } = this.definition.params
-    for (const [i, indices] of this.#bySegment(rows.ordinals)) {
+    for (const [i, indices] of bySegment(rows.ordinals, this.segmentRows)) {
       const batch: Batch = {
         ordinals: Uint32Array.from(indices, (index) => elementAt(rows.ordinals, index) - i * this.segmentRows),
         births: new Uint32Array(indices.length).fill(version),
@@ -219,143 +198,26 @@ class GraphField implements GraphDenseField {
   }
 
   *#ordinalsBySegment(ordinals: Uint32Array): Generator<[Segment, Uint32Array]> {
-    for (const [i, indices] of this.#bySegment(ordinals)) {
+    for (const [i, indices] of bySegment(ordinals, this.segmentRows)) {
       const segment = this.#segments[i]
       if (segment === undefined) continue
       yield [segment, Uint32Array.from(indices, (index) => elementAt(ordinals, index) - i * this.segmentRows)]
     }
   }
 
-  #bySegment(ordinals: Uint32Array): Map<number, number[]> {
-    const groups = new Map<number, number[]>()
-    ordinals.forEach((ordinal, index) => {
-      const segment = Math.floor(ordinal / this.segmentRows)
-      const group = groups.get(segment)
-      if (group === undefined) groups.set(segment, [index])
-      else group.push(index)
-    })
-    return groups
-  }
-
-  async search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
-    this.#checkQuery(query, options.k)
-    const [only] = this.#segments
-    if (only !== undefined && this.#segments.length === 1)
-      return await this.#whileRunning(this.#searchSegment(only, 0, query, options))
-    return this.#mergeHits(
-      this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
-      options.k,
-    )
-  }
-
-  #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
-    const { arena } = segment
-    const { allowed } = options
-    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = this.#pool.submit(this.#queryOf(segment, query, options, lent))
-    if (lent === undefined) return found
-    return found.finally(() => arena.returnBitmap(lent))
+  search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
+    return this.#searches.search(query, options)
   }
 
   searchSync(query: Float32Array, options: DenseSearch): DenseHits {
-    this.#checkQuery(query, options.k)
-    const [only] = this.#segments
-    if (only !== undefined && this.#segments.length === 1) return this.#searchHere(only, 0, query, options)
-    const found = this.#segments.map((segment, i) => ({
-      segment: i,
-      ...this.#searchHere(segment, i, query, options),
-    }))
-    return mergeHits(found, options.k, this.segmentRows)
+    return this.#searches.searchSync(query, options)
   }
 
-  #searchHere(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
-    const { arena } = segment
-    const { allowed } = options
-    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = answerIn(arena.attached, this.#queryOf(segment, query, options, lent))
-    if (lent !== undefined) arena.returnBitmap(lent)
-    return found
-  }
-
-  #queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
-    const { arena, rows } = segment
-    const isCutOff = segment.isCutOff || options.version < this.#sweptVersion
-    return graphQuery({ memory: arena.id, rows, isCutOff }, query, options, lent)
-  }
-
-  /** The part of the bitmap for the segment, starting at its first ordinal. */
-  #allowedIn(segment: number, words: Uint32Array): Uint32Array {
-    return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.segmentRows) / 32))
-  }
-
-  async scan(
+  scan(
     query: Float32Array,
     options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
   ): Promise<DenseHits> {
-    const { k, version, ordinals } = options
-    this.#checkQuery(query, k)
-    const parts =
-      ordinals === undefined ? this.#rangesOf() : this.#listsOf(ordinals, listedMax(this.definition.params.dimension))
-    const found = parts.map(({ segment, listed, from, to }) => ({
-      segment,
-      found: this.#pool.submit({
-        kind: 'scan',
-        memory: elementAt(this.#segments, segment).arena.id,
-        query,
-        k,
-        version,
-        listed,
-        from,
-        to,
-      }),
-    }))
-    return this.#mergeHits(found, k)
-  }
-
-  /** All rows, in pieces that several workers share and that take little time each. */
-  #rangesOf(): ScanPart[] {
-    return this.#segments.flatMap(({ end }, segment) =>
-      Array.from({ length: Math.ceil(end / scanRows) }, (_, i) => ({
-        segment,
-        listed: undefined,
-        from: i * scanRows,
-        to: Math.min(end, (i + 1) * scanRows),
-      })),
-    )
-  }
-
-  #listsOf(ordinals: Uint32Array, most: number): ScanPart[] {
-    const dealt = this.#bySegment(ordinals)
-    return [...dealt].flatMap(([segment, indices]) => {
-      if (this.#segments[segment] === undefined) return []
-      const listed = Uint32Array.from(indices, (index) => elementAt(ordinals, index) - segment * this.segmentRows)
-      return Array.from({ length: Math.ceil(listed.length / most) }, (_, i) => ({
-        segment,
-        listed: listed.subarray(i * most, (i + 1) * most),
-        from: 0,
-        to: 0,
-      }))
-    })
-  }
-
-  async #mergeHits(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
-    const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
-    return mergeHits(await this.#whileRunning(all), k, this.segmentRows)
-  }
-
-  async #whileRunning<T>(walk: Promise<T>): Promise<T> {
-    const place = this.#running.add(walk)
-    try {
-      return await walk
-    } finally {
-      this.#running.remove(place)
-    }
-  }
-
-  #checkQuery(query: Float32Array, k: number): void {
-    this.#refuseWhenClosed()
-    assert(query.length === this.definition.params.dimension, 'a query has the dimension of its field')
-    assert(k >= 1 && k <= walkEntriesMax, `k is 1 to ${walkEntriesMax}`)
+    return this.#searches.scan(query, options)
   }
 
   has(ordinal: Ordinal, version: number): boolean {
@@ -383,111 +245,11 @@ class GraphField implements GraphDenseField {
   }
 
   prepareCut(earlier?: EarlierCut): PreparedCut {
-    return this.#prepareDelta(earlier) ?? this.#prepareWhole()
-  }
-
-  #prepareWhole(): PreparedCut {
-    const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
-    return {
-      isDelta: false,
-      copyAhead: async (rest) => {
-        for (const links of ahead) await links.copy(rest)
-      },
-      isStale: () => !this.#hasArenas(ahead),
-      take: () => this.#cut(ahead),
-      release: () => {
-        for (const links of ahead) links.release()
-      },
-    }
-  }
-
-  /** Undefined if the changes since the snapshot are unknown or not worth it. */
-  #prepareDelta(earlier: EarlierCut | undefined): PreparedCut | undefined {
-    const tracked = this.#tracked
-    if (earlier === undefined || tracked?.id !== earlier.id) return undefined
-    const changes = tracked.segments.map((counted) => counted.changes)
-    if (!this.#hasArenas(changes)) return undefined
-    const bytes = changes.reduce((sum, one) => sum + deltaBytes(one.arena, one.changed()), 0)
-    if (bytes > earlier.bytesMax) return undefined
-    // From here on the changes belong to this cut: unless it is written, the next one is whole.
-    this.#tracked = undefined
-    const ahead = changes.map((one) => new DeltaAhead(one))
-    for (const one of tracked.segments) one.release()
-    const stops = ahead.map((delta, i) => elementAt(this.#segments, i).count(delta))
-    const release = () => {
-      for (const stop of stops) stop()
-      for (const delta of ahead) delta.release()
-    }
-    return {
-      isDelta: true,
-      copyAhead: async (rest) => {
-        for (const delta of ahead) await delta.copy(rest)
-      },
-      isStale: () => !this.#hasArenas(ahead),
-      take: () => {
-        const pieces = ahead.flatMap((delta, i) => delta.finish(elementAt(this.#segments, i).settled))
-        const head = deltaHead(this.definition.params.rules ?? 1, ahead.length)
-        release()
-        const { written, release: endCount } = this.#trackFromNow()
-        const free = () => {
-          endCount()
-          for (const { buffer } of pieces) freeBuffer(buffer)
-        }
-        return { isDelta: true, pieces: [head, ...pieces], written, release: free }
-      },
-      release,
-    }
-  }
-
-  /** Also false if the rows of a segment have got heads since: then all of it is written. */
-  #hasArenas(all: readonly { readonly arena: unknown; readonly hasHeads?: boolean }[]): boolean {
-    const isSame = ({ arena }: Segment, i: number) =>
-      arena === all[i]?.arena && (all[i]?.hasHeads ?? arena.hasHeads) === arena.hasHeads
-    return all.length === this.#segments.length && this.#segments.every(isSame)
-  }
-
-  #cut(ahead: readonly LinksAhead[]): FieldCut {
-    const cuts = this.#segments.map((segment, i) => segment.cut(ahead[i]))
-    const pieces = dumpField(
-      this.definition,
-      this.segmentRows,
-      cuts.map(({ cut }) => cut),
-    )
-    const { written, release } = this.#trackFromNow()
-    return {
-      isDelta: false,
-      pieces,
-      written,
-      release: () => {
-        release()
-        for (const cut of cuts) cut.release()
-      },
-    }
-  }
-
-  /** Counts changes for the cut after this one. They are kept if this one is written. */
-  #trackFromNow(): Pick<FieldCut, 'written' | 'release'> {
-    let segments: readonly Counted[] | undefined = this.#segments.map((segment) => segment.countChanges())
-    return {
-      written: (id) => {
-        if (segments === undefined) return
-        this.#track({ id, segments })
-        segments = undefined
-      },
-      release: () => {
-        for (const one of segments ?? []) one.release()
-        segments = undefined
-      },
-    }
-  }
-
-  #track(tracked: Tracked): void {
-    for (const one of this.#tracked?.segments ?? []) one.release()
-    this.#tracked = tracked
+    return this.#cuts.prepare(earlier)
   }
 
   loadedAs(id: string): void {
-    this.#track({ id, segments: this.#segments.map((segment) => segment.countChanges()) })
+    this.#cuts.loadedAs(id)
   }
 
   *digestInSteps(): Generator<void, bigint> {
@@ -528,7 +290,7 @@ class GraphField implements GraphDenseField {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await Promise.allSettled([...this.#running])
+    await this.#searches.settled()
     for (const segment of this.#segments) segment.close()
   }
 }
