@@ -76,6 +76,8 @@ export class EngineSlot {
   }
 
   health(): EngineHealth {
+    const { role, reason = '' } = this.cluster?.status() ?? {}
+    if (role === 'out-of-service') return { status: 'failed', reasons: [`this node is out of service: ${reason}`] }
     if (this.#engine !== undefined) {
       const more = this.#watched.flatMap((reasons) => reasons())
       return withReasons(this.#engine.health(), more)

@@ -13,6 +13,7 @@ const codesByName: { readonly [code: string]: number } = {
   identity_damaged: 65,
   identity_mismatch: 65,
   snapshot_damaged: 65,
+  lsn_not_held: 65,
   EADDRINUSE: 69,
   EADDRNOTAVAIL: 69,
   directory_locked: 73,
@@ -24,6 +25,8 @@ const codesByName: { readonly [code: string]: number } = {
   ENOENT: 77,
   EEXIST: 77,
   format_too_new: 78,
+  stream_weak: 78,
+  nats_weak: 78,
 }
 const usageError = 64
 const internalError = 70

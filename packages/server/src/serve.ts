@@ -9,6 +9,8 @@ import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import type { BucketArchive } from './archive/bucket-archive.ts'
 import { Carrier } from './backups/carrier.ts'
 import { BackupSchedule } from './backups/scheduler.ts'
+import type { ClusterConfig } from './cluster/cluster-config.ts'
+import type { RoleChange } from './cluster/node-control.ts'
 import { Collector, collectGarbage } from './collector.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
@@ -132,7 +134,8 @@ export class RunningServer {
     let engine: Engine
     try {
       this.#archive = await this.#createArchive()
-      engine = await openEngine(this.#engineOptions())
+      const { cluster } = this.#parts.config
+      engine = cluster === undefined ? await openEngine(this.#engineOptions()) : await this.#openNode(cluster)
     } catch (error) {
       await this.#licenseRead
       slot.empty()
@@ -141,10 +144,33 @@ export class RunningServer {
     await this.#auditOpened
     await this.#licenseRead
     slot.fill(engine)
-    await this.#startSchedule(engine)
+    // A node of a cluster has no scheduled backups.
+    if (this.#parts.config.cluster === undefined) await this.#startSchedule(engine)
     const fault = this.#parts.licensing?.fault()
     if (fault !== undefined) this.#warn(fault)
     return engine
+  }
+
+  async #openNode(cluster: ClusterConfig): Promise<Engine> {
+    const { slot } = this.#parts
+    // Loaded only in a cluster, because the library of NATS takes memory.
+    const { openClusterNode } = await import('./cluster/cluster-node.ts')
+    const config = { ...cluster, url: cluster.url || this.address }
+    const { engine } = await openClusterNode(config, this.#engineOptions(), {
+      onView: (view) => {
+        slot.cluster = view
+      },
+      onRole: (change) => this.#noteRole(cluster.node, change),
+      onNotice: (sentence) => this.#warn(sentence),
+    })
+    return engine
+  }
+
+  #noteRole(node: string, { from, to, epoch, reason }: RoleChange): void {
+    this.#warn(`node ${node} is ${to} (it was ${from}), epoch ${epoch}: ${reason}`)
+    const object = `${to}, epoch ${epoch}: ${reason}`
+    // Nobody requested it.
+    this.#parts.audit.record({ action: 'node.role', object, status: 200, request_id: '', ip: '' })
   }
 
   /** Created before the engine, which asks it what it may remove. */
@@ -191,10 +217,12 @@ export class RunningServer {
   }
 
   async #close(): Promise<void> {
-    const { app, tracing, audit, collector } = this.#parts
+    const { app, tracing, audit, collector, slot } = this.#parts
     collector.stop()
     await closeConnections(app)
     await tracing?.close()
+    // Another node leads from here on. A start that waits for NATS ends.
+    await slot.cluster?.close()
     // Closing the engine stops a running replay. If the engine could not be opened, there is nothing to close, and `ready` rejects with
     // the reason.
     const engine = this.#engine ?? (await this.ready.catch(() => undefined))

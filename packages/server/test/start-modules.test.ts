@@ -18,7 +18,7 @@ const later = [
 ]
 /** Packages that each serving thread may load. */
 const inThreads = ['@fastify/forwarded', '@fastify/proxy-addr', '@msgpack/msgpack', 'ipaddr.js', 'xxhash-wasm']
-const laterScopes = ['@aws-sdk', '@smithy', '@opentelemetry']
+const laterScopes = ['@aws-sdk', '@smithy', '@opentelemetry', '@nats-io']
 
 const reporting = `--import=${new URL('loaded-modules.ts', import.meta.url).href}`
 

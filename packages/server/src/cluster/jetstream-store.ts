@@ -23,10 +23,12 @@ import { ensureLogStream, type LogStream, logSubject, storedSubject } from './lo
 
 /** How a store is opened. */
 export interface JetStreamStoreOptions extends LogStream {
-  /** The connection belongs to the caller, who closes it. */
+  /** The connection belongs to the caller, who closes it, if need be in `onClose`. */
   readonly connection: NatsConnection
   /** How long a request may take, in milliseconds, until its outcome counts as unknown. */
   readonly requestMs?: number
+  /** Called at the end of `close`. */
+  readonly onClose?: () => Promise<void>
 }
 
 const requestMsDefault = 4000
@@ -51,6 +53,7 @@ class JetStreamStore implements FrameStore {
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
   readonly #closing = new AbortController()
+  readonly #onClose: (() => Promise<void>) | undefined
 
   constructor(options: JetStreamStoreOptions, manager: JetStreamManager, client: JetStreamClient) {
     this.messageBytesMax = options.messageBytesMax
@@ -59,6 +62,7 @@ class JetStreamStore implements FrameStore {
     this.#timeout = options.requestMs ?? requestMsDefault
     this.#manager = manager
     this.#client = client
+    this.#onClose = options.onClose
   }
 
   async append(bytes: Uint8Array, expected: number | undefined): Promise<StoreOutcome> {
@@ -137,9 +141,9 @@ class JetStreamStore implements FrameStore {
     await this.#available(() => this.#manager.streams.purge(this.#stream, { seq: Math.min(seq, last) }))
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closing.abort()
-    return Promise.resolve()
+    await this.#onClose?.()
   }
 
   async #direct(seq: number): Promise<StoredMessage | undefined> {
@@ -151,6 +155,8 @@ class JetStreamStore implements FrameStore {
     try {
       return await request()
     } catch (error) {
+      // Nobody waits for a connection that was closed.
+      if (this.#connection.isClosed()) throw error
       throw new StoreUnavailable(`the stream ${this.#stream} does not answer: ${String(error)}`, { cause: error })
     }
   }

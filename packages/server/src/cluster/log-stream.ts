@@ -24,6 +24,7 @@ export interface LogStream {
 /** The stream that exists is not what a cluster needs. */
 export class WeakStreamError extends Error {
   override readonly name = 'WeakStreamError'
+  readonly code = 'stream_weak'
 }
 
 /** Headers and subject of a message, on top of its bytes, are at most this long. */

@@ -2,6 +2,7 @@
 // first request for it, and never counts: requests are counted in shared memory (request-counts.ts), which it only reads.
 import type { EngineStats } from '@annal/engine'
 import type { ArchiveFigures } from '../archive/bucket-archive.ts'
+import type { ClusterStatus, NodeRole } from '../cluster/cluster-view.ts'
 import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
 import { durationBounds, RequestCounts, type RouteCounts, requestCountsLength } from './request-counts.ts'
@@ -15,6 +16,8 @@ export interface MetricsState {
   readonly serving: ServingFigures
   /** Undefined where no archive in a bucket is kept. */
   readonly archive?: ArchiveFigures | undefined
+  /** Undefined if the server is no node of a cluster. */
+  readonly cluster?: ClusterStatus | undefined
 }
 
 /** A family of metrics in the form that prom-client takes from other threads. */
@@ -72,6 +75,7 @@ export class Metrics {
       ...servingFamilies(state.serving),
       ...(state.stats === undefined ? [] : engineFamilies(state.stats)),
       ...(state.archive === undefined ? [] : archiveFamilies(state.archive)),
+      ...(state.cluster === undefined ? [] : clusterFamilies(state.cluster)),
       ...processFamilies(),
     ]
     const { AggregatorRegistry } = await import('prom-client')
@@ -228,6 +232,31 @@ function archiveFamilies(figures: ArchiveFigures): Family[] {
     gauge('annal_bucket_archive_bases', 'Checkpoints in the bucket.', figures.bases),
     counter('annal_bucket_archive_bytes_total', 'Bytes uploaded.', figures.bytes),
     counter('annal_bucket_archive_failures_total', 'Uploads that failed and were tried again.', figures.failures),
+  ]
+}
+
+const nodeRoles: readonly NodeRole[] = [
+  'bootstrapping',
+  'catching-up',
+  'follower',
+  'candidate',
+  'leader',
+  'deposed',
+  'out-of-service',
+]
+
+function clusterFamilies({ role, epoch, lag, stalenessMs, failovers }: ClusterStatus): Family[] {
+  const roles = nodeRoles.map((each) => ({ labels: { role: each }, value: each === role ? 1 : 0 }))
+  return [
+    family('gauge', 'annal_cluster_role', 'Role of this node: 1 for the one that it has.', roles),
+    gauge('annal_cluster_epoch', 'Epoch of the newest leader that this node knows.', epoch),
+    gauge('annal_cluster_lag_records', 'Records in the log that this node has not applied.', lag),
+    gauge(
+      'annal_cluster_staleness_seconds',
+      'Time since this node had everything that was in the log.',
+      stalenessMs / 1_000,
+    ),
+    counter('annal_cluster_failovers_total', 'Changes of the leader that this node has seen.', failovers),
   ]
 }
 

@@ -1,0 +1,287 @@
+// What a node does and why: it watches the lease, competes for it, renews it while it leads, and leaves service when the log is not the
+// one that it has read. Decides from facts that its parts report; the parts do the work.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Lsn, WalError } from '@annal/wal'
+import type { ClusterConfig } from './cluster-config.ts'
+import type { ClusterStatus, ClusterView, KnownNode, NodeAddress, NodeRole } from './cluster-view.ts'
+import { Freshness } from './freshness.ts'
+import { Leadership } from './leadership.ts'
+import { Lease } from './lease.ts'
+import { type NodeParts, type RunningNode, statusOf } from './node-status.ts'
+import { obstacleOf } from './obstacle.ts'
+import { Presence } from './presence.ts'
+
+/** A node does something else from now on. */
+export interface RoleChange {
+  readonly from: NodeRole
+  readonly to: NodeRole
+  readonly epoch: number
+  readonly reason: string
+}
+
+/** How long closing waits for writes whose outcome is unknown. */
+const closeWaitMs = 2000
+const nowMs = () => performance.now()
+
+/** One node, as the rest of the server sees it. It is started when its engine is open. */
+export class NodeControl implements ClusterView {
+  readonly #config: ClusterConfig
+  readonly #onRole: ((change: RoleChange) => void) | undefined
+  readonly #instance = randomUUID()
+  readonly #closing = new AbortController()
+  #running: RunningNode | undefined
+  #loops: Promise<unknown> = Promise.resolve()
+  /** The epoch that this node leads or is about to lead. */
+  #term: { readonly epoch: number } | undefined
+  #isSteppingDown = false
+  /** Until then this node leaves the lease to others. */
+  #awayUntilMs = 0
+  #skewMs = 0
+  #failovers = 0
+  #out: string | undefined
+  #obstacle: string | undefined
+  #why = 'it started'
+  #reported: NodeRole = 'bootstrapping'
+
+  constructor(config: ClusterConfig, { onRole }: { readonly onRole?: ((change: RoleChange) => void) | undefined }) {
+    this.#config = config
+    this.#onRole = onRole
+  }
+
+  /** Aborted when the node is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** The engine is open: follows the log, and competes for the lease. */
+  start(parts: NodeParts): void {
+    const { engine, log, store, bucket } = parts
+    const { node, url, leaseMs } = this.#config
+    this.#running = {
+      ...parts,
+      lease: new Lease(bucket, { node, url, instance: this.#instance }, leaseMs),
+      leadership: new Leadership({
+        ...{ engine, log },
+        onFence: () => this.#failovers++,
+        onLost: (error) => this.#leaveService(error.message),
+      }),
+      freshness: new Freshness({
+        last: async () => (await store.range()).last,
+        read: () => log.place,
+        lsnApplied: () => engine.lsnApplied,
+        nowMs,
+      }),
+      presence: new Presence({
+        ...{ bucket, url, instance: this.#instance },
+        status: () => this.status(),
+        serverTimeMs: () => Date.now() - this.#skewMs,
+      }),
+    }
+    this.#report()
+    this.#loops = Promise.all([
+      this.#every(leaseMs / 12, (running) => this.#tick(running)),
+      this.#every(leaseMs / 6, (running) => this.#look(running)),
+      this.#every(leaseMs, (running) => this.#announce(running)),
+    ])
+  }
+
+  status(): ClusterStatus {
+    const role = this.#role()
+    const { node } = this.#config
+    return statusOf({ node, role, failovers: this.#failovers, reason: this.#reason(role) }, this.#running)
+  }
+
+  leader(): NodeAddress | undefined {
+    const { value } = this.#running?.lease ?? {}
+    if (value === undefined || value.released || value.instance === this.#instance) return undefined
+    return { node: value.node, url: value.url }
+  }
+
+  /** Why this node appends nothing; undefined while it leads. */
+  refusal(): WalError | undefined {
+    if (this.#leads()) return undefined
+    const leader = this.leader()
+    const message = leader === undefined ? 'no node leads at the moment' : `node ${leader.node} leads: ${leader.url}`
+    return new WalError('not_leader', `this node does not lead the cluster; ${message}`)
+  }
+
+  async confirm(signal: AbortSignal): Promise<Lsn> {
+    signal.throwIfAborted()
+    const refused = this.refusal()
+    if (refused !== undefined || this.#running === undefined) throw refused
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    try {
+      return await Promise.race([this.#running.log.confirm(), aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  nodes(): readonly KnownNode[] {
+    return this.#running?.presence.nodes ?? [{ ...this.status(), url: this.#config.url, seenMsAgo: 0 }]
+  }
+
+  async stepDown(): Promise<void> {
+    const refused = this.refusal()
+    if (refused !== undefined) throw refused
+    this.#awayUntilMs = nowMs() + 2 * this.#config.leaseMs
+    await this.#depose('an operator requested it')
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    if (this.#running === undefined) return
+    const { leadership, lease } = this.#running
+    await leadership.close(closeWaitMs)
+    await Promise.race([this.#loops, sleep(closeWaitMs, undefined, { ref: false })])
+    this.#term = undefined
+    await lease.release()
+  }
+
+  /** The log led and was fenced. */
+  fenced({ message }: Error): void {
+    if (this.#term !== undefined) void this.#depose(message)
+  }
+
+  #leads(): boolean {
+    const { leadership, lease } = this.#running ?? {}
+    return this.#term !== undefined && leadership?.leads === true && lease?.isHeld === true
+  }
+
+  #role(): NodeRole {
+    if (this.#out !== undefined) return 'out-of-service'
+    if (this.#running === undefined) return 'bootstrapping'
+    if (this.#leads()) return 'leader'
+    if (this.#isSteppingDown) return 'deposed'
+    if (this.#term !== undefined) return 'candidate'
+    const { freshness } = this.#running
+    const isBehind = freshness.stalenessMs - freshness.silenceMs > 2 * this.#config.leaseMs
+    return freshness.isKnown && !isBehind ? 'follower' : 'catching-up'
+  }
+
+  #reason(role: NodeRole): string | undefined {
+    if (this.#out !== undefined) return this.#out
+    if (role === 'candidate' && this.#running?.leadership.leads)
+      return `NATS has not confirmed the lease for ${Math.round(this.#running.lease.renewedMsAgo)} ms`
+    return this.#obstacle
+  }
+
+  async #tick(running: RunningNode): Promise<void> {
+    const { lease } = running
+    if (this.#out !== undefined) return
+    if (this.#term !== undefined) await this.#renew(running)
+    else if (await lease.look()) {
+      if (!this.#isSteppingDown && lease.isFree && nowMs() > this.#awayUntilMs) await this.#compete(running)
+    }
+  }
+
+  async #renew({ lease, engine }: RunningNode): Promise<void> {
+    const { leaseMs } = this.#config
+    if (lease.renewedMsAgo < leaseMs / 6) return
+    const term = this.#term
+    const outcome = await lease.renew(engine.lsnApplied)
+    if (outcome === 'lost' && this.#term === term)
+      await this.#depose(`the lease went to ${lease.value?.node ?? 'nobody'}, epoch ${lease.value?.epoch ?? 0}`)
+  }
+
+  async #compete(running: RunningNode): Promise<void> {
+    const { lease, log, engine, leadership, freshness } = running
+    this.#obstacle = obstacleOf(engine, {
+      skewMs: this.#skewMs,
+      isNameTaken: running.presence.isNameTaken,
+      behindMs: freshness.isKnown ? freshness.stalenessMs : Number.POSITIVE_INFINITY,
+      behindMsMax: this.#config.leaseMs,
+    })
+    if (this.#obstacle !== undefined) return
+    const last = lease.value
+    const why =
+      last === undefined || last.released || last.instance === this.#instance
+        ? 'the lease was free'
+        : `node ${last.node} was silent for ${this.#config.leaseMs} ms`
+    const epoch = Math.max(last?.epoch ?? 0, log.place.epoch) + 1
+    if (!(await lease.take(epoch, engine.lsnApplied))) return
+    const term = { epoch }
+    this.#term = term
+    this.#why = why
+    this.#report()
+    // The lease is renewed meanwhile.
+    void leadership
+      .lead(epoch, () => this.#term === term)
+      .then((leads) => (leads ? undefined : this.#end(term, 'it could not lead in time')))
+      .catch((error: Error) => this.#end(term, error.message))
+      .then(() => this.#report())
+  }
+
+  async #end(term: { readonly epoch: number }, why: string): Promise<void> {
+    if (this.#term === term) await this.#depose(why)
+  }
+
+  /** Refuses writes from this turn on, follows, and gives the lease back if it is still held. */
+  async #depose(why: string): Promise<void> {
+    const { leadership, lease } = this.#running as RunningNode
+    this.#term = undefined
+    this.#why = why
+    this.#isSteppingDown = true
+    const done = leadership.stepDown()
+    this.#report()
+    try {
+      await done
+      if (!this.#closing.signal.aborted) await lease.release()
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#leaveService((error as Error).message)
+    } finally {
+      this.#isSteppingDown = false
+      this.#report()
+    }
+  }
+
+  async #look({ freshness }: RunningNode): Promise<void> {
+    await freshness.look()
+    if (freshness.isLogShorter)
+      this.#leaveService('the log in NATS ends before what this node has read: it was rolled back or damaged')
+  }
+
+  async #announce({ bucket, presence }: RunningNode): Promise<void> {
+    this.#skewMs = await bucket.clockSkewMs().catch(() => this.#skewMs)
+    await presence.exchange()
+    const isClockWrong = obstacleOf(undefined, { skewMs: this.#skewMs })
+    if (isClockWrong !== undefined && this.#term !== undefined) {
+      this.#obstacle = isClockWrong
+      await this.#depose(isClockWrong)
+    }
+  }
+
+  #leaveService(why: string): void {
+    if (this.#out !== undefined || this.#closing.signal.aborted) return
+    this.#out = why
+    this.#why = why
+    if (this.#term !== undefined) void this.#depose(why)
+    this.#report()
+  }
+
+  #report(): void {
+    const from = this.#reported
+    const to = this.#role()
+    if (from === to || this.#closing.signal.aborted) return
+    this.#reported = to
+    if (to === 'leader') this.#obstacle = undefined
+    if (from === 'catching-up' && to === 'follower') this.#obstacle = undefined
+    const reason = from === 'catching-up' ? 'it has what is in the log' : (this.#reason(to) ?? this.#why)
+    this.#onRole?.({ from, to, epoch: this.#term?.epoch ?? this.#running?.log.place.epoch ?? 0, reason })
+  }
+
+  /** Acts until the node closes. Nodes do not act at the same time, so that one of them is first. */
+  async #every(periodMs: number, act: (running: RunningNode) => Promise<void>): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted && this.#running !== undefined) {
+      await act(this.#running)
+      this.#report()
+      const pauseMs = periodMs * (0.75 + Math.random() / 2)
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// The parts of a node that runs, and its state from what they know.
+import type { ReplicatedEngine } from '@annal/engine/replicated'
+import type { FrameStore, ReplicatedLog } from '@annal/wal/replicated'
+import type { ClusterStatus, NodeRole } from './cluster-view.ts'
+import type { ControlBucket } from './control-bucket.ts'
+import type { Freshness } from './freshness.ts'
+import type { Leadership } from './leadership.ts'
+import type { Lease } from './lease.ts'
+import type { Presence } from './presence.ts'
+
+/** What a node runs on. */
+export interface NodeParts {
+  readonly engine: ReplicatedEngine
+  readonly log: ReplicatedLog
+  readonly store: FrameStore
+  readonly bucket: ControlBucket
+  readonly syncInterval: ClusterStatus['syncInterval']
+}
+
+/** A node whose engine is open. */
+export interface RunningNode extends NodeParts {
+  readonly lease: Lease
+  readonly leadership: Leadership
+  readonly freshness: Freshness
+  readonly presence: Presence
+}
+
+interface Known {
+  readonly node: string
+  readonly role: NodeRole
+  readonly failovers: number
+  readonly reason: string | undefined
+}
+
+/** The state of a node. `running` is undefined until its engine is open. */
+export function statusOf({ node, role, failovers, reason }: Known, running: RunningNode | undefined): ClusterStatus {
+  const base = { node, role, failovers, ...(reason !== undefined && { reason }) }
+  if (running === undefined) return { ...base, epoch: 0, lag: 0, stalenessMs: 0, syncInterval: 'unverified' }
+  const { log, engine, lease, freshness, syncInterval } = running
+  const { lsn, epoch } = log.place
+  const held = lease.value?.released ? undefined : lease.value
+  return {
+    ...base,
+    epoch,
+    lag: Math.max(0, Math.max(lsn, held?.lsn ?? 0) - engine.lsnApplied),
+    stalenessMs: role === 'leader' ? 0 : Math.round(freshness.stalenessMs),
+    ...(held && { leader: { node: held.node, url: held.url, epoch: held.epoch } }),
+    syncInterval,
+  }
+}

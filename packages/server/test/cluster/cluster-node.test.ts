@@ -1,0 +1,59 @@
+// Three nodes and three NATS servers, as processes: they choose a leader, have the same data, survive the loss of the leader and of NATS,
+// and acknowledge nothing that is lost.
+import { setTimeout as sleep } from 'node:timers/promises'
+import tap, { test } from 'tap'
+import { until } from '../eventually.ts'
+import { caughtUp, createCollection, digestsOf, leaderOf, startNodes, upsert, Writer } from './cluster-nodes.ts'
+import { skipNats, startNatsServers } from './nats-servers.ts'
+
+tap.setTimeout(600_000)
+
+const things = 'things'
+
+test('nodes survive the loss of the leader, a leader that hangs, and the loss of NATS', {
+  skip: skipNats,
+  timeout: 600_000,
+}, async (t) => {
+  const nats = await startNatsServers(t, 3)
+  const nodes = await startNodes(t, nats, 3, { NDD_CLUSTER_LEASE_MS: '1000' })
+  const leader = await leaderOf(nodes)
+  t.equal(await createCollection(leader, things), 200)
+  t.equal(await upsert(leader, things, ['first']), 200)
+  await caughtUp(leader, nodes)
+  for (const node of nodes) if (node !== leader) t.equal(await upsert(node, things, ['refused']), 421)
+  t.equal((await leader.health()).status, 'ok')
+
+  t.comment('the leader is killed')
+  const writer = new Writer(nodes, things, 'a')
+  await writer.more(50)
+  await leader.signal('SIGKILL')
+  await writer.more(50)
+  const second = await leaderOf(nodes.filter((node) => node !== leader))
+  await leader.start()
+  await until(async () => (await leader.role()) === 'follower')
+
+  t.comment('the leader hangs')
+  await second.signal('SIGSTOP')
+  await writer.more(50)
+  const third = await leaderOf(nodes.filter((node) => node !== second))
+  await second.signal('SIGCONT')
+  await until(async () => (await second.role()) === 'follower')
+  t.ok((await second.metric('annal_cluster_epoch')) >= 3)
+  t.equal(await third.role(), 'leader')
+
+  t.comment('NATS loses its majority')
+  const [, ...lost] = nats.servers
+  await Promise.all(lost.map((server) => server.kill()))
+  await until(async () => (await upsert(third, things, ['in doubt'])) !== 200)
+  for (const node of nodes) t.ok((await node.metric('annal_objects')) > 150, 'reads go on')
+  await sleep(1500)
+  for (const node of nodes) t.not(await node.role(), 'leader')
+  for (const server of lost) server.start()
+  await writer.more(50)
+  await writer.end()
+
+  await caughtUp(await leaderOf(nodes), nodes)
+  const { digests, missing } = await digestsOf(nodes, { collection: things, ids: ['first', ...writer.acknowledged] })
+  t.strictSame(missing, [], `${writer.acknowledged.length} acknowledged objects are on every node`)
+  t.equal(new Set(digests).size, 1, digests.join(' | '))
+})
