@@ -9,7 +9,7 @@ import { History } from './history.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf, JsonObject } from './model.ts'
 import type { Health, SettingInfo } from './operations.ts'
 import { Schedules } from './schedules.ts'
-import type { CallOptions, Transport, WriteOptions } from './transport.ts'
+import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
 export class Client {
@@ -80,7 +80,7 @@ export class Client {
    * for (const { name, count } of await client.listCollections()) console.log(name, count)
    * ```
    */
-  listCollections(options?: CallOptions): Promise<readonly CollectionDescription[]> {
+  listCollections(options?: ReadOptions): Promise<readonly CollectionDescription[]> {
     return this.#transport.call('listCollections', undefined, options)
   }
 
@@ -130,7 +130,7 @@ export class Client {
    * for (const { name, count } of await client.listIndexes()) console.log(name, count)
    * ```
    */
-  listIndexes(options?: CallOptions): Promise<readonly IndexSummary[]> {
+  listIndexes(options?: ReadOptions): Promise<readonly IndexSummary[]> {
     return this.#transport.call('listIndexes', undefined, options)
   }
 

@@ -12,7 +12,7 @@ import type {
   RecallRequest,
 } from './model.ts'
 import type { RebuildStatus } from './rebuild-status.ts'
-import type { CallOptions, Transport, WriteOptions } from './transport.ts'
+import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 
 /** @deprecated Give `rebuild` an object by field: `{ plot: { M: 32 } }`. */
 export interface RebuildChange {
@@ -46,7 +46,7 @@ export abstract class CollectionGraphs<F extends Fields> {
    * const { recall } = await films.recall({ field: 'plot', sample: 200 })
    * ```
    */
-  recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<RecallReport> {
+  recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: ReadOptions): Promise<RecallReport> {
     return this.#transport.call('recall', { collection: this.name, request }, options)
   }
 
@@ -71,7 +71,7 @@ export abstract class CollectionGraphs<F extends Fields> {
    * for (const { field, state, progress } of await films.calibrations()) console.log(field, state, progress)
    * ```
    */
-  calibrations(options?: CallOptions): Promise<readonly FieldCalibration[]> {
+  calibrations(options?: ReadOptions): Promise<readonly FieldCalibration[]> {
     return this.#transport.call('calibrations', { collection: this.name }, options)
   }
 
@@ -83,7 +83,7 @@ export abstract class CollectionGraphs<F extends Fields> {
    * const ids = await films.neighbors('plot', 'alien')
    * ```
    */
-  neighbors(field: GraphFieldName<F>, id: string, options?: CallOptions): Promise<readonly string[]> {
+  neighbors(field: GraphFieldName<F>, id: string, options?: ReadOptions): Promise<readonly string[]> {
     return this.#transport.call('neighbors', { collection: this.name, field, id }, options)
   }
 

@@ -60,7 +60,7 @@ export class Collection<
    * const { fields, count } = await films.describe()
    * ```
    */
-  describe(options?: CallOptions): Promise<CollectionDescription> {
+  describe(options?: ReadOptions): Promise<CollectionDescription> {
     return this.#transport.call('describeCollection', { collection: this.name }, options)
   }
 
@@ -125,7 +125,7 @@ export class Collection<
    */
   search<Name extends FieldName<F>>(
     request: SearchRequest<F, Name>,
-    options?: CallOptions,
+    options?: ReadOptions,
   ): Promise<SearchResult<F, Name, Meta>> {
     const input = { collection: this.name, request: untyped<SearchRequest>(request) }
     return typed(this.#transport.call('search', input, options))
@@ -144,7 +144,7 @@ export class Collection<
    */
   searchBatch(
     requests: readonly BatchedRequest<F>[],
-    options?: CallOptions,
+    options?: ReadOptions,
   ): Promise<readonly BatchedResult<F, Meta>[]> {
     const input = { collection: this.name, requests: untyped<readonly BatchedRequest[]>(requests) }
     return typed(this.#transport.call('searchBatch', input, options))
@@ -219,7 +219,7 @@ export class Collection<
    * const count = await films.count([{ genre: { $eq: 'horror' } }])
    * ```
    */
-  count(filter?: Filter, options?: CallOptions): Promise<number> {
+  count(filter?: Filter, options?: ReadOptions): Promise<number> {
     return this.#transport.call('countObjects', { collection: this.name, filter }, options)
   }
 
@@ -232,7 +232,7 @@ export class Collection<
    * for (const { value, count } of values) console.log(value, count)
    * ```
    */
-  facets(request: FacetRequest, options?: CallOptions): Promise<Facets> {
+  facets(request: FacetRequest, options?: ReadOptions): Promise<Facets> {
     return this.#transport.call('facets', { collection: this.name, request }, options)
   }
 
@@ -244,7 +244,7 @@ export class Collection<
    * const { objects, cursor } = await films.scroll({ limit: 500, includeVectors: false })
    * ```
    */
-  scroll(request: ScrollRequest = {}, options?: CallOptions): Promise<ScrollPage<F, Meta>> {
+  scroll(request: ScrollRequest = {}, options?: ReadOptions): Promise<ScrollPage<F, Meta>> {
     return typed(this.#transport.call('scroll', { collection: this.name, request }, options))
   }
 
@@ -258,7 +258,7 @@ export class Collection<
    */
   async *objects(
     request: Omit<ScrollRequest, 'cursor'> = {},
-    options?: CallOptions,
+    options?: ReadOptions,
   ): AsyncGenerator<StoredObject<F, Meta>> {
     let cursor: string | undefined
     do {

@@ -4,11 +4,11 @@ import type { HttpOptions } from './http/peer.ts'
 import { httpTransport } from './http/transport.ts'
 import type { Transport } from './transport.ts'
 
-/** Either the URL of a server, or a custom transport. */
-export type ConnectOptions = HttpOptions | { readonly transport: Transport }
+/** The URL of a server or the URLs of the nodes of a cluster, alone or with options; or a custom transport. */
+export type ConnectOptions = HttpOptions | HttpOptions['url'] | { readonly transport: Transport }
 
 /**
- * Returns a client of a server. Opens no connection yet; `client.health()` checks whether the server responds.
+ * Returns a client of a server, or of the nodes of a cluster: `connect(['http://a:8080', 'http://b:8080'])`. Opens no connection yet; `client.health()` checks whether the server responds.
  *
  * @example
  * ```ts
@@ -19,5 +19,10 @@ export type ConnectOptions = HttpOptions | { readonly transport: Transport }
  * ```
  */
 export function connect(options: ConnectOptions): Client {
-  return new Client('transport' in options ? options.transport : httpTransport(options))
+  if (typeof options === 'string' || options instanceof URL || Array.isArray(options)) {
+    return new Client(httpTransport({ url: options }))
+  }
+  // An array is handled above; Array.isArray does not exclude readonly ones.
+  const given = options as Exclude<ConnectOptions, HttpOptions['url']>
+  return new Client('transport' in given ? given.transport : httpTransport(given))
 }

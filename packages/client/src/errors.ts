@@ -26,6 +26,8 @@ export interface AnnalErrorDetails {
   readonly requestId?: string | undefined
   /** The wait that the server requested before a retry. */
   readonly retryAfterMs?: number | undefined
+  /** The URL of the leading node, if a node that does not lead named it. */
+  readonly leaderUrl?: string | undefined
   readonly cause?: unknown
 }
 
@@ -39,6 +41,7 @@ export class AnnalError extends Error {
   readonly limit: unknown
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
+  readonly leaderUrl: string | undefined
 
   constructor(code: ClientErrorCode | (string & {}), message: string, details: AnnalErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -49,6 +52,7 @@ export class AnnalError extends Error {
     this.limit = details.limit
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
+    this.leaderUrl = details.leaderUrl
   }
 
   /** True if the same call may succeed later without a change: the server was busy, starting or unreachable. */

@@ -1,6 +1,6 @@
 // The history of a database: the events of its log and their numbers by time.
 import type { Activity, ActivityRequest, EventPage, EventsRequest } from './history-info.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import type { ReadOptions, Transport } from './transport.ts'
 
 /** The history of the database of the client's token, as far back as the log and its archive reach. */
 export class History {
@@ -19,7 +19,7 @@ export class History {
    * for (const { lsn, time, type } of events) console.log(lsn, time, type)
    * ```
    */
-  async events(request: EventsRequest = {}, options?: CallOptions): Promise<EventPage> {
+  async events(request: EventsRequest = {}, options?: ReadOptions): Promise<EventPage> {
     for (;;) {
       const page = await this.#transport.call('events', request, options)
       if (page.complete) return page
@@ -35,7 +35,7 @@ export class History {
    * for (const { time, written, deleted } of buckets) console.log(time, written, deleted)
    * ```
    */
-  async activity(request: ActivityRequest = {}, options?: CallOptions): Promise<Activity> {
+  async activity(request: ActivityRequest = {}, options?: ReadOptions): Promise<Activity> {
     for (;;) {
       const activity = await this.#transport.call('activity', request, options)
       if (activity.complete) return activity

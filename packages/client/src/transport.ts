@@ -20,8 +20,21 @@ export interface WriteOptions extends CallOptions {
 
 /** Options of a read. */
 export interface ReadOptions extends CallOptions {
-  /** The result includes the write with this LSN: the read waits for it, at most 5 s, and fails with `lsn_not_reached`. */
+  /**
+   * The result includes the write with this LSN: the read waits for it, at most 5 s, and fails with `lsn_not_reached` or `replica_behind`.
+   * A client with several URLs adds the LSNs that it has seen.
+   */
   readonly minLsn?: number | undefined
+  /**
+   * `strong`: the result includes every write that was acknowledged before the call, from any client; the leader of the cluster answers.
+   * Default `local`: any node answers. A single server always answers as `strong` says.
+   */
+  readonly consistency?: 'strong' | 'local' | undefined
+  /**
+   * The node has heard from the log within this time, in milliseconds. Otherwise another node is tried, and the call fails with
+   * `replica_stale` if none has.
+   */
+  readonly maxStalenessMs?: number | undefined
 }
 
 export interface Transport {

@@ -4,7 +4,7 @@ import type { IndexDescription } from './definition.ts'
 import { AnnalError } from './errors.ts'
 import type { Filter, FilterUpdate } from './model.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
-import type { CallOptions, Transport, WriteOptions } from './transport.ts'
+import type { ReadOptions, Transport, WriteOptions } from './transport.ts'
 
 export class VectorIndex {
   readonly name: string
@@ -29,7 +29,7 @@ export class VectorIndex {
    * const { dimension, count } = await songs.describe()
    * ```
    */
-  describe(options?: CallOptions): Promise<IndexDescription> {
+  describe(options?: ReadOptions): Promise<IndexDescription> {
     return this.#transport.call('describeIndex', { index: this.name }, options)
   }
 
@@ -80,7 +80,7 @@ export class VectorIndex {
    * for (const { id, similarity } of await songs.query({ vector: [0.3, 1, 0], topK: 3 })) console.log(id, similarity)
    * ```
    */
-  query(query: Query, options?: CallOptions): Promise<readonly Hit[]> {
+  query(query: Query, options?: ReadOptions): Promise<readonly Hit[]> {
     return this.#transport.call('query', { index: this.name, query }, options)
   }
 
@@ -93,7 +93,7 @@ export class VectorIndex {
    * console.log(song?.vector, song?.meta)
    * ```
    */
-  get(id: string, options?: CallOptions): Promise<StoredVector | undefined> {
+  get(id: string, options?: ReadOptions): Promise<StoredVector | undefined> {
     return this.#transport.call('get', { index: this.name, id }, options)
   }
 

@@ -27,7 +27,11 @@ export interface FaultyProxy {
   target: string
   /** Called with every request and its number from 0, before it is forwarded. */
   fate: (request: ForwardedRequest, number: number) => Fate | Promise<Fate>
+  /** Headers that it adds to a reply of the server. */
+  adds: (request: ForwardedRequest, body: Buffer) => Record<string, string>
   readonly requests: readonly ForwardedRequest[]
+  /** Refuses connections from now on. */
+  close(): Promise<void>
 }
 
 export async function faultyProxy(t: Test, target: string): Promise<FaultyProxy> {
@@ -49,7 +53,7 @@ export async function faultyProxy(t: Test, target: string): Promise<FaultyProxy>
     if (fate === 'drop-request') return void response.destroy()
     forward(proxy.target, request, agent).then(
       async ({ status, headers, body }) => {
-        if (fate === 'pass') return response.writeHead(status, headers).end(body)
+        if (fate === 'pass') return response.writeHead(status, { ...headers, ...proxy.adds(request, body) }).end(body)
         if (typeof fate === 'object') await fate.afterReply()
         return response.destroy()
       },
@@ -57,14 +61,16 @@ export async function faultyProxy(t: Test, target: string): Promise<FaultyProxy>
     )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(async () => {
+  const close = async () => {
     agent.destroy()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-  })
+  }
+  t.teardown(close)
   // listen on a TCP port returns an AddressInfo; a string is for pipes only.
   const { port } = server.address() as AddressInfo
-  const proxy: FaultyProxy = { url: `http://127.0.0.1:${port}`, target, fate: () => 'pass', requests }
+  const url = `http://127.0.0.1:${port}`
+  const proxy: FaultyProxy = { url, target, fate: () => 'pass', adds: () => ({}), requests, close }
   return proxy
 }
 

@@ -12,11 +12,13 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   listDatabases: {
     retry: 'always',
+    reads: 'query',
     request: () => get(databases),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').dbs, 'dbs').map(parseDatabase),
   },
   databaseInfo: {
     retry: 'always',
+    reads: 'query',
     request: ({ database }) => get(`/api/v2/dbs/${segment(database)}/info`),
     reply: (reply) => parseDatabase(parseJson(reply.text)),
   },
@@ -43,6 +45,7 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   listDatabaseCollections: {
     retry: 'always',
+    reads: 'query',
     request: ({ database }) => get(`${pathOf(database)}/collection`),
     reply: (reply) =>
       list(object(parseJson(reply.text), 'reply').collections, 'collections').map((name) => text(name, 'collection')),
@@ -60,6 +63,7 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   listTokens: {
     retry: 'always',
+    reads: 'query',
     request: (input) => get(tokensOf(input)),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').tokens, 'tokens').map(parseToken),
   },

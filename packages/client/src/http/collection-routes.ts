@@ -1,4 +1,5 @@
 // The operations on collections over /api/v2. Objects are sent in MessagePack, a quarter of the size of JSON; replies are JSON.
+import type { SearchRequest } from '../model.ts'
 import type { CollectionOperations } from '../operations.ts'
 import {
   definitionBody,
@@ -22,6 +23,7 @@ import {
 } from './collection-replies.ts'
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
+import { conditionsBody, greatest, type ReadConditions } from './read-conditions.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
 import { postVector } from './vector-body.ts'
 
@@ -37,11 +39,13 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   listCollections: {
     retry: 'always',
+    reads: 'query',
     request: () => get(collections),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').collections, 'collections').map(parseSummary),
   },
   describeCollection: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection }) => get(pathOf(collection)),
     reply: (reply) => parseSummary(parseJson(reply.text)),
   },
@@ -65,7 +69,12 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   getMany: {
     retry: 'always',
-    request: ({ collection, ids, minLsn }) => post(`${pathOf(collection)}/objects/query`, { ids, min_lsn: minLsn }),
+    reads: 'body',
+    request: ({ collection, ids, minLsn }, read) =>
+      post(`${pathOf(collection)}/objects/query`, {
+        ids,
+        ...conditionsBody({ ...read, minLsn: greatest(minLsn, read.minLsn) }),
+      }),
     reply: (reply) => parseObjects(parseJson(reply.text)),
   },
   deleteObject: {
@@ -90,15 +99,18 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   search: {
     retry: 'always',
-    request: ({ collection, request }) => post(searchPath(collection), searchBody(request, '')),
-    compact: ({ collection, request }) => {
-      const found = vectorSearch(request)
+    reads: 'body',
+    request: ({ collection, request }, read) =>
+      post(searchPath(collection), searchBody(conditioned(request, read), '')),
+    compact: ({ collection, request }, read) => {
+      const found = vectorSearch(conditioned(request, read))
       return found && postVector(searchPath(collection), found.parameters, found.vector)
     },
     reply: (reply) => parseSearchResult(parseJson(reply.text)),
   },
   searchBatch: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, requests }) =>
       post(`${pathOf(collection)}/search/batch`, {
         searches: requests.map((request, i) => searchBody(request, `requests[${i}].`)),
@@ -107,21 +119,25 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   countObjects: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, filter }) => post(`${pathOf(collection)}/objects/count`, { filter }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').count, 'count'),
   },
   facets: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, request }) => post(`${pathOf(collection)}/facets`, request),
     reply: (reply) => parseFacets(parseJson(reply.text)),
   },
   scroll: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, request }) => post(`${pathOf(collection)}/objects/scroll`, scrollBody(request)),
     reply: (reply) => parsePage(parseJson(reply.text)),
   },
   recall: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, request }) => {
       const parameters = new URLSearchParams()
       for (const [name, value] of Object.entries(request)) if (value !== undefined) parameters.set(name, String(value))
@@ -131,17 +147,20 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   calibrate: {
     retry: 'always',
+    reads: 'query',
     timeoutMs: vacuumTimeoutMs,
     request: ({ collection, request }) => post(`${pathOf(collection)}/calibrate`, request),
     reply: (reply) => parseCalibration(parseJson(reply.text)),
   },
   calibrations: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection }) => get(`${pathOf(collection)}/calibrations`),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').calibrations, 'calibrations').map(parseCalibration),
   },
   neighbors: {
     retry: 'always',
+    reads: 'query',
     request: ({ collection, field, id }) =>
       get(objectPath(`${pathOf(collection)}/objects`, id, `/field/${segment(field)}/neighbors`)),
     reply: (reply) =>
@@ -186,6 +205,12 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
 }
 
 const collections = '/api/v2/collection'
+
+/** The conditions have their names on the wire here, because they are not among the options of a search. */
+function conditioned(request: SearchRequest, read: ReadConditions): SearchRequest {
+  const { min_lsn: minLsn, ...others } = conditionsBody({ ...read, minLsn: greatest(request.minLsn, read.minLsn) })
+  return { ...request, minLsn, ...others }
+}
 
 function searchPath(collection: string): string {
   return `${pathOf(collection)}/search`

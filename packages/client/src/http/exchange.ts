@@ -1,19 +1,25 @@
-// One HTTP call, from its first attempt to its reply: deadline, abort and retries. Independent of the operation.
+// One call over HTTP, from its first attempt to its reply: nodes, deadline, abort and retries. Independent of the operation.
 import { AnnalError } from '../errors.ts'
-import { failureOf, unreachable } from './failure.ts'
+import { failureOf, systemCode, unreachable } from './failure.ts'
+import { measure } from './measure.ts'
+import type { Course, Node, Nodes, Target, Visit } from './nodes.ts'
 import { object, parseJson } from './read.ts'
 import { mayRepeat } from './repeat.ts'
 import { requestKeyHeader } from './request-key.ts'
 import { pause, waitBefore } from './retry.ts'
+import type { RetryBudget } from './retry-budget.ts'
 import { get, type HttpReply, type HttpRequest, type RetryRule } from './route.ts'
 
 export interface Exchange {
-  readonly request: HttpRequest
+  /** The same bytes in every attempt, or a request for each node: a read may say what the node must have applied. */
+  readonly request: HttpRequest | ((node: Node) => HttpRequest | Promise<HttpRequest>)
   readonly retry: RetryRule
   /** The request key, the same in every attempt. */
   readonly key?: string | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers: ((status: number, code: string | undefined) => boolean) | undefined
+  /** Which node gets the request, if there are several. */
+  readonly target: Target
   /** Aborts when the caller aborts or the deadline passes. */
   readonly signal: AbortSignal
   /** In the time of performance.now(). */
@@ -21,31 +27,73 @@ export interface Exchange {
 }
 
 export interface Peer {
-  /** Without a trailing slash. */
-  readonly baseUrl: string
+  readonly nodes: Nodes
   readonly token: string | undefined
   readonly retriesMax: number
   readonly fetch: typeof fetch
+  /** Undefined for a client of one URL, whose calls are limited by `retriesMax` only. */
+  readonly budget: RetryBudget | undefined
   /** Whether the server keeps request keys. Read from it before the first repetition that depends on it. */
   keepsKeys: boolean | undefined
 }
 
+/** A reply and the node that sent it. */
+export interface Exchanged {
+  readonly reply: HttpReply
+  readonly node: Node
+}
+
 /** Fails with AnnalError, or with the signal's reason once it has aborted. */
-export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
-  for (let attempt = 0; ; attempt += 1) {
+export async function exchange(peer: Peer, call: Exchange): Promise<Exchanged> {
+  const { nodes, budget } = peer
+  const course: Course = { tried: new Set(), redirections: 0 }
+  // A node that does not reply leaves time for two others.
+  const attemptMs = Math.max(1, Math.round((call.deadlineMs - performance.now()) / 3))
+  for (let attempt = 0; ; ) {
+    const visit = nodes.choose(budget === undefined ? 'any' : call.target, course, performance.now())
+    if (budget !== undefined) measure(peer)
     try {
-      return await attemptOnce(peer, call)
-    } catch (error) {
+      const reply = await attemptOnce(peer, call, visit, attemptMs)
+      budget?.succeeded()
+      return { reply, node: visit.node }
+    } catch (thrown) {
       call.signal.throwIfAborted()
-      if (!(error instanceof AnnalError) || attempt >= peer.retriesMax) throw error
+      if (!(thrown instanceof AnnalError)) throw thrown
+      const error = isMisdirected(visit, thrown) ? await leaderNamed(peer, call, visit) : thrown
+      const isElsewhere = nodes.failed(visit, error, course, performance.now())
+      // Nothing was done but to name the leader.
+      if (error.status === 421 && isElsewhere) continue
+      if (attempt >= peer.retriesMax) throw error
       const repeat = mayRepeat(error, { retry: call.retry, key: call.key })
-      if (repeat === 'no') throw error
-      const waitMs = waitBefore(attempt, { random: Math.random(), requestedMs: error.retryAfterMs })
-      // The server's error is more useful than a timeout after a pointless wait.
-      if (performance.now() + waitMs >= call.deadlineMs) throw error
-      await pause(waitMs, call.signal)
+      if (repeat === 'no' || budget?.take(performance.now()) === false) throw error
+      if (!isElsewhere) {
+        const waitMs = waitBefore(attempt, { random: Math.random(), requestedMs: error.retryAfterMs })
+        // The server's error is more useful than a timeout after a pointless wait.
+        if (performance.now() + waitMs >= call.deadlineMs) throw error
+        await pause(waitMs, call.signal)
+      }
       if (repeat === 'with-key' && !(await keepsKeys(peer, call))) throw error
+      attempt += 1
     }
+  }
+}
+
+/** Node.js sends a request again after 421, as fetch requires, but without its body, and then reports this error instead of the reply. */
+function isMisdirected({ namesLeader }: Visit, error: AnnalError): boolean {
+  return namesLeader && error.status === undefined && systemCode(error.cause) === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'
+}
+
+/** The refusal of a request without a body, which names the leader; or what happened instead. Nothing was written. */
+async function leaderNamed(peer: Peer, { signal }: Exchange, visit: Visit): Promise<AnnalError> {
+  try {
+    const request = get('/api/v2/info?consistency=strong')
+    const { response } = await send(peer, { request, key: undefined, visit, signal })
+    if (!response.ok) return failureOf(response, '')
+    return new AnnalError('not_leader', `${visit.node.url} leads now`, { status: 421, leaderUrl: visit.node.url })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof AnnalError) return error
+    throw error
   }
 }
 
@@ -53,14 +101,11 @@ export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
 async function keepsKeys(peer: Peer, { signal, deadlineMs }: Exchange): Promise<boolean> {
   if (peer.keepsKeys !== undefined) return peer.keepsKeys
   try {
-    const info = await exchange(peer, {
-      request: get('/api/v2/info'),
-      retry: 'always',
-      answers: undefined,
-      signal,
-      deadlineMs,
+    const request = get('/api/v2/info')
+    const { reply } = await exchange(peer, {
+      ...{ request, retry: 'always', answers: undefined, target: 'any', signal, deadlineMs },
     })
-    peer.keepsKeys = 'request_keys' in object(parseJson(info.text), 'reply')
+    peer.keepsKeys = 'request_keys' in object(parseJson(reply.text), 'reply')
     return peer.keepsKeys
   } catch (error) {
     signal.throwIfAborted()
@@ -69,8 +114,13 @@ async function keepsKeys(peer: Peer, { signal, deadlineMs }: Exchange): Promise<
   }
 }
 
-async function attemptOnce(peer: Peer, { request, key, answers, signal }: Exchange): Promise<HttpReply> {
-  const { response, bytes, stream } = await send(peer, request, key, signal)
+async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: number): Promise<HttpReply> {
+  const { node, namesLeader } = visit
+  const request = typeof call.request === 'function' ? await call.request(node) : call.request
+  const mayTimeOut = peer.budget !== undefined && !request.streamed && mayRepeatUnclear(call)
+  const signal = mayTimeOut ? AbortSignal.any([call.signal, AbortSignal.timeout(attemptMs)]) : call.signal
+  const { response, bytes, stream } = await send(peer, { request, key: call.key, visit, signal })
+  peer.nodes.replied(node)
   const reply: HttpReply = {
     status: response.status,
     bytes,
@@ -79,17 +129,36 @@ async function attemptOnce(peer: Peer, { request, key, answers, signal }: Exchan
     },
     ...(stream !== undefined && { stream }),
   }
-  if (response.ok) return reply
+  if (response.ok) {
+    const lsn = Number(response.headers.get('annal-lsn') ?? 0)
+    // A node that forwarded the write may not have applied it yet.
+    if (namesLeader) peer.nodes.applied(node, lsn)
+    else peer.nodes.lsn = Math.max(peer.nodes.lsn, lsn)
+    return reply
+  }
   const failure = failureOf(response, reply.text)
-  if (answers?.(response.status, failure.code)) return reply
+  if (call.answers?.(response.status, failure.code)) return reply
   throw failure
 }
 
-async function send(peer: Peer, request: HttpRequest, key: string | undefined, signal: AbortSignal) {
+/** Whether a call may be sent again though an attempt may have been executed. */
+function mayRepeatUnclear({ retry, key }: Exchange): boolean {
+  return retry === 'always' || (retry === 'when-refused' && key !== undefined)
+}
+
+interface Sent {
+  readonly request: HttpRequest
+  readonly key: string | undefined
+  readonly visit: Visit
+  readonly signal: AbortSignal
+}
+
+async function send(peer: Peer, { request, key, visit, signal }: Sent) {
+  const { url } = visit.node
   try {
-    const response = await peer.fetch(peer.baseUrl + request.path, {
+    const response = await peer.fetch(url + request.path, {
       method: request.method,
-      headers: headersOf(request, { token: peer.token, key }),
+      headers: headersOf(request, { token: peer.token, key, namesLeader: visit.namesLeader }),
       body: request.body ?? null,
       // A redirect could send the request, and the token, to an unexpected server.
       redirect: 'error',
@@ -102,18 +171,22 @@ async function send(peer: Peer, request: HttpRequest, key: string | undefined, s
     }
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) }
   } catch (error) {
-    throw unreachable(peer.baseUrl, error)
+    throw unreachable(url, error)
   }
 }
 
-function headersOf(
-  request: HttpRequest,
-  { token, key }: { readonly token: string | undefined; readonly key: string | undefined },
-): Record<string, string> {
+interface Extras {
+  readonly token: string | undefined
+  readonly key: string | undefined
+  readonly namesLeader: boolean
+}
+
+function headersOf(request: HttpRequest, { token, key, namesLeader }: Extras): Record<string, string> {
   return {
     Accept: request.accept ?? 'application/json, text/plain',
     ...(request.contentType !== undefined && { 'Content-Type': request.contentType }),
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     ...(key !== undefined && { [requestKeyHeader]: key }),
+    ...(namesLeader && { 'Annal-Forward': 'never' }),
   }
 }

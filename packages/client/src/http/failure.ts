@@ -14,6 +14,7 @@ export function failureOf(response: Response, body: string): AnnalError {
     limit: reply.limit,
     requestId: reply.requestId ?? response.headers.get('x-request-id') ?? undefined,
     retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+    leaderUrl: response.headers.get('annal-leader')?.replace(/\/+$/, ''),
   })
 }
 
@@ -70,7 +71,8 @@ function shortText(response: Response, body: string): string | undefined {
   return isPlain && body.trim() !== '' && body.length <= 300 ? body : undefined
 }
 
-function systemCode(error: unknown): string | undefined {
+/** The code of the innermost cause that has one: ECONNREFUSED. */
+export function systemCode(error: unknown): string | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
     if ('code' in cause && typeof cause.code === 'string') return cause.code
     if (cause instanceof AggregateError) return systemCode(cause.errors[0])

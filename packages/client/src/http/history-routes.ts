@@ -8,12 +8,14 @@ import { get, post, type Routes, remove, segment } from './route.ts'
 export const historyRoutes: Routes<keyof HistoryOperations> = {
   events: {
     retry: 'always',
+    reads: 'query',
     request: ({ from, before, since, limit, collection }) =>
       get(`/api/v2/log/events${queryString({ from, before, since, limit, collection })}`),
     reply: ({ text }) => eventPage(object(parseJson(text), 'reply')),
   },
   activity: {
     retry: 'always',
+    reads: 'query',
     request: ({ from, to, buckets, collection }) =>
       get(`/api/v2/log/activity${queryString({ from, to, buckets, collection })}`),
     reply: ({ text }) => activity(object(parseJson(text), 'reply')),
@@ -23,6 +25,7 @@ export const historyRoutes: Routes<keyof HistoryOperations> = {
 export const scheduleRoutes: Routes<keyof ScheduleOperations> = {
   listSchedules: {
     retry: 'always',
+    reads: 'query',
     request: () => get('/api/v2/schedules'),
     reply: ({ text }) => scheduleList(object(parseJson(text), 'reply')),
   },

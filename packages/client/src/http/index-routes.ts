@@ -18,11 +18,13 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   listIndexes: {
     retry: 'always',
+    reads: 'query',
     request: () => get('/api/v1/index/list'),
     reply: ({ text }) => parseSummaries(parseJson(text)),
   },
   describeIndex: {
     retry: 'always',
+    reads: 'query',
     request: ({ index }) => get(`${indexPath(index)}/info`),
     reply: ({ text }, { index }) => parseDescription(parseJson(text), index),
   },
@@ -45,6 +47,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   query: {
     retry: 'always',
+    reads: 'query',
     request: ({ index, query }) => post(searchPath(index), searchBody(query)),
     compact: ({ index, query }) => {
       const { vector, ...rest } = query
@@ -56,6 +59,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   get: {
     retry: 'always',
+    reads: 'query',
     request: ({ index, id }) => post(`${indexPath(index)}/vector/get`, { id }),
     answers: isMissingVector,
     reply: ({ status, text }) => (status === 404 ? undefined : parseStored(parseJson(text))),

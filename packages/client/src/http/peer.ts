@@ -1,16 +1,26 @@
 // The server that a client calls: its address, its token, and how requests reach it. Checked once, before the first request.
 import { AnnalError } from '../errors.ts'
 import type { Peer } from './exchange.ts'
+import { Nodes } from './nodes.ts'
+import { RetryBudget } from './retry-budget.ts'
 
 export interface HttpOptions {
-  /** The URL of the server, with a path if a proxy adds one: `https://search.example.com/annal`. */
-  readonly url: string | URL
+  /**
+   * The URL of the server, with a path if a proxy adds one: `https://search.example.com/annal`. Several URLs are nodes of one cluster: writes
+   * go to the leader, reads to the nearest node, and both to another node if one does not answer.
+   */
+  readonly url: string | URL | readonly (string | URL)[]
   /** Sent in the Authorization header and nowhere else. */
   readonly token?: string | undefined
   /** The time limit of a call, including its retries; default 30,000. */
   readonly timeoutMs?: number | undefined
-  /** Maximum number of retries after a temporary failure; default 3. */
+  /** Maximum number of retries after a temporary failure; default 3, with several URLs 10. */
   readonly retriesMax?: number | undefined
+  /**
+   * With several URLs: a read includes every write that this client was acknowledged, and is not older than what the client has read before,
+   * whichever node answers. Default true.
+   */
+  readonly readYourWrites?: boolean | undefined
   /** Replaces the global fetch. */
   readonly fetch?: typeof fetch | undefined
 }
@@ -18,10 +28,15 @@ export interface HttpOptions {
 export const timeoutDefaultMs = 30_000
 
 export function peerOf(options: HttpOptions): Peer {
+  const urls: readonly (string | URL)[] = Array.isArray(options.url) ? options.url : [options.url]
+  const [first, ...others] = urls.map(baseUrlOf)
+  if (first === undefined) throw new AnnalError('invalid_argument', 'url has no URL', { field: 'url' })
+  const isCluster = others.length > 0
   return {
-    baseUrl: baseUrlOf(options.url),
+    nodes: new Nodes([first, ...others]),
     token: checkedToken(options.token),
-    retriesMax: options.retriesMax ?? 3,
+    retriesMax: options.retriesMax ?? (isCluster ? 10 : 3),
+    budget: isCluster ? new RetryBudget(performance.now()) : undefined,
     fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
     keepsKeys: undefined,
   }

@@ -16,7 +16,7 @@ export function outcomeOf(error: AnnalError): Outcome {
   const { status, code } = error
   if (status === undefined) return code !== 'unreachable' ? 'final' : wasRefused(error) ? 'not-begun' : 'unclear'
   // An earlier attempt with this key is still running.
-  if (status === 429 || code === 'request_key_in_use') return 'not-begun'
+  if (status === 429 || status === 421 || code === 'request_key_in_use') return 'not-begun'
   if (!isPassing(status)) return 'final'
   return status === 503 && !unclearCodes.has(code) ? 'not-begun' : 'unclear'
 }

@@ -37,7 +37,7 @@ export function httpRequests(options: HttpOptions): HttpRequests {
       const name = `${request.method} ${request.path}`
       return within({ name, timeoutMs, signal }, (limits) => {
         if (key !== undefined) checkRequestKey(key)
-        return exchange(peer, { request, retry, key, answers, ...limits })
+        return exchange(peer, { request, retry, key, answers, target: 'leader', ...limits }).then(({ reply }) => reply)
       })
     },
   }

@@ -1,5 +1,6 @@
 // A route converts an operation to a request, and the reply to a result.
 import type { OperationName, Operations } from '../operations.ts'
+import type { ReadConditions } from './read-conditions.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -30,11 +31,17 @@ export interface Route<Name extends OperationName> {
   readonly retry: RetryRule
   /** The server keeps request keys for it, so every call has one. */
   readonly takesKey?: true
+  /**
+   * Any node of a cluster may answer it; others are for the leader. `body` and `query` are where the conditions of the read go; `none` has no
+   * conditions.
+   */
+  readonly reads?: 'body' | 'query' | 'none'
   /** The default timeout of a call that takes long by nature. */
   readonly timeoutMs?: number
-  request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>
+  /** `read` are the conditions of a route whose `reads` is `body`. */
+  request(input: Operations[Name]['input'], read: ReadConditions): HttpRequest | Promise<HttpRequest>
   /** The same request in a form that servers of earlier versions refuse with 415. Undefined if this input has no such form. */
-  readonly compact?: (input: Operations[Name]['input']) => HttpRequest | undefined
+  readonly compact?: (input: Operations[Name]['input'], read: ReadConditions) => HttpRequest | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers?: (status: number, code: string | undefined) => boolean
   reply(

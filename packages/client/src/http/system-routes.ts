@@ -6,6 +6,7 @@ import { get, post, type Routes, sentence } from './route.ts'
 export const systemRoutes: Routes<keyof SystemOperations> = {
   health: {
     retry: 'never',
+    reads: 'none',
     request: () => get('/api/v2/health'),
     answers: (status) => status === 503,
     reply: ({ text }) => {
@@ -15,26 +16,31 @@ export const systemRoutes: Routes<keyof SystemOperations> = {
   },
   stats: {
     retry: 'always',
+    reads: 'none',
     request: () => get('/api/v2/stats'),
     reply: ({ text }) => parseObject(parseJson(text)),
   },
   info: {
     retry: 'always',
+    reads: 'none',
     request: () => get('/api/v2/info'),
     reply: ({ text }) => parseObject(parseJson(text)),
   },
   configuration: {
     retry: 'always',
+    reads: 'none',
     request: () => get('/api/v2/configuration'),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').settings, 'settings').map(setting),
   },
   metrics: {
     retry: 'always',
+    reads: 'none',
     request: () => ({ method: 'GET', path: '/metrics', accept: 'text/plain' }),
     reply: ({ text }) => text,
   },
   logs: {
     retry: 'always',
+    reads: 'none',
     request: ({ limit }) => get(`/api/v2/logs${limit === undefined ? '' : `?limit=${limit}`}`),
     reply: (reply) => list(object(parseJson(reply.text), 'reply').lines, 'lines').map((line) => text(line, 'line')),
   },

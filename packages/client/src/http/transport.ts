@@ -1,17 +1,31 @@
-// The HTTP transport. Between calls it only remembers what a server of an earlier version does not have.
+// The HTTP transport. Between calls it remembers what a server of an earlier version does not have and, with several URLs, the nodes.
 
 import { within } from '../deadline.ts'
 import { AnnalError } from '../errors.ts'
 import type { OperationName, Operations } from '../operations.ts'
 import type { ReadOptions, Transport, WriteOptions } from '../transport.ts'
 import { type Exchange, exchange } from './exchange.ts'
+import type { Node, Target } from './nodes.ts'
 import { type HttpOptions, peerOf, timeoutDefaultMs } from './peer.ts'
+import { greatest, pathWith, type ReadConditions } from './read-conditions.ts'
 import { checkRequestKey, newRequestKey } from './request-key.ts'
-import type { Route, Routes } from './route.ts'
+import type { HttpRequest, Route, Routes } from './route.ts'
 import { routes } from './routes.ts'
 
 /** What all requests of a call have in common: the time limit, and the request key. */
 type Common = Pick<Exchange, 'signal' | 'deadlineMs' | 'key'>
+
+interface Requests {
+  readonly request: Exchange['request'] | Promise<HttpRequest>
+  /** The LSN that the last request named. */
+  readonly lsnSent: () => number | undefined
+}
+
+/** Results of searches and of pages name the record that they are as of. */
+function lsnOf(output: unknown): number | undefined {
+  if (output === null || typeof output !== 'object' || !('lsn' in output)) return undefined
+  return typeof output.lsn === 'number' ? output.lsn : undefined
+}
 
 /**
  * The transport of `connect({ url })`. It sends each operation as a request.
@@ -38,6 +52,8 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
   const known: Partial<Routes<OperationName>> = routes
   const peer = peerOf(options)
   const timeoutFallbackMs = options.timeoutMs ?? timeoutDefaultMs
+  const { nodes } = peer
+  const tracksLsn = peer.budget !== undefined && options.readYourWrites !== false
   let acceptsCompact = true
 
   async function call<Name extends OperationName>(
@@ -49,7 +65,11 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
     if (route === undefined) throw new AnnalError('not_supported', `${name} is not among the routes of this transport`)
     const key = keyOf(name, route, options.idempotencyKey)
     const timeoutMs = options.timeoutMs ?? Math.max(route.timeoutMs ?? 0, timeoutFallbackMs)
-    return within({ name, timeoutMs, signal: options.signal }, (limits) => perform(route, input, { key, ...limits }))
+    const { minLsn, consistency, maxStalenessMs } = options
+    const read = { minLsn, consistency, maxStalenessMs }
+    return within({ name, timeoutMs, signal: options.signal }, (limits) =>
+      perform(route, input, read, { key, ...limits }),
+    )
   }
 
   /** A client that never repeats a call needs no key of its own. */
@@ -63,20 +83,60 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
   async function perform<Name extends OperationName>(
     route: Route<Name>,
     input: Operations[Name]['input'],
+    read: ReadConditions,
     common: Common,
   ): Promise<Operations[Name]['output']> {
-    const call = { retry: route.retry, answers: route.answers, ...common }
-    const compact = acceptsCompact ? route.compact?.(input) : undefined
+    const target: Target = route.reads === undefined || read.consistency === 'strong' ? 'leader' : 'any'
+    const call = { retry: route.retry, answers: route.answers, target, ...common }
+    const compact = acceptsCompact ? route.compact?.(input, read) : undefined
     if (compact !== undefined) {
       try {
-        return await route.reply(await exchange(peer, { request: compact, ...call }), input)
+        const build = (conditions: ReadConditions) => route.compact?.(input, conditions) ?? compact
+        return await answered(route, input, call, requests(route, read, build))
       } catch (error) {
         if (!(error instanceof AnnalError) || error.status !== 415) throw error
         acceptsCompact = false
       }
     }
-    const request = await route.request(input)
-    return route.reply(await exchange(peer, { request, ...call }), input)
+    return answered(
+      route,
+      input,
+      call,
+      requests(route, read, (conditions) => route.request(input, conditions)),
+    )
+  }
+
+  async function answered<Name extends OperationName>(
+    route: Route<Name>,
+    input: Operations[Name]['input'],
+    call: Omit<Exchange, 'request'>,
+    { request, lsnSent }: Requests,
+  ): Promise<Operations[Name]['output']> {
+    const { reply, node } = await exchange(peer, { ...call, request: await request })
+    const output = await route.reply(reply, input)
+    if (tracksLsn && route.reads !== undefined) nodes.applied(node, greatest(lsnSent(), lsnOf(output)) ?? 0)
+    return output
+  }
+
+  /** The request of a call. A read names the newest record that the client has seen to a node that may not have applied it. */
+  function requests(
+    { reads }: { readonly reads?: 'body' | 'query' | 'none' },
+    read: ReadConditions,
+    build: (conditions: ReadConditions) => HttpRequest | Promise<HttpRequest>,
+  ): Requests {
+    const built = async (conditions: ReadConditions) => {
+      const request = await build(conditions)
+      return reads === 'query' ? { ...request, path: pathWith(request.path, conditions) } : request
+    }
+    if (!tracksLsn || (reads !== 'body' && reads !== 'query') || read.consistency === 'strong') {
+      return { request: built(read), lsnSent: () => undefined }
+    }
+    let lsn: number | undefined
+    const request = (node: Node) => {
+      lsn = node.lsn < nodes.lsn ? nodes.lsn : undefined
+      return built({ ...read, minLsn: greatest(read.minLsn, lsn) })
+    }
+    return { request, lsnSent: () => lsn }
   }
 
   return {
