@@ -1,7 +1,8 @@
-// The kernel computes the same in every supported version of Node.js and in both builds, and every version computes the same state from a
-// log. The long form installs the other versions and runs the golden files and the comparison with the reference in each.
+// The kernel computes the same with any number of threads, in both builds, and in every supported version of Node.js, and every version computes
+// the same state from a log. ANNAL_NODES=/path/to/node:/path/to/another names binaries of other versions; the long form installs 22, 24,
+// and 26 if none are named. Each also runs the golden files, the comparisons with references, and the tests of readers.
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,43 +11,60 @@ import { seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
 import { makeLog } from '../determinism/work.ts'
 
-tap.setTimeout(3_600_000)
+tap.setTimeout(7_200_000)
 
 const run = promisify(execFile)
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
-const tests = [
+const source = '--conditions=annal-source'
+const threadCounts = [1, 2, 4, 8]
+const golden = [
   '../memory/golden.test.ts',
   '../snapshot/golden-directory.test.ts',
   '../vector/sparse-golden.test.ts',
   'reference.test.ts',
+  'walk.test.ts',
+  'filtered.test.ts',
+  'equal-keys.test.ts',
 ]
 
 interface Results {
   readonly node: string
   readonly best: string
-  readonly kernel: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly runs: readonly {
+    readonly build: string
+    readonly threads: number
+    readonly results: Readonly<Record<string, string>>
+  }[]
 }
 
-async function resultsOf(node: string): Promise<Results> {
-  const { stdout } = await run(node, ['--conditions=annal-source', here('results-once.ts')])
+/** Options of V8 that stand for older processors: none with AVX, and one with AVX without what came later. */
+const processors = process.arch === 'x64' ? [['--no-enable-avx'], ['--no-enable-avx2', '--no-enable-fma3']] : []
+
+async function resultsOf(node: string, options: readonly string[] = [], threads = threadCounts): Promise<Results> {
+  const args = [...options, source, here('results-once.ts'), threads.join()]
+  const { stdout } = await run(node, args, { maxBuffer: 2 ** 26 })
   return JSON.parse(stdout) as Results
 }
 
 const own = resultsOf(process.execPath)
 
-test('both builds give the same result for every precision and metric', async (t) => {
-  const { kernel, best, node } = await own
+test('both builds give the same result for every precision and metric with 1, 2, 4, and 8 threads', async (t) => {
+  const { runs, best, node } = await own
   t.comment(`${node} runs the ${best} build by default`)
-  t.equal(Object.keys(kernel.plain ?? {}).length, 21)
-  for (const results of Object.values(kernel)) t.strictSame(results, kernel.plain)
+  t.equal(runs.length, threadCounts.length * (best === 'plain' ? 1 : 2))
+  const [first] = runs
+  t.equal(Object.keys(first?.results ?? {}).length, 21)
+  t.match(first?.results['int8 l2'], /heads [1-9]/)
+  for (const { build, threads, results } of runs) t.strictSame(results, first?.results, `${build}, ${threads} threads`)
 })
 
 /** The digests that a version of Node.js computes when it replays a copy of the whole log. */
-async function replayDigests(node: string, dataDir: string): Promise<string> {
+async function replayDigests(node: string, dataDir: string, threads: number, isPlain: boolean): Promise<string> {
   const copy = `${dataDir}-copy`
   await cp(dataDir, copy, { recursive: true })
   await rm(join(copy, 'checkpoints'), { recursive: true })
-  const args = ['--conditions=annal-source', here('../determinism/replay-once.ts'), copy, '2', '65536']
+  const options = isPlain ? [source, '--import', here('plain-build.ts')] : [source]
+  const args = [...options, here('../determinism/replay-once.ts'), copy, String(threads), '65536']
   const { stdout } = await run(node, args)
   await rm(copy, { recursive: true })
   return (JSON.parse(stdout) as { readonly digests: string }).digests
@@ -61,24 +79,35 @@ async function installNode(t: Test, version: string): Promise<string> {
   return join(dir, 'node_modules', '.bin', 'node')
 }
 
-for (const version of ['22', '24', '26'])
-  test(`Node.js ${version} computes the same as this version, the golden files, and the reference`, {
-    skip: process.env.ANNAL_LONG === '1' ? false : 'downloads another Node.js; set ANNAL_LONG=1',
+const named = process.env.ANNAL_NODES?.split(':').filter((path) => path !== '')
+const isLong = process.env.ANNAL_LONG === '1'
+const skip = named === undefined && !isLong && 'ANNAL_NODES names other versions, ANNAL_LONG=1 downloads them'
+
+for (const one of named ?? ['22', '24', '26'])
+  test(`Node.js ${one} computes the same as this version, the golden files, and the references`, {
+    skip,
   }, async (t) => {
-    const node = await installNode(t, version)
+    const node = named === undefined ? await installNode(t, one) : one
     const results = await resultsOf(node)
-    t.match(results.node, `v${version}.`)
     t.comment(`${results.node}, ${results.best} build`)
-    const { kernel } = await own
-    t.strictSame(results.kernel.plain, kernel.plain)
-    t.strictSame(results.kernel[results.best], kernel.plain)
+    const expected = (await own).runs[0]?.results
+    for (const { build, threads, results: found } of results.runs)
+      t.strictSame(found, expected, `${build}, ${threads} threads`)
+    for (const options of processors)
+      for (const { build, results: found } of (await resultsOf(node, options, [2])).runs)
+        t.strictSame(found, expected, `${build}, ${options.join(' ')}`)
     const dir = await mkdtemp(join(tmpdir(), 'annal-node-log-'))
     t.teardown(() => rm(dir, { recursive: true }))
     const made = await makeLog(dir, { random: seededRandom(3), records: 600, checkpoints: 1 })
-    t.equal(await replayDigests(node, join(dir, 'data')), made.digests)
-    for (const file of tests) {
-      const { stdout } = await run(node, ['--conditions=annal-source', here(file)], { maxBuffer: 2 ** 26 })
-      t.notMatch(stdout, /^not ok/m, file)
+    for (const isPlain of [false, true])
+      for (const threads of threadCounts) {
+        const digests = await replayDigests(node, join(dir, 'data'), threads, isPlain)
+        t.equal(digests, made.digests, `a log, ${isPlain ? 'plain' : results.best}, ${threads} threads`)
+      }
+    const readers = (await readdir(here('../readers'))).filter((file) => file.endsWith('.test.ts'))
+    for (const file of [...golden, ...readers.map((name) => `../readers/${name}`)]) {
+      // A failure rejects with the output.
+      const { stdout } = await run(node, [source, here(file)], { maxBuffer: 2 ** 26 })
       t.match(stdout, /^# \{ total: [1-9]|^1\.\.[1-9]/m, file)
     }
   })

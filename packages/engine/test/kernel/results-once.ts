@@ -1,6 +1,7 @@
-// A process that prints the results of a fixed sequence of kernel calls for every precision and metric, in both builds if this version of
-// Node.js supports both. They are the same in every version.
-import type { Precision, SpaceType } from '../../src/model/schema.ts'
+// A process that prints the results of a fixed sequence of kernel calls for every precision and metric, with each of the numbers of threads in
+// the argument (`1,2`), in both builds if this version of Node.js supports both. They are all the same.
+
+import { type Precision, rulesNewest, type SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import type { WorkerPool } from '../../src/vector/pool.ts'
@@ -14,7 +15,9 @@ const precisions: Precision[] = ['binary', 'int2', 'int4', 'int8', 'int16', 'flo
 const spaces: SpaceType[] = ['cosine', 'l2', 'ip']
 
 async function resultsOf(pool: WorkerPool, precision: Precision, spaceType: SpaceType): Promise<string> {
-  const field = await openDenseField(definitionOf({ dimension, precision, spaceType, M: 6, efConstruction: 32 }), pool)
+  const definition = definitionOf({ dimension, precision, spaceType, M: 6, efConstruction: 32, rules: rulesNewest })
+  // Precisions with codes of seven bits get heads when the last rows are added.
+  const field = await openDenseField(definition, pool, { headsFrom: 600 })
   for (let i = 0; i < 3; i++)
     await field.apply(i + 1, rowsOf(rows, dimension, i * 250, (i + 1) * 250), new Uint32Array(0))
   const gone = Uint32Array.from({ length: 50 }, (_, i) => i * 11)
@@ -26,19 +29,20 @@ async function resultsOf(pool: WorkerPool, precision: Precision, spaceType: Spac
     const query = rows.subarray(i * 70 * dimension, (i * 70 + 1) * dimension)
     hits.push((await field.search(query, { k: 5, ef: 40, version: 5 })).ordinals.join(' '))
   }
-  const digest = field.digest()
+  const result = `${field.digest()}, heads ${field.bytes().heads ?? 0}: ${hits.join(', ')}`
   await field.close()
-  return `${digest}: ${hits.join(', ')}`
+  return result
 }
 
-const kernel: Record<string, Record<string, string>> = {}
-for (const build of new Set([bestBuild(), 'plain'] as const)) {
-  const pool = new ThreadPool(await compileKernel(build), 2)
-  await pool.started()
-  const results: Record<string, string> = {}
-  for (const precision of precisions)
-    for (const space of spaces) results[`${precision} ${space}`] = await resultsOf(pool, precision, space)
-  kernel[build] = results
-  await pool.close()
-}
-console.log(JSON.stringify({ node: process.version, best: bestBuild(), kernel }))
+const runs: { build: string; threads: number; results: Record<string, string> }[] = []
+for (const build of new Set([bestBuild(), 'plain'] as const))
+  for (const threads of (process.argv[2] ?? '2').split(',').map(Number)) {
+    const pool = new ThreadPool(await compileKernel(build), threads)
+    await pool.started()
+    const results: Record<string, string> = {}
+    for (const precision of precisions)
+      for (const space of spaces) results[`${precision} ${space}`] = await resultsOf(pool, precision, space)
+    runs.push({ build, threads, results })
+    await pool.close()
+  }
+console.log(JSON.stringify({ node: process.version, best: bestBuild(), runs }))
