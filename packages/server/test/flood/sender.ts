@@ -9,8 +9,8 @@ export interface Reply {
 export type Send = (method: string, path: string, json?: unknown, token?: string) => Promise<Reply>
 
 /**
- * Repeats requests of which the server has done nothing: it was too busy, or it had closed the idle connection when the request arrived,
- * which happens if this process was stopped for some seconds.
+ * Repeats requests of which the server has done nothing: it was too busy, or the request arrived too late, or the server had closed the idle
+ * connection before. Both happen if this process was stopped for some seconds.
  */
 export function sender(url: string, agent: http.Agent, ownToken: string): Send {
   const send = senderOnce(url, agent, ownToken)
@@ -18,7 +18,8 @@ export function sender(url: string, agent: http.Agent, ownToken: string): Send {
     for (;;) {
       const reply = await send(...request)
       if (reply === undefined) continue
-      if (reply.status !== 503 || JSON.parse(reply.text).code !== 'overloaded') return reply
+      if (reply.status === 408 || (reply.status === 503 && JSON.parse(reply.text).code === 'overloaded')) continue
+      return reply
     }
   }
 }
