@@ -82,12 +82,19 @@ function clientOf({ url }: ServerProcess): Client {
   return connect({ url, retriesMax: 0, timeoutMs: timeout, fetch: fetchAgain })
 }
 
-/** Sends a request again that arrived too late to be read, because this process was stopped in between. */
+/**
+ * Sends a request again that arrived too late to be read, or whose connection the server had closed because it was idle: both happen if this
+ * process was stopped for some seconds. If the server had done something, the second reply would show it.
+ */
 async function fetchAgain(...request: Parameters<typeof fetch>): Promise<Response> {
   for (;;) {
-    const response = await fetch(...request)
-    if (response.status !== 408) return response
+    const response = await fetch(...request).catch(ignoreReset)
+    if (response !== undefined && response.status !== 408) return response
   }
+}
+
+function ignoreReset(error: Error): undefined {
+  if ((error.cause as { readonly code?: string } | undefined)?.code !== 'ECONNRESET') throw error
 }
 
 async function live(life: Life): Promise<void> {
