@@ -272,8 +272,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     if (this.#phase !== 'open' || this.#parts.readOnly) return false
     try {
       if (await this.backups.giveWay(bytes)) return true
-      const { lsnDurable } = (this.#directory as DataDirectory).log.state()
-      if (this.#catalog.lsn > lsnDurable) return false
+      if (this.#catalog.lsn > this.lsnDurable) return false
       return await this.#checkpointer.removeDropped((id) => this.#catalog.byId(id) !== undefined)
     } catch (error) {
       this.#options.onNotice?.(`no disk space could be freed: ${(error as Error).message}`)
@@ -554,7 +553,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
         return engine.timeMs
       },
       get lsnDurable() {
-        return (engine.#directory as DataDirectory).log.state().lsnDurable
+        return engine.lsnDurable
       },
       checkOpen: () => this.checkOpen(),
       commitAnswered: (claim: Claim) => this.commit(() => ({ kind: 'request-answered' }), { claim }),
