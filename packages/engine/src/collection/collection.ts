@@ -1,19 +1,16 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
-import { collectInSlices, freeBuffer, runInTurns, TimeSlice } from '@annal/wal'
+import { runInTurns, TimeSlice } from '@annal/wal'
 import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
-import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
+import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { ObjectEvent } from '../events/event.ts'
-import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
-import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
-import { parseFilterValues } from '../filter/values.ts'
 import { changedFields, rebuiltFields } from '../input/definition.ts'
-import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
-import { type ObjectsInput, parseObjects } from '../input/objects.ts'
+import type { FilterUpdatesInput } from '../input/filter-updates.ts'
+import type { ObjectsInput } from '../input/objects.ts'
 import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
 import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
 import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
@@ -34,11 +31,10 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../model/query.ts'
-import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
+import type { WriteOptions } from '../model/requests.ts'
 import type { FieldSchema } from '../model/schema.ts'
-import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
-import { choiceOf, chosen } from '../requests/choice.ts'
-import { claimOf, keyed } from '../requests/keyed.ts'
+import type { Replica, ReplicaHost } from '../replica/replica.ts'
+import { claimOf } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { objectBytes } from '../search/answer-room.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
@@ -49,21 +45,18 @@ import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
+import { ObjectWrites } from './object-writes.ts'
 import { Rebuilder, type Rebuilt } from './rebuilder.ts'
-import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memory.ts'
-
-const noFilters = new FilterNeeds()
-
-type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
+import { noRoom } from './write-memory.ts'
+import { CollectionWriter, type Draft, needsOf, noFilters, roomOf } from './writer.ts'
 
 export class LocalCollection extends CollectionLife implements Collection {
-  readonly #committer: Committer
   readonly #limits: Limits
-  readonly #keys: KeptRequests
+  readonly #writer: CollectionWriter
+  readonly #writes: ObjectWrites
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   readonly #calibrator: Calibrator
-  #reserved: Room = noRoom
   #repeating: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -80,9 +73,13 @@ export class LocalCollection extends CollectionLife implements Collection {
     },
   ) {
     super(options)
-    this.#committer = options.committer
     this.#limits = options.limits
-    this.#keys = options.keys
+    this.#writer = new CollectionWriter(this, {
+      committer: options.committer,
+      keys: options.keys,
+      onChanged: (objects) => this.#calibrator.addChanges(objects),
+    })
+    this.#writes = new ObjectWrites(this, this.#writer, options.limits)
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
     this.#calibrator = new Calibrator({
@@ -124,32 +121,8 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
   }
 
-  async upsert(
-    objects: ObjectsInput,
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly upserted: number }> {
-    await this.loaded()
-    this.#committer.checkWritable()
-    const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
-    const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
-    const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
-    return this.#keyed(
-      options,
-      () => ['upsert', ...(pieces ?? [])],
-      async (claim) => {
-        if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
-        const facts = { upserted: columns.ids.length }
-        const { lsn, durable, result } = await this.#write(
-          { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
-          roomFor(columns),
-          filters,
-          { pieces, claim, facts },
-        )
-        // Written and applied. Only this call knows these columns.
-        for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
-        return { lsn, durable, upserted: result.touched.length }
-      },
-    )
+  upsert(objects: ObjectsInput, options?: WriteOptions): Promise<Acknowledgement & { readonly upserted: number }> {
+    return this.#writes.upsert(objects, options)
   }
 
   get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
@@ -169,142 +142,22 @@ export class LocalCollection extends CollectionLife implements Collection {
     return storedObjects(replica, found)
   }
 
-  async delete(
+  delete(
     ids: readonly string[],
     options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
-    await this.served()
-    this.#committer.checkWritable()
-    const wanted = [...new Set(parseIds(ids))]
-    return this.#keyed(
-      options,
-      () => ['delete', ...wanted],
-      (claim) => (claim ? this.#deleteKeyed(wanted, claim) : this.#delete(wanted)),
-      ({ lsn, durable, facts }) => ({ lsn, durable, deleted: chosen(wanted, facts.deleted) }),
-    )
+    return this.#writes.delete(ids, options)
   }
 
-  async #delete(wanted: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
-    // When no write is pending, unknown ids need no record.
-    const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.find(id) >= 0)
-    if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
-    const { lsn, durable, result } = await this.#write(
-      { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
-      noRoom,
-      noFilters,
-    )
-    return { lsn, durable, deleted: result.touched }
+  deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }> {
+    return this.#writes.deleteWhere(filter, options)
   }
 
-  /** The record states which ids existed, so they are determined between two writes. */
-  async #deleteKeyed(
-    wanted: readonly string[],
-    claim: Claim,
-  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
-    const { written } = await this.gate.hold(async () => {
-      this.checkOpen()
-      const found = wanted.filter((id) => this.replica.find(id) >= 0)
-      const facts = { deleted: choiceOf(wanted, found) }
-      const draft = { kind: 'objects-deleted', collectionId: this.entry.id, ids: found } as const
-      return { written: found.length === 0 ? undefined : this.#commit(draft, noRoom, noFilters, { claim, facts }) }
-    })
-    if (!written) return { ...this.#nothingToDo(), deleted: [] }
-    const { lsn, durable, result } = await written
-    return { lsn, durable, deleted: result.touched }
-  }
-
-  async deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }> {
-    await this.served()
-    this.#committer.checkWritable()
-    const conditions = parseFilter(filter)
-    return this.#keyed(
-      options,
-      () => ['deleteWhere', JSON.stringify(filter)],
-      (claim) => this.#deleteWhere(filter, conditions, claim),
-    )
-  }
-
-  async #deleteWhere(
-    filter: Filter,
-    conditions: ReturnType<typeof parseFilter>,
-    claim: Claim | undefined,
-  ): Promise<Acknowledgement & { readonly deleted: number }> {
-    if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
-    // The matching ids are determined after every earlier write is applied and before any later one is appended; the
-    // log stores the ids.
-    const { written } = await this.gate.hold(async () => {
-      this.checkOpen()
-      const ids = Array.from(this.replica.filters.evaluate(conditions).bitmap.toOrdinals(), (ordinal) =>
-        this.replica.objects.idAt(ordinal),
-      )
-      const draft = { kind: 'objects-deleted', collectionId: this.entry.id, ids } as const
-      const facts = { deleted: ids.length }
-      return { written: ids.length === 0 ? undefined : this.#commit(draft, noRoom, noFilters, { claim, facts }) }
-    })
-    if (!written) return { ...this.#nothingToDo(), deleted: 0 }
-    const { lsn, durable, result } = await written
-    return { lsn, durable, deleted: result.touched.length }
-  }
-
-  async updateFilters(
+  updateFilters(
     updates: FilterUpdatesInput,
     options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly updated: number }> {
-    await this.served()
-    this.#committer.checkWritable()
-    const filters = await parseFilterUpdates(updates, this.#limits)
-    return this.#keyed(
-      options,
-      () => ['updateFilters', ...[...filters].flat()],
-      (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
-    )
-  }
-
-  async #updateFilters(filters: FilterTexts): Promise<Acknowledgement & { readonly updated: number }> {
-    const found: [string, string][] = []
-    const needs = new FilterNeeds()
-    const slice = new TimeSlice()
-    for (const [id, text] of filters) {
-      if (this.gate.pending.events === 0 && this.replica.find(id) < 0) continue
-      found.push([id, text])
-      if (text !== '') needs.add(parseFilterValues(text).values)
-      if (slice.isOver) await slice.renew()
-    }
-    if (found.length === 0) return { ...this.#nothingToDo(), updated: 0 }
-    const ids = found.map(([id]) => id)
-    const texts = found.map(([, text]) => text)
-    const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
-    const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica, ids, texts), needs)
-    return { lsn, durable, updated: result.touched.length }
-  }
-
-  /** The record states how many ids existed, so they are determined between two writes. Space is reserved for all of them before. */
-  async #updateFiltersKeyed(
-    filters: FilterTexts,
-    claim: Claim,
-  ): Promise<Acknowledgement & { readonly updated: number }> {
-    const needs = FilterNeeds.from(
-      [...filters.values()].map((text) => (text === '' ? {} : parseFilterValues(text).values)),
-    )
-    for (;;) {
-      const room = roomForFilters(this.replica, [...filters.keys()], [...filters.values()])
-      await this.replica.prepare(added(this.#reserved, room, 1))
-      const begun = await this.gate.hold(async () => {
-        this.checkOpen()
-        const found = [...filters].filter(([id]) => this.replica.find(id) >= 0)
-        if (found.length === 0) return { written: undefined }
-        const [ids, texts] = [found.map(([id]) => id), found.map(([, text]) => text)]
-        const needed = roomForFilters(this.replica, ids, texts)
-        // What an earlier write stored may need more space than was prepared.
-        if (!this.replica.isPrepared(added(this.#reserved, needed, 1))) return undefined
-        const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
-        return { written: this.#commit(draft, needed, needs, { claim, facts: { updated: ids.length } }) }
-      })
-      if (begun === undefined) continue
-      if (begun.written === undefined) return { ...this.#nothingToDo(), updated: 0 }
-      const { lsn, durable, result } = await begun.written
-      return { lsn, durable, updated: result.touched.length }
-    }
+    return this.#writes.updateFilters(updates, options)
   }
 
   replaceFilters(
@@ -325,7 +178,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       const draft: Draft = { ...same, collectionId: this.entry.id }
       const room = roomOf(draft, this.replica)
       const needs = needsOf(draft)
-      return this.#begin(draft, room, needs)
+      return this.#writer.begin(draft, room, needs)
     })
     this.#repeating = begun.catch(() => undefined)
     return begun.then(async ({ written }) => {
@@ -338,10 +191,11 @@ export class LocalCollection extends CollectionLife implements Collection {
     this.checkOpen()
     const wanted = wholeNumber(lsn, 'min_lsn', 0, Number.MAX_SAFE_INTEGER)
     // Usually a write of this collection, which was applied before it was acknowledged.
-    if ((this.recovering?.lsnApplied ?? 0) >= wanted || (await this.#committer.whenApplied(wanted, timeoutMs))) return
-    const message = `record ${wanted} is not applied; the newest one is ${this.#committer.lsnApplied}`
-    const details = { field: 'min_lsn', value: wanted, limit: this.#committer.lsnApplied }
-    throw new EngineError(this.#committer.isWritable ? 'lsn_not_reached' : 'replica_behind', message, details)
+    if ((this.recovering?.lsnApplied ?? 0) >= wanted || (await this.#writer.committer.whenApplied(wanted, timeoutMs)))
+      return
+    const message = `record ${wanted} is not applied; the newest one is ${this.#writer.committer.lsnApplied}`
+    const details = { field: 'min_lsn', value: wanted, limit: this.#writer.committer.lsnApplied }
+    throw new EngineError(this.#writer.committer.isWritable ? 'lsn_not_reached' : 'replica_behind', message, details)
   }
 
   async search<Name extends string>(
@@ -454,9 +308,9 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async updateFields(changes: FieldChanges, options?: WriteOptions): Promise<Acknowledgement> {
     await this.served()
-    this.#committer.checkWritable()
+    this.#writer.committer.checkWritable()
     changedFields(this.definition, changes)
-    return this.#keyed(
+    return this.#writer.once(
       options,
       () => ['updateFields', JSON.stringify(changes)],
       (claim) => this.#updateFields(changes, claim),
@@ -469,9 +323,9 @@ export class LocalCollection extends CollectionLife implements Collection {
       this.checkOpen()
       const fields = changedFields(this.replica.definition, changes)
       const draft = fields && ({ kind: 'fields-changed', collectionId: this.entry.id, fields } as const)
-      return { written: draft && this.#commit(draft, noRoom, noFilters, { claim }) }
+      return { written: draft && this.#writer.commit(draft, noRoom, noFilters, { claim }) }
     })
-    if (!written) return this.#nothingToDo()
+    if (!written) return this.#writer.nothingToDo()
     const { lsn, durable } = await written
     return { lsn, durable }
   }
@@ -481,7 +335,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const parts = () => ['rebuild', JSON.stringify(changes)]
     const write = async (claim: Claim | undefined) =>
       acknowledgementOf(await this.#rebuild(changes, { requestKey: claim }))
-    return this.#keyed(options, parts, write, acknowledgementOf)
+    return this.#writer.once(options, parts, write, acknowledgementOf)
   }
 
   async #rebuild(changes: RebuildChanges, options: WriteOptions | undefined): Promise<Rebuilt> {
@@ -489,7 +343,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     // Awaited only when it must wait: otherwise the status reports the running rebuild in the same turn.
     if (this.condition === 'loading') await this.served()
     this.checkOpen()
-    this.#committer.checkWritable()
+    this.#writer.committer.checkWritable()
     const fields = () => rebuiltFields(this.replica.definition, changes)
     // Refuses wrong changes at once.
     fields()
@@ -498,7 +352,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async vacuum(options?: WriteOptions): Promise<Rebuilt> {
     if (typeof options?.requestKey !== 'string') return this.#rebuild({}, options)
-    return this.#keyed(
+    return this.#writer.once(
       options,
       () => ['vacuum'],
       (claim) => this.#rebuild({}, { requestKey: claim }),
@@ -563,91 +417,6 @@ export class LocalCollection extends CollectionLife implements Collection {
     this.checkOpen()
     return this.replica.digest()
   }
-
-  /** Runs a write once if the call has a request key; `parts` are the input of the call. */
-  #keyed<R extends Acknowledgement>(
-    options: WriteOptions | undefined,
-    parts: () => readonly (string | Uint8Array)[],
-    write: (claim: Claim | undefined) => Promise<R>,
-    repeated?: (recorded: RecordedRequest) => R,
-  ): Promise<R> {
-    const { id, databaseId } = this.entry
-    const call = { databaseId, parts: () => [String(id), ...parts()] }
-    return keyed(this.#keys, options, call, write, repeated)
-  }
-
-  async #write(
-    draft: Draft,
-    room: Room,
-    filters: FilterNeeds,
-    options?: CommitOptions,
-  ): Promise<Acknowledgement & { readonly result: Applied }> {
-    const { written } = await this.#begin(draft, room, filters, options)
-    return written
-  }
-
-  /** Resolves when the change is appended; `written` resolves when it is durable and applied. */
-  async #begin(
-    draft: Draft,
-    room: Room,
-    filters: FilterNeeds,
-    options?: CommitOptions,
-  ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
-    for (;;) {
-      if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
-      const begun = await this.gate.write(async () => {
-        this.checkOpen()
-        // Other writers may have taken the disk space while this one waited; then the check is repeated. Writes that
-        // need no space skip it: an event that is being applied counts twice for a short time, and no space would be
-        // freed for that.
-        if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
-        return { written: this.#commit(draft, room, filters, options) }
-      })
-      if (begun) return begun
-    }
-  }
-
-  /** Reserves and appends in one turn, so that the reserved memory covers all pending writes. */
-  #commit(
-    draft: Draft,
-    room: Room,
-    filters: FilterNeeds,
-    options?: CommitOptions,
-  ): Promise<Acknowledgement & { readonly result: Applied }> {
-    const wanted = added(this.#reserved, room, 1)
-    this.replica.reserve(wanted, filters)
-    this.#reserved = wanted
-    return this.#committer
-      .commit(
-        draft,
-        this.gate,
-        (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
-        options,
-      )
-      .then((written) => {
-        if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
-          this.#calibrator.addChanges(draft.ids.length)
-        return written
-      })
-      .finally(() => {
-        this.#reserved = added(this.#reserved, room, -1)
-      })
-  }
-
-  #nothingToDo(): Acknowledgement {
-    return { lsn: this.replica.lsnApplied, durable: true }
-  }
-}
-
-/** The memory and disk space that a change needs. */
-function roomOf(draft: Draft, replica: Replica): Room {
-  if (draft.kind === 'objects-upserted') return roomFor(draft)
-  return draft.kind === 'filters-replaced' ? roomForFilters(replica, draft.ids, draft.filters) : noRoom
-}
-
-function needsOf(draft: Draft): FilterNeeds {
-  if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed') return noFilters
-  return FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
 }
 
 function acknowledgementOf({ lsn, durable }: Acknowledgement): Acknowledgement {

@@ -1,6 +1,5 @@
 // The life cycle of a collection: loading, ready, in quarantine, deleted; and the replica that serves it. It does not
 // know the requests it serves.
-
 import { Arrival, type ReplicaToCome } from '../backup/arrival.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
@@ -54,7 +53,7 @@ export class CollectionLife {
   }
 
   /** Resolves when there is a replica. For a moment its ids and filters may not match a version. */
-  protected async loaded(): Promise<void> {
+  async loaded(): Promise<void> {
     this.checkOpen()
     await this.#arrival?.wait()
     this.checkOpen()

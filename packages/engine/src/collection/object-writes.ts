@@ -1,0 +1,203 @@
+// The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes.
+import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
+import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
+import { FilterNeeds } from '../filter/filter-needs.ts'
+import { parseFilter } from '../filter/parse-filter.ts'
+import { parseFilterValues } from '../filter/values.ts'
+import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
+import { type ObjectsInput, parseObjects } from '../input/objects.ts'
+import type { Limits } from '../limits.ts'
+import type { Filter } from '../model/filter.ts'
+import { parseIds } from '../model/ids.ts'
+import type { Acknowledgement } from '../model/object.ts'
+import type { WriteOptions } from '../model/requests.ts'
+import { choiceOf, chosen } from '../requests/choice.ts'
+import type { Claim } from '../requests/request-keys.ts'
+import type { CollectionLife } from './life.ts'
+import { noRoom, roomFor, roomForFilters } from './write-memory.ts'
+import { type CollectionWriter, type Draft, noFilters } from './writer.ts'
+
+export class ObjectWrites {
+  readonly #collection: CollectionLife
+  readonly #writer: CollectionWriter
+  readonly #limits: Limits
+
+  constructor(collection: CollectionLife, writer: CollectionWriter, limits: Limits) {
+    this.#collection = collection
+    this.#writer = writer
+    this.#limits = limits
+  }
+
+  async upsert(
+    objects: ObjectsInput,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly upserted: number }> {
+    await this.#collection.loaded()
+    this.#writer.committer.checkWritable()
+    const { columns, filters } = await parseObjects(objects, this.#collection.definition, this.#limits)
+    const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
+    const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
+    return this.#writer.once(
+      options,
+      () => ['upsert', ...(pieces ?? [])],
+      async (claim) => {
+        if (columns.ids.length === 0) return { ...this.#writer.nothingToDo(), upserted: 0 }
+        const facts = { upserted: columns.ids.length }
+        const { lsn, durable, result } = await this.#writer.write(
+          { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...columns },
+          roomFor(columns),
+          filters,
+          { pieces, claim, facts },
+        )
+        // Written and applied. Only this call knows these columns.
+        for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
+        return { lsn, durable, upserted: result.touched.length }
+      },
+    )
+  }
+
+  async delete(
+    ids: readonly string[],
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    await this.#collection.served()
+    this.#writer.committer.checkWritable()
+    const wanted = [...new Set(parseIds(ids))]
+    return this.#writer.once(
+      options,
+      () => ['delete', ...wanted],
+      (claim) => (claim ? this.#deleteKeyed(wanted, claim) : this.#delete(wanted)),
+      ({ lsn, durable, facts }) => ({ lsn, durable, deleted: chosen(wanted, facts.deleted) }),
+    )
+  }
+
+  async #delete(wanted: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    // When no write is pending, unknown ids need no record.
+    const found =
+      this.#collection.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.#collection.replica.find(id) >= 0)
+    if (found.length === 0) return { ...this.#writer.nothingToDo(), deleted: [] }
+    const { lsn, durable, result } = await this.#writer.write(
+      { kind: 'objects-deleted', collectionId: this.#collection.entry.id, ids: found },
+      noRoom,
+      noFilters,
+    )
+    return { lsn, durable, deleted: result.touched }
+  }
+
+  /** The record states which ids existed, so they are determined between two writes. */
+  async #deleteKeyed(
+    wanted: readonly string[],
+    claim: Claim,
+  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    const { written } = await this.#collection.gate.hold(async () => {
+      this.#collection.checkOpen()
+      const found = wanted.filter((id) => this.#collection.replica.find(id) >= 0)
+      const facts = { deleted: choiceOf(wanted, found) }
+      const draft = { kind: 'objects-deleted', collectionId: this.#collection.entry.id, ids: found } as const
+      return {
+        written: found.length === 0 ? undefined : this.#writer.commit(draft, noRoom, noFilters, { claim, facts }),
+      }
+    })
+    if (!written) return { ...this.#writer.nothingToDo(), deleted: [] }
+    const { lsn, durable, result } = await written
+    return { lsn, durable, deleted: result.touched }
+  }
+
+  async deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }> {
+    await this.#collection.served()
+    this.#writer.committer.checkWritable()
+    const conditions = parseFilter(filter)
+    return this.#writer.once(
+      options,
+      () => ['deleteWhere', JSON.stringify(filter)],
+      (claim) => this.#deleteWhere(filter, conditions, claim),
+    )
+  }
+
+  async #deleteWhere(
+    filter: Filter,
+    conditions: ReturnType<typeof parseFilter>,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement & { readonly deleted: number }> {
+    if (filter.length === 0) return { ...this.#writer.nothingToDo(), deleted: 0 }
+    // The matching ids are determined after every earlier write is applied and before any later one is appended; the
+    // log stores the ids.
+    const { written } = await this.#collection.gate.hold(async () => {
+      this.#collection.checkOpen()
+      const ids = Array.from(this.#collection.replica.filters.evaluate(conditions).bitmap.toOrdinals(), (ordinal) =>
+        this.#collection.replica.objects.idAt(ordinal),
+      )
+      const draft = { kind: 'objects-deleted', collectionId: this.#collection.entry.id, ids } as const
+      const facts = { deleted: ids.length }
+      return { written: ids.length === 0 ? undefined : this.#writer.commit(draft, noRoom, noFilters, { claim, facts }) }
+    })
+    if (!written) return { ...this.#writer.nothingToDo(), deleted: 0 }
+    const { lsn, durable, result } = await written
+    return { lsn, durable, deleted: result.touched.length }
+  }
+
+  async updateFilters(
+    updates: FilterUpdatesInput,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
+    await this.#collection.served()
+    this.#writer.committer.checkWritable()
+    const filters = await parseFilterUpdates(updates, this.#limits)
+    return this.#writer.once(
+      options,
+      () => ['updateFilters', ...[...filters].flat()],
+      (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
+    )
+  }
+
+  async #updateFilters(filters: FilterTexts): Promise<Acknowledgement & { readonly updated: number }> {
+    const found: [string, string][] = []
+    const needs = new FilterNeeds()
+    const slice = new TimeSlice()
+    for (const [id, text] of filters) {
+      if (this.#collection.gate.pending.events === 0 && this.#collection.replica.find(id) < 0) continue
+      found.push([id, text])
+      if (text !== '') needs.add(parseFilterValues(text).values)
+      if (slice.isOver) await slice.renew()
+    }
+    if (found.length === 0) return { ...this.#writer.nothingToDo(), updated: 0 }
+    const ids = found.map(([id]) => id)
+    const texts = found.map(([, text]) => text)
+    const draft: Draft = { kind: 'filters-replaced', collectionId: this.#collection.entry.id, ids, filters: texts }
+    const { lsn, durable, result } = await this.#writer.write(
+      draft,
+      roomForFilters(this.#collection.replica, ids, texts),
+      needs,
+    )
+    return { lsn, durable, updated: result.touched.length }
+  }
+
+  /** The record states how many ids existed, so they are determined between two writes. Space is reserved for all of them before. */
+  async #updateFiltersKeyed(
+    filters: FilterTexts,
+    claim: Claim,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
+    const needs = FilterNeeds.from(
+      [...filters.values()].map((text) => (text === '' ? {} : parseFilterValues(text).values)),
+    )
+    for (;;) {
+      const room = roomForFilters(this.#collection.replica, [...filters.keys()], [...filters.values()])
+      await this.#collection.replica.prepare(this.#writer.roomWith(room))
+      const begun = await this.#collection.gate.hold(async () => {
+        this.#collection.checkOpen()
+        const found = [...filters].filter(([id]) => this.#collection.replica.find(id) >= 0)
+        if (found.length === 0) return { written: undefined }
+        const [ids, texts] = [found.map(([id]) => id), found.map(([, text]) => text)]
+        const needed = roomForFilters(this.#collection.replica, ids, texts)
+        // What an earlier write stored may need more space than was prepared.
+        if (!this.#collection.replica.isPrepared(this.#writer.roomWith(needed))) return undefined
+        const draft: Draft = { kind: 'filters-replaced', collectionId: this.#collection.entry.id, ids, filters: texts }
+        return { written: this.#writer.commit(draft, needed, needs, { claim, facts: { updated: ids.length } }) }
+      })
+      if (begun === undefined) continue
+      if (begun.written === undefined) return { ...this.#writer.nothingToDo(), updated: 0 }
+      const { lsn, durable, result } = await begun.written
+      return { lsn, durable, updated: result.touched.length }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// How changes of one collection are committed: once for each request key, behind the write gate, with memory reserved before the append.
+import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
+import type { ObjectEvent } from '../events/event.ts'
+import { FilterNeeds } from '../filter/filter-needs.ts'
+import { parseFilterValues } from '../filter/values.ts'
+import type { Acknowledgement } from '../model/object.ts'
+import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
+import type { Applied, Replica } from '../replica/replica.ts'
+import { keyed } from '../requests/keyed.ts'
+import type { Claim, KeptRequests } from '../requests/request-keys.ts'
+import type { CollectionLife } from './life.ts'
+import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memory.ts'
+
+/** Of changes without filter values. */
+export const noFilters = new FilterNeeds()
+
+/** A change of objects, before it has a time. */
+export type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
+
+export interface WriterOptions {
+  readonly committer: Committer
+  readonly keys: KeptRequests
+  /** Called with the number of objects that a change wrote or deleted. */
+  readonly onChanged: (objects: number) => void
+}
+
+export class CollectionWriter {
+  readonly committer: Committer
+  readonly #collection: CollectionLife
+  readonly #options: WriterOptions
+  #reserved: Room = noRoom
+
+  constructor(collection: CollectionLife, options: WriterOptions) {
+    this.committer = options.committer
+    this.#collection = collection
+    this.#options = options
+  }
+
+  /** The memory that pending writes need, and one more. */
+  roomWith(room: Room): Room {
+    return added(this.#reserved, room, 1)
+  }
+
+  /** Runs a write once if the call has a request key; `parts` are the input of the call. */
+  once<R extends Acknowledgement>(
+    options: WriteOptions | undefined,
+    parts: () => readonly (string | Uint8Array)[],
+    write: (claim: Claim | undefined) => Promise<R>,
+    repeated?: (recorded: RecordedRequest) => R,
+  ): Promise<R> {
+    const { id, databaseId } = this.#collection.entry
+    const call = { databaseId, parts: () => [String(id), ...parts()] }
+    return keyed(this.#options.keys, options, call, write, repeated)
+  }
+
+  /** Resolves when the change is durable and applied. */
+  async write(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    options?: CommitOptions,
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
+    const { written } = await this.begin(draft, room, filters, options)
+    return written
+  }
+
+  /** Resolves when the change is appended; `written` resolves when it is durable and applied. */
+  async begin(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    options?: CommitOptions,
+  ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
+    for (;;) {
+      if (room.objects > 0) await this.#collection.replica.prepare(this.roomWith(room))
+      const begun = await this.#collection.gate.write(async () => {
+        this.#collection.checkOpen()
+        // Other writers may have taken the disk space while this one waited; then the check is repeated. Writes that
+        // need no space skip it: an event that is being applied counts twice for a short time, and no space would be
+        // freed for that.
+        if (room.objects > 0 && !this.#collection.replica.isPrepared(this.roomWith(room))) return undefined
+        return { written: this.commit(draft, room, filters, options) }
+      })
+      if (begun) return begun
+    }
+  }
+
+  /** Reserves and appends in one turn, so that the reserved memory covers all pending writes. */
+  commit(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    options?: CommitOptions,
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
+    const wanted = this.roomWith(room)
+    this.#collection.replica.reserve(wanted, filters)
+    this.#reserved = wanted
+    return this.committer
+      .commit(
+        draft,
+        this.#collection.gate,
+        (lsn, event) => this.#collection.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
+        options,
+      )
+      .then((written) => {
+        if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
+          this.#options.onChanged(draft.ids.length)
+        return written
+      })
+      .finally(() => {
+        this.#reserved = added(this.#reserved, room, -1)
+      })
+  }
+
+  /** The acknowledgement of a call that found nothing to change. */
+  nothingToDo(): Acknowledgement {
+    return { lsn: this.#collection.replica.lsnApplied, durable: true }
+  }
+}
+
+/** The memory and disk space that a change needs. */
+export function roomOf(draft: Draft, replica: Replica): Room {
+  if (draft.kind === 'objects-upserted') return roomFor(draft)
+  return draft.kind === 'filters-replaced' ? roomForFilters(replica, draft.ids, draft.filters) : noRoom
+}
+
+/** The space in the filter index that a change needs. */
+export function needsOf(draft: Draft): FilterNeeds {
+  if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed') return noFilters
+  return FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
+}
