@@ -94,7 +94,8 @@ async function fetchAgain(...request: Parameters<typeof fetch>): Promise<Respons
 }
 
 function ignoreReset(error: Error): undefined {
-  if ((error.cause as { readonly code?: string } | undefined)?.code !== 'ECONNRESET') throw error
+  const code = (error.cause as { readonly code?: string } | undefined)?.code
+  if (!['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '')) throw error
 }
 
 async function live(life: Life): Promise<void> {
