@@ -219,6 +219,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return this.#parts.opener ?? fileLogOpener
   }
 
+  get bringsFiles(): boolean {
+    return this.#opener.bringsFiles ?? false
+  }
+
   open(): Promise<void> {
     this.#opening = this.#open()
     return this.#opening
@@ -440,6 +444,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
 
   checkOwnFiles(what: string): void {
     if (this.#opener.refusal === undefined) return
+    if (this.bringsFiles) {
+      this.#committer?.checkWritable()
+      return
+    }
     const message = `a node of a cluster does not support ${what} in this version`
     throw new EngineError('unsupported_in_cluster', message, { field: 'operation', value: what })
   }

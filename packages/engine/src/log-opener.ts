@@ -14,6 +14,11 @@ export interface LogOpener {
   open(request: OpenRequest): Promise<DataDirectory>
   /** Where in the log the records after `lsn` begin, or an earlier place. A checkpoint at that LSN keeps it. */
   placeBefore?(lsn: number): string | undefined
+  /**
+   * Whether files that records name are in the data directory before the records are applied. Then records may create collections from
+   * files, and backups are possible while this engine appends.
+   */
+  readonly bringsFiles?: boolean
   /** Why the engine appends nothing at the moment; undefined while this node leads. Absent if it always leads. */
   refusal?(): Error | undefined
 }

@@ -1,4 +1,4 @@
 // Engines of a cluster, apart from the public interface: an engine on one machine never needs this.
 
-export { openReplicatedEngine } from './engine.ts'
+export { type EngineParts, openReplicatedEngine } from './engine.ts'
 export type { LogOpener, OpenRequest, ReplicatedEngine } from './log-opener.ts'

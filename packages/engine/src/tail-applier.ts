@@ -16,6 +16,8 @@ export interface FollowingCollection extends RecoveringCollection {
 
 /** The parts of the engine that records of other nodes change. */
 export interface TailTarget extends RecoveryTarget {
+  /** Whether the files that records name are in the data directory. */
+  readonly bringsFiles: boolean
   loaded(id: number): FollowingCollection | undefined
   /** Called before a catalog event is applied. What it returns announces the change, before reads can name its record. */
   announcing(event: CatalogEvent): () => Promise<void>
@@ -47,7 +49,7 @@ export class TailApplier {
   async #apply(record: LogRecord): Promise<void> {
     const event = decodeEvent(record)
     const bytes = record.payload.length
-    if (event.kind === 'collection-restored') {
+    if (event.kind === 'collection-restored' && !this.#target.bringsFiles) {
       const message = `record ${record.lsn} creates a collection from files of another node, which this version cannot fetch`
       throw new EngineError('unsupported_in_cluster', message, { lsn: record.lsn })
     }

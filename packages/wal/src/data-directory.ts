@@ -1,6 +1,7 @@
 // Opens a data directory in the only safe order: lock, identity, log. Closes it in the reverse order. A new directory
 // gets its log first and its identity last, so an identity without a log always means lost data.
 import { join } from 'node:path'
+import { WalError } from './errors.ts'
 import { createIdentity, type Identity, newTimeline, readIdentity } from './identity.ts'
 import { acquireLock } from './lock.ts'
 import type { Log, Lsn } from './log.ts'
@@ -10,6 +11,9 @@ import { listLogFiles, withSegment } from './scan-segment.ts'
 import { decodeSegmentHeader } from './segment-header.ts'
 import type { Vfs } from './vfs.ts'
 import { makeNamedDirectory } from './whole-file.ts'
+
+/** Name of the file of a directory that follows an archive: another server writes, so this directory takes no records of its own. */
+export const followsName = 'FOLLOWS'
 
 /** Options of openDataDirectory. */
 export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
@@ -32,7 +36,7 @@ export interface DataDirectory {
   close(): Promise<void>
 }
 
-/** Locks a data directory and opens its log. Throws directory_locked, identity_damaged, and the errors of openFileLog. */
+/** Locks a data directory and opens its log. Throws directory_locked, directory_follows, identity_damaged, and the errors of openFileLog. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { dir, forceUnlock, findStart, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()
@@ -40,6 +44,12 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const onWait = (pid: number | undefined) => options.onNotice?.({ kind: 'waiting-for-lock', pid })
   const lock = await acquireLock(dir, { force: forceUnlock ?? false, onWait })
   try {
+    if (await vfs.exists(join(dir, followsName)))
+      throw new WalError(
+        'directory_follows',
+        `${dir} follows an archive that another server writes. Open it with \`annal follow\`, or make it the writer with \`annal takeover\`.`,
+        { file: dir },
+      )
     const known = await readIdentity({ dir, vfs })
     const recoverFrom = await findStart?.(known)
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }

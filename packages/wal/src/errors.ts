@@ -12,6 +12,7 @@ export type WalErrorCode =
   | 'lsn_not_held'
   | 'format_too_new'
   | 'directory_locked'
+  | 'directory_follows'
   | 'identity_damaged'
   | 'identity_mismatch'
   | 'repair_refused'
@@ -26,6 +27,7 @@ const exitCodes: Partial<Record<WalErrorCode, number>> = {
   identity_mismatch: 65,
   repair_refused: 64,
   directory_locked: 73,
+  directory_follows: 78,
   log_failed: 74,
   format_too_new: 78,
 }

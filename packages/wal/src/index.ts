@@ -1,5 +1,5 @@
 export { type Clock, systemClock } from './clock.ts'
-export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from './data-directory.ts'
+export { type DataDirectory, type DataDirectoryOptions, followsName, openDataDirectory } from './data-directory.ts'
 export { errnoOf, isDiskFull, WalError, type WalErrorCode, type WalErrorDetails } from './errors.ts'
 export { freeBuffer } from './free-buffer.ts'
 export { copyHistory, type HistoryPlace, historySegments, readHistory } from './history.ts'

@@ -11,12 +11,12 @@ export interface StoredMessage {
 /**
  * What became of an append. `stored`: the message is durable at `seq`. `conflict`: the message was refused, because the
  * newest message is not the expected one. `unknown`: nobody answered; the message may be stored, be stored later, or
- * never.
+ * never. `cause` says why nobody answered, where that is known.
  */
 export type StoreOutcome =
   | { readonly kind: 'stored'; readonly seq: number }
   | { readonly kind: 'conflict' }
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unknown'; readonly cause?: Error | undefined }
 
 /** The messages that a store holds: `first` to `last`. An empty store has `first` = `last` + 1. */
 export interface StoreRange {

@@ -1,4 +1,5 @@
 // The replicated log, apart from the local one: a program that uses one machine never loads it.
+export { CopiedDirectory, type CopiedDirectoryOptions, type CopiedPiece } from './copied-directory.ts'
 export type { ChainPlace } from './frame-chain.ts'
 export {
   type FrameStore,
