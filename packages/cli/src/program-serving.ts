@@ -7,6 +7,7 @@ type Ends = (code: number | undefined) => void
 
 export function describeServing(program: Command, terminal: Terminal, ends: Ends): void {
   serving(program, ends)
+  following(program, terminal, ends)
   dashboard(program, terminal, ends)
 }
 
@@ -21,6 +22,39 @@ function serving(program: Command, ends: Ends): void {
       const { serve } = await import('./commands/serve.ts')
       await serve(options)
       ends(undefined)
+    })
+}
+
+function following(program: Command, terminal: Terminal, ends: Ends): void {
+  program
+    .command('follow')
+    .description('serve the archive of another server for reads, and stay ready to take it over')
+    .argument(
+      '<url>',
+      'the s3://BUCKET/PREFIX of its NDD_ARCHIVE_S3; credentials come from the standard AWS_* variables',
+    )
+    .addOption(new Option('-d, --data-dir <dir>', 'directory of the copy, empty at first (default: ./data)'))
+    .addOption(new Option('-p, --port <number>', 'port; 0 chooses a free port (default: 8080)'))
+    .addOption(new Option('--host <address>', 'address to listen on (default: 127.0.0.1)'))
+    .action(async (url, options) => {
+      const { serve } = await import('./commands/serve.ts')
+      await serve({ ...options, follow: url })
+      ends(undefined)
+    })
+  program
+    .command('takeover')
+    .description('make a directory the writer of the archive that it follows; every other server is refused there')
+    .argument('<dir>', 'the data directory, whether a server has it open or not')
+    .option('--from <url>', 's3://BUCKET/PREFIX; fills the directory from there first if it is empty')
+    .addOption(
+      new Option('--timeout <seconds>', 'how long the server that has the directory open may take')
+        .default(60)
+        .argParser(wholeNumber),
+    )
+    .option('--json', 'print JSON')
+    .action(async (dir, options) => {
+      const { takeOver } = await import('./commands/follow.ts')
+      ends(await takeOver(dir, options, terminal))
     })
 }
 

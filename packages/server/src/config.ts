@@ -61,6 +61,8 @@ export interface Config {
   readonly archive: NonNullable<EngineOptions['archive']>
   /** Bucket that the log and checkpoints are copied to. Undefined: none. */
   readonly archiveBucket: BucketPlace | undefined
+  /** Archive that this server follows until it takes over; then archiveBucket is the same. Undefined: none. */
+  readonly followBucket: BucketPlace | undefined
   readonly archiveBasesMax: number
   readonly archiveLagSeconds: number
   readonly archiveRequired: boolean
@@ -126,12 +128,14 @@ export function readConfig(environment: Environment): ConfigRead {
     NDD_BACKUP_S3: values.backupBucket !== undefined,
     NDD_ARCHIVE_HOURS: isHistoryWanted,
     NDD_ARCHIVE_S3: values.archiveBucket !== undefined,
+    NDD_FOLLOW_S3: values.followBucket !== undefined,
     NDD_KEEP_LOG: values.keepLog,
   }
   const cluster = readCluster(ofCluster, values.host, unsupported, problems)
   const config: Config = {
     ...values,
     cluster,
+    archiveBucket: values.archiveBucket ?? values.followBucket,
     serverThreads: values.serverThreads ?? Math.min(serverThreadsDefaultMax, availableParallelism()),
     backupMsMax: backupMinutesMax * 60_000,
     archive: {
@@ -154,6 +158,11 @@ export function readConfig(environment: Environment): ConfigRead {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')
   }
+  const { followBucket: followed, archiveBucket: archived = followed } = values
+  if (followed && (followed.bucket !== archived?.bucket || followed.prefix !== archived.prefix))
+    problems.push(
+      'NDD_ARCHIVE_S3 must be empty or the same as NDD_FOLLOW_S3: a server that takes over writes what it followed',
+    )
   if (config.archiveBucket === undefined) {
     if (config.acknowledge === 'archive') problems.push('NDD_ACK=archive needs NDD_ARCHIVE_S3')
     if (config.archiveRequired) problems.push('NDD_ARCHIVE_REQUIRED=on needs NDD_ARCHIVE_S3')

@@ -3,6 +3,7 @@
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
 import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { BucketArchive } from './archive/bucket-archive.ts'
+import type { Follower } from './archive/follower.ts'
 import type { ClusterView } from './cluster/cluster-view.ts'
 import { ServerError } from './http/errors.ts'
 
@@ -12,6 +13,8 @@ export class EngineSlot {
   archive: BucketArchive | undefined
   /** The cluster that this server is a node of; undefined if it serves alone. */
   cluster: ClusterView | undefined
+  /** What this server follows; undefined where it follows nothing. */
+  follower: Pick<Follower, 'status'> | undefined
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import type { BucketArchive } from './archive/bucket-archive.ts'
+import type { Follower } from './archive/follower.ts'
 import { Carrier } from './backups/carrier.ts'
 import { BackupSchedule } from './backups/scheduler.ts'
 import type { ClusterConfig } from './cluster/cluster-config.ts'
@@ -92,7 +93,9 @@ export class RunningServer {
   #auditOpened: Promise<void> | undefined
   #licenseRead: Promise<void> | undefined
   #schedule: BackupSchedule | undefined
+  #isScheduled = false
   #archive: BucketArchive | undefined
+  #follower: Follower | undefined
   #stopped: Promise<void> | undefined
 
   constructor(parts: ServerParts) {
@@ -133,9 +136,7 @@ export class RunningServer {
     const { slot } = this.#parts
     let engine: Engine
     try {
-      this.#archive = await this.#createArchive()
-      const { cluster } = this.#parts.config
-      engine = cluster === undefined ? await openEngine(this.#engineOptions()) : await this.#openNode(cluster)
+      engine = await this.#openEngine()
     } catch (error) {
       await this.#licenseRead
       slot.empty()
@@ -144,11 +145,18 @@ export class RunningServer {
     await this.#auditOpened
     await this.#licenseRead
     slot.fill(engine)
-    // A node of a cluster has no scheduled backups.
-    if (this.#parts.config.cluster === undefined) await this.#startSchedule(engine)
+    if (this.#follower?.status().role !== 'follower') await this.#startSchedule(engine)
     const fault = this.#parts.licensing?.fault()
     if (fault !== undefined) this.#warn(fault)
     return engine
+  }
+
+  async #openEngine(): Promise<Engine> {
+    const { cluster } = this.#parts.config
+    if (cluster !== undefined) return this.#openNode(cluster)
+    this.#follower = await this.#openFollower()
+    if (this.#follower?.status().role !== 'follower') await this.#createArchive()
+    return this.#follower?.openEngine(this.#engineOptions()) ?? openEngine(this.#engineOptions())
   }
 
   async #openNode(cluster: ClusterConfig): Promise<Engine> {
@@ -173,10 +181,33 @@ export class RunningServer {
     this.#parts.audit.record({ action: 'node.role', object, status: 200, request_id: '', ip: '' })
   }
 
-  /** Created before the engine, which asks it what it may remove. */
-  async #createArchive(): Promise<BucketArchive | undefined> {
+  /** Undefined if this server follows nothing, or has taken over before. */
+  async #openFollower(): Promise<Follower | undefined> {
     const { config, slot } = this.#parts
-    if (config.archiveBucket === undefined) return undefined
+    if (config.followBucket === undefined) return undefined
+    // Loaded only if it follows, because the S3 library takes memory.
+    const { Follower } = await import('./archive/follower.ts')
+    const follower = await Follower.open({
+      place: config.followBucket,
+      dataDir: config.dataDir,
+      lagMsMax: config.archiveLagSeconds * 1_000,
+      onNotice: (sentence) => this.#warn(sentence),
+      onWriter: async (engine) => {
+        if (this.#stopped !== undefined) return
+        await this.#createArchive()
+        this.#archive?.start(engine)
+        await this.#startSchedule(engine)
+      },
+    })
+    if (follower !== undefined) slot.watch(() => follower.reasons())
+    slot.follower = follower
+    return follower
+  }
+
+  /** Created before the engine, which asks it what it may remove. */
+  async #createArchive(): Promise<void> {
+    const { config, slot } = this.#parts
+    if (config.archiveBucket === undefined) return
     // Loaded only if a bucket is configured, because the S3 library takes memory.
     const { BucketArchive } = await import('./archive/bucket-archive.ts')
     const archive = new BucketArchive({
@@ -190,7 +221,7 @@ export class RunningServer {
     })
     slot.watch(() => archive.reasons())
     slot.archive = archive
-    return archive
+    this.#archive = archive
   }
 
   /** Serves the collections that are ready while others are still replayed. */
@@ -206,6 +237,9 @@ export class RunningServer {
 
   async #startSchedule(engine: Engine): Promise<void> {
     const { config, slot } = this.#parts
+    // A node of a cluster has no scheduled backups.
+    if (config.cluster !== undefined || this.#isScheduled) return
+    this.#isScheduled = true
     this.#schedule = new BackupSchedule(engine, {
       everything: defaultSchedule(config),
       schedules: schedulesIn(slot),
@@ -232,6 +266,7 @@ export class RunningServer {
     await this.#auditOpened
     await audit.close()
     await this.#queries.close()
+    await this.#follower?.stop()
     await this.#archive?.stop()
     await engine?.close()
   }
@@ -248,7 +283,6 @@ export class RunningServer {
 
   #engineOptions(): EngineOptions {
     const { config, slot, events } = this.#parts
-    const archive = this.#archive
     const { topKMax, batchMax, collectionsMax, backupMsMax } = config
     return {
       dataDir: config.dataDir,
@@ -260,7 +294,8 @@ export class RunningServer {
       archive: config.archive,
       keepLog: config.keepLog,
       requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
-      ...(archive === undefined ? {} : { retainAfter: () => archive.lsnNeeded }),
+      // A server that follows may get an archive of its own later.
+      ...(config.archiveBucket && { retainAfter: () => this.#archive?.lsnNeeded ?? Number.POSITIVE_INFINITY }),
       onProgress: (progress) => {
         slot.report(progress)
         events.onProgress?.(progress)

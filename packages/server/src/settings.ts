@@ -150,13 +150,18 @@ export const settingTable = {
     meaning:
       'Bucket that the log and checkpoints are copied to while records are written: `s3://BUCKET/PREFIX`, one prefix for each server.',
   }),
+  followBucket: bucket('NDD_FOLLOW_S3', {
+    meaning:
+      'Archive of another server that this server follows, for reads: the `s3://BUCKET/PREFIX` of its `NDD_ARCHIVE_S3`. After `annal takeover`, this server writes it.',
+  }),
   archiveBasesMax: whole('NDD_ARCHIVE_S3_KEEP', {
     ...{ fallback: 7, min: 2, max: 1_000 },
     meaning: 'Number of checkpoints kept in the bucket of `NDD_ARCHIVE_S3`, with the log since the oldest of them.',
   }),
   archiveLagSeconds: whole('NDD_ARCHIVE_LAG_MAX_S', {
     ...{ fallback: 60, min: 1, max: 86_400 },
-    meaning: 'How late the bucket of `NDD_ARCHIVE_S3` may be, in seconds, before health is `degraded`.',
+    meaning:
+      'How late the bucket of `NDD_ARCHIVE_S3`, or a server with `NDD_FOLLOW_S3`, may be, in seconds, before health is `degraded`.',
   }),
   archiveRequired: flag('NDD_ARCHIVE_REQUIRED', {
     fallback: 'off',

@@ -43,6 +43,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     NDD_ARCHIVE_HOURS: '48',
     NDD_ARCHIVE_MAX_GB: '2',
     NDD_ARCHIVE_S3: 's3://archive/shop',
+    NDD_FOLLOW_S3: 's3://archive/shop',
     NDD_ARCHIVE_S3_KEEP: '4',
     NDD_ARCHIVE_LAG_MAX_S: '30',
     NDD_ARCHIVE_REQUIRED: 'on',
@@ -83,6 +84,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     backupBucketKeep: 9,
     archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000, freeShareMax: 0.1 },
     archiveBucket: { bucket: 'archive', prefix: 'shop/' },
+    followBucket: { bucket: 'archive', prefix: 'shop/' },
     archiveBasesMax: 4,
     archiveLagSeconds: 30,
     archiveRequired: true,
@@ -110,6 +112,8 @@ test('all errors are reported at once, in the order of the table, each with its 
   }
   t.throws(() => readConfig({ NDD_ROOT_TOKEN: 'two words' }), /NDD_ROOT_TOKEN/)
   t.throws(() => readConfig({ NDD_ACK: 'archive' }), /NDD_ACK=archive needs NDD_ARCHIVE_S3/)
+  const follow = { NDD_FOLLOW_S3: 's3://archive/shop', NDD_ARCHIVE_S3: 's3://archive/other' }
+  t.throws(() => readConfig(follow), /NDD_ARCHIVE_S3 must be empty or the same as NDD_FOLLOW_S3/)
   t.throws(() => readConfig({ NDD_ARCHIVE_REQUIRED: 'on' }), /NDD_ARCHIVE_REQUIRED=on needs NDD_ARCHIVE_S3/)
   for (const host of ['http://db', 'db:8080', '*', '*.db', 'db/', '[::1]', '.db', 'a b'])
     t.throws(() => readConfig({ NDD_ALLOWED_HOSTS: `db,${host}` }), /NDD_ALLOWED_HOSTS/, host)
@@ -200,6 +204,7 @@ test('values are shown only where the table says so, and secrets and paths never
     'NDD_LICENSE_PUBLIC_KEY',
     'NDD_BACKUP_S3',
     'NDD_ARCHIVE_S3',
+    'NDD_FOLLOW_S3',
     'NDD_TLS_CERT',
     'NDD_TLS_KEY',
     'NDD_CLUSTER_CREDENTIALS',

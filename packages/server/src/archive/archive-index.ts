@@ -18,6 +18,8 @@ export interface Base {
   readonly messageFirst: number
   /** Name of the listing of its files. */
   readonly listing: string
+  /** The folder of the listing and the files; `files/` if it is not stated. */
+  readonly folder?: string
   readonly bytes: number
 }
 
@@ -27,11 +29,14 @@ export interface ImageEntry {
   /** LSN of that record. */
   readonly lsn: number
   readonly listing: string
+  readonly folder?: string
 }
 
 /** The content of the index. Bases and images are in the order of their LSNs. */
 export interface ArchiveIndex {
   readonly uuid: string
+  /** The number of the message with which its writer took over; 0 or absent for the first writer. */
+  readonly owner?: number
   readonly bases: readonly Base[]
   readonly images: readonly ImageEntry[]
 }
@@ -46,20 +51,38 @@ export class IndexObject {
   readonly #at: string
   #found: FoundObject | undefined
   #value: ArchiveIndex
+  readonly #owner: number
 
-  private constructor(objects: Objects, at: string, found: FoundObject | undefined, value: ArchiveIndex) {
+  private constructor(
+    objects: Objects,
+    at: string,
+    { found, value, owner }: { found: FoundObject | undefined; value: ArchiveIndex; owner: number },
+  ) {
     this.#objects = objects
     this.#at = at
     this.#found = found
     this.#value = value
+    this.#owner = owner
   }
 
-  /** Reads the index; an archive without one has no bases. Throws archive_damaged, archive_in_use. */
-  static async open(objects: Objects, at: string, uuid: string | undefined): Promise<IndexObject> {
+  /**
+   * Reads the index; an archive without one has no bases. A writer states itself, and becomes the owner if it took over. Throws
+   * archive_damaged, archive_in_use, archive_taken_over.
+   */
+  static async open(
+    objects: Objects,
+    at: string,
+    writer?: { readonly uuid: string; readonly owner: number },
+  ): Promise<IndexObject> {
     const found = await objects.get(indexKey)
-    const value = found === undefined ? { uuid: uuid ?? '', bases: [], images: [] } : parse(found.bytes, at)
-    if (uuid !== undefined && value.uuid !== uuid) throw inUse(at, value.uuid, uuid)
-    return new IndexObject(objects, at, found, value)
+    const value = found === undefined ? { uuid: writer?.uuid ?? '', bases: [], images: [] } : parse(found.bytes, at)
+    if (writer !== undefined && value.uuid !== writer.uuid) throw inUse(at, value.uuid, writer.uuid)
+    const index = new IndexObject(objects, at, { found, value, owner: writer?.owner ?? 0 })
+    if (writer === undefined) return index
+    index.#refuseOlder(value)
+    // From now on, what an older writer wants to change is refused.
+    if ((value.owner ?? 0) < writer.owner) await index.change((before) => ({ ...before, owner: writer.owner }))
+    return index
   }
 
   get value(): ArchiveIndex {
@@ -81,21 +104,29 @@ export class IndexObject {
       if (found !== undefined) this.#take(found)
       if (isDone) return
     }
-    throw new StoreUnavailable(`the index of ${this.#at} could not be replaced`)
+    throw this.#objects.putTrouble ?? new StoreUnavailable(`the index of ${this.#at} could not be replaced`)
   }
 
   #take(found: FoundObject): void {
     const value = parse(found.bytes, this.#at)
     if (value.uuid !== this.#value.uuid) throw inUse(this.#at, value.uuid, this.#value.uuid)
+    this.#refuseOlder(value)
     this.#found = found
     this.#value = value
   }
 
+  #refuseOlder({ owner = 0 }: ArchiveIndex): void {
+    if (owner <= this.#owner) return
+    const message = `another server took over ${this.#at} with message ${owner}`
+    throw new ArchiveError('archive_taken_over', message)
+  }
+
   /** Reads a listing of files. Throws archive_damaged. */
-  async listing(name: string): Promise<readonly ArchivedFile[]> {
-    const found = await this.#objects.get(partKey(name))
-    if (found === undefined || sha256(found.bytes) !== name)
-      throw new ArchiveError('archive_damaged', `the object ${partKey(name)} of ${this.#at} is missing or damaged`)
+  async listing({ listing, folder }: Pick<Base, 'listing' | 'folder'>): Promise<readonly ArchivedFile[]> {
+    const key = partKey(listing, folder)
+    const found = await this.#objects.get(key)
+    if (found === undefined || sha256(found.bytes) !== listing)
+      throw new ArchiveError('archive_damaged', `the object ${key} of ${this.#at} is missing or damaged`)
     return JSON.parse(Buffer.from(found.bytes).toString()) as ArchivedFile[]
   }
 }

@@ -5,8 +5,9 @@ import { holdCheckpoint, newestCheckpointLsn } from '@annal/engine'
 import { makeDurableDirectory, nodeVfs, sizeOf } from '@annal/wal'
 import type { FrameStore } from '@annal/wal/replicated'
 import type { Objects } from '../cluster/objects.ts'
+import { ArchiveError } from './archive-error.ts'
 import type { ArchiveIndex, Base, IndexObject } from './archive-index.ts'
-import { type ArchivedFile, partKey, partsFolder, sha256, uploadFile } from './file-parts.ts'
+import { type ArchivedFile, partKey, partsFolderOf, partsFolders, sha256, uploadFile } from './file-parts.ts'
 import type { LogUploader } from './log-uploader.ts'
 import type { Line } from './message.ts'
 
@@ -26,8 +27,10 @@ export interface BasesParts {
   readonly uploader: LogUploader
   /** The number of bases that are kept. */
   readonly keep: number
+  /** The number of the message with which this directory took over the archive; 0 if it began it. */
+  readonly owner: number
   readonly due: BaseDue
-  readonly now: () => number
+  readonly onNotice: (sentence: string) => void
   readonly onBytes: (bytes: number) => void
   /** Throws when the upload is no longer wanted. */
   readonly checkWanted: () => void
@@ -46,6 +49,7 @@ export class Bases {
   #isNeeded: boolean
   /** Bytes of the log that were uploaded when the last base was made. */
   #logBytes = 0
+  #hasOldLists = false
   /** An image that is not in the index yet must not be collected. */
   #exclusive: Promise<unknown> = Promise.resolve()
 
@@ -73,10 +77,10 @@ export class Bases {
     if (!(await vfs.exists(dir))) return
     const files: { name: string; bytes: number }[] = []
     for (const name of await vfs.list(dir)) files.push({ name, bytes: await sizeOf(vfs, path.join(dir, name)) })
-    const { listing } = await this.#uploadFiles(dir, files)
+    const { listing, folder } = await this.#uploadFiles(dir, files)
     await index.change((value) => ({
       ...value,
-      images: [...value.images.filter((image) => image.id !== id), { id, lsn, listing }],
+      images: [...value.images.filter((image) => image.id !== id), { id, lsn, listing, folder }],
     }))
   }
 
@@ -91,10 +95,10 @@ export class Bases {
 
   #isDue(): boolean {
     if (this.#isNeeded) return true
-    const { index, uploader, due, now } = this.#parts
+    const { index, uploader, due } = this.#parts
     const last = index.value.bases.at(-1)
     if (uploader.bytes - this.#logBytes >= Math.max(due.logBytesMin, (last?.bytes ?? 0) * due.logShareMin)) return true
-    return last !== undefined && now() - last.timeMs > ageMsMax && uploader.lsnUploaded > last.lsnReached
+    return last !== undefined && Date.now() - last.timeMs > ageMsMax && uploader.lsnUploaded > last.lsnReached
   }
 
   async #upload(): Promise<boolean> {
@@ -106,12 +110,12 @@ export class Bases {
     const held = await holdCheckpoint({ dataDir, identity: line, into })
     if (held === undefined) return false
     try {
-      const { listing, bytes } = await this.#uploadFiles(held.dir, held.files)
+      const { listing, folder, bytes } = await this.#uploadFiles(held.dir, held.files)
       // The log must show that the base belongs to it.
       if (uploader.lsnUploaded < held.lsnReached) return false
       const { name, lsn, lsnReached, timeMs } = held
       const messageFirst = await uploader.segmentNumberOf(lsn)
-      const base: Base = { name, lsn, lsnReached, timeMs, messageFirst, listing, bytes }
+      const base: Base = { name, lsn, lsnReached, timeMs, messageFirst, listing, folder, bytes }
       await index.change((value) => withBase(value, base, this.#parts.keep))
     } finally {
       await vfs.removeTree(held.dir)
@@ -130,16 +134,17 @@ export class Bases {
 
   async #uploadFiles(dir: string, files: readonly { readonly name: string; readonly bytes: number }[]) {
     const { objects, onBytes, checkWanted } = this.#parts
-    const place = { vfs: nodeVfs(), objects, known: this.#known, onBytes, checkWanted }
+    const folder = partsFolderOf(this.#parts.owner)
+    const place = { vfs: nodeVfs(), objects, folder, known: this.#known, onBytes, checkWanted }
     const uploaded: ArchivedFile[] = []
     for (const { name, bytes } of files) uploaded.push(await uploadFile(place, { dir, name, bytes }))
     const text = Buffer.from(JSON.stringify(uploaded))
     const listing = sha256(text)
-    if ((await objects.put(partKey(listing), text, 'absent')) === 'stored') onBytes(text.length)
+    if ((await objects.put(partKey(listing, folder), text, 'absent')) === 'stored') onBytes(text.length)
     // Whatever the outcome was: this throws unless the object is there.
-    await this.#parts.index.listing(listing)
+    await this.#parts.index.listing({ listing, folder })
     this.#listings.set(listing, uploaded)
-    return { listing, bytes: files.reduce((sum, file) => sum + file.bytes, 0) }
+    return { listing, folder, bytes: files.reduce((sum, file) => sum + file.bytes, 0) }
   }
 
   /** Removes the log before the oldest base, once there are as many as are kept, and files that the index does not name. */
@@ -149,18 +154,39 @@ export class Bases {
     const oldest = bases[0]
     if (oldest !== undefined && bases.length >= keep) await store.trim(oldest.messageFirst)
     const needed = new Set<string>()
-    for (const { listing } of [...bases, ...images]) {
-      needed.add(listing)
-      const files = this.#listings.get(listing) ?? (await index.listing(listing))
+    const listings = new Set<string>()
+    for (const { listing, folder } of [...bases, ...images]) {
+      listings.add(listing)
+      needed.add(partKey(listing, folder))
+      const files = this.#listings.get(listing) ?? (await index.listing({ listing, ...(folder && { folder }) }))
       this.#listings.set(listing, files)
-      for (const sum of files.flatMap(({ parts }) => parts)) needed.add(sum)
+      for (const sum of files.flatMap(({ parts }) => parts)) needed.add(partKey(sum, folder))
     }
-    for (const listing of this.#listings.keys()) if (!needed.has(listing)) this.#listings.delete(listing)
-    const found = await objects.list(partsFolder)
-    const leftOver = found.filter((key) => !needed.has(key.slice(partsFolder.length)))
+    for (const listing of this.#listings.keys()) if (!listings.has(listing)) this.#listings.delete(listing)
+    const found = await objects.list(partsFolders)
+    await this.#checkList(needed, found)
+    const leftOver = found.filter((key) => !needed.has(key))
     // Before they are deleted: a part that is not known is written again.
-    for (const key of leftOver) this.#known.delete(key.slice(partsFolder.length))
+    for (const key of leftOver) this.#known.delete(key.slice(key.lastIndexOf('/') + 1))
     await objects.delete(leftOver)
+  }
+
+  /** A needed object that a list lacks is lost, or the list is old. Throws archive_damaged if one is lost. */
+  async #checkList(needed: ReadonlySet<string>, found: readonly string[]): Promise<void> {
+    const { objects, onNotice } = this.#parts
+    const listed = new Set(found)
+    const unlisted = [...needed].filter((key) => !listed.has(key))
+    for (const key of unlisted)
+      if (!(await objects.has(key)))
+        throw new ArchiveError(
+          'archive_damaged',
+          `the object ${key}, which a checkpoint in the bucket needs, is missing`,
+        )
+    if (unlisted.length > 0 && !this.#hasOldLists)
+      onNotice(
+        `the lists of the bucket are old: they lack ${unlisted.length} objects that it has. Nothing depends on them; files that are not needed are deleted later`,
+      )
+    this.#hasOldLists = unlisted.length > 0
   }
 }
 

@@ -2,28 +2,17 @@
 // before the records that name them, and checkpoints behind it. It knows how late the bucket is, and states in health why.
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Engine, newestCheckpointLsn } from '@annal/engine'
+import type { Engine } from '@annal/engine'
 import { decodeEvent, isCatalogRecord } from '@annal/engine/events'
-import {
-  historySegments,
-  type LogPosition,
-  type LogRecord,
-  nodeVfs,
-  positionBefore,
-  readIdentity,
-  sizeOf,
-  WalError,
-} from '@annal/wal'
-import { type FrameStore, StoreUnavailable } from '@annal/wal/replicated'
+import { historySegments, type LogRecord, nodeVfs, sizeOf, WalError } from '@annal/wal'
 import type { BucketPlace } from '../backups/bucket-place.ts'
-import { openS3Client } from '../backups/s3-client.ts'
-import { openBucketStore, UnconditionalBucketError } from '../cluster/bucket-store.ts'
-import { Objects } from '../cluster/objects.ts'
+import { UnconditionalBucketError } from '../cluster/bucket-store.ts'
+import { BucketUnavailable } from '../cluster/bucket-trouble.ts'
 import { ArchiveError } from './archive-error.ts'
-import { IndexObject } from './archive-index.ts'
-import { type BaseDue, Bases, uploadsDir } from './bases.ts'
-import { LogUploader } from './log-uploader.ts'
-import type { Line } from './message.ts'
+import { ArchiveLag } from './archive-lag.ts'
+import type { BaseDue } from './bases.ts'
+import { writeLeftBehind } from './left-behind.ts'
+import { type OpenedArchive, openArchive } from './open-archive.ts'
 
 /** How an archive is kept. */
 export interface BucketArchiveOptions {
@@ -42,6 +31,12 @@ export interface BucketArchiveOptions {
   readonly due?: BaseDue
   /** How often it is looked whether a base is due, in milliseconds. */
   readonly baseTickMs?: number
+  /** How often an idle server looks whether another one has written to the archive, in milliseconds. */
+  readonly watchMs?: number
+  /** How often it is tested whether the bucket checks the conditions of writes, in milliseconds. */
+  readonly conditionsMs?: number
+  /** The longest wait before a bucket that refused this server is tried again, in milliseconds. */
+  readonly refusedRetryMsMax?: number
 }
 
 /** Counts since the server was started. */
@@ -56,43 +51,44 @@ export interface ArchiveFigures {
   readonly failures: number
   readonly bases: number
   readonly lsnUploaded: number
+  /** Why nothing is uploaded at the moment: a code of ArchiveError, a BucketTrouble, `unconditional`, or `other`. */
+  readonly trouble: string | undefined
 }
 
 const tickMs = 500
 const baseTickMsDefault = 10_000
 const retryMsMax = 5_000
+const refusedRetryMsMaxDefault = 60_000
+const watchMsDefault = 5_000
+const conditionsMsDefault = 10 * 60_000
 const stopMsMax = 10_000
 const stopTickMs = 20
 const requestMsDefault = 10_000
 const dueDefault: BaseDue = { logBytesMin: 64 * 1024 * 1024, logShareMin: 0.5 }
 
-interface Opened {
-  readonly store: FrameStore
-  readonly uploader: LogUploader
-  readonly bases: Bases
-  readonly index: IndexObject
-  close(): Promise<void>
-}
+const finalCodes: ReadonlySet<string> = new Set(['archive_in_use', 'archive_diverged', 'archive_taken_over'])
 
 /** The archive of one directory in a bucket. */
 export class BucketArchive {
   readonly #options: BucketArchiveOptions
   readonly #at: string
   readonly #closing = new AbortController()
+  readonly #lag = new ArchiveLag()
   #engine: Pick<Engine, 'lsnDurable' | 'lsnApplied'> | undefined
-  #opened: Opened | undefined
-  /** It lasts until the server is started again. */
+  #opened: OpenedArchive | undefined
+  /** Why nothing is archived at all. */
   #fault: Error | undefined
   /** Why the last attempt failed; undefined after one that succeeded. */
-  #trouble: string | undefined
+  #trouble: Error | undefined
   #baseTrouble: string | undefined
   #failures = 0
   #fileBytes = 0
   #backlogBytes = 0
   #gaveUpAt = 0
-  /** When records were first seen that are not in the bucket yet, oldest first. In the time of performance.now(). */
-  #seen: { readonly lsn: number; readonly sinceMs: number }[] = []
-  readonly #waiting = new Set<{ readonly lsn: number; readonly end: (isReached: boolean) => void }>()
+  /** What this server acknowledged and the writer that took over does not have, up to which record. */
+  #leftBehind: { readonly to: number; readonly what?: string } | undefined
+  #watchedAt = 0
+  #conditionsAt = 0
   #wake: () => void = () => undefined
   #running: Promise<unknown> | undefined
 
@@ -110,7 +106,7 @@ export class BucketArchive {
   /** Uploads what is durable, for at most ten seconds, and ends. */
   async stop(): Promise<void> {
     const end = setTimeout(() => this.#closing.abort(), stopMsMax)
-    const lsn = this.#engine?.lsnDurable ?? 0
+    const lsn = this.#lsnDurable
     while (this.#opened && !this.#trouble && this.#lsnUploaded < lsn && !this.#closing.signal.aborted) {
       this.#wake()
       await sleep(stopTickMs)
@@ -124,6 +120,7 @@ export class BucketArchive {
 
   /** Records after this LSN must not be removed from the directory. */
   get lsnNeeded(): number {
+    if (this.#isTakenOver) return Number.POSITIVE_INFINITY
     return this.#isBacklogGivenUp() ? Number.POSITIVE_INFINITY : (this.#opened?.uploader.lsnNeeded ?? 0)
   }
 
@@ -131,57 +128,70 @@ export class BucketArchive {
   async whenArchived(lsn: number, timeoutMs: number): Promise<boolean> {
     if (this.#lsnRestorable >= lsn) return true
     if (this.#fault) return false
-    return this.#whenRestorable(lsn, AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]))
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal])
+    const reached = this.#lag.whenRestorable(lsn, signal)
+    this.#wake()
+    return reached
   }
 
   /** Why records are not archived as they should be: one sentence for each reason. */
   reasons(): string[] {
     const reasons: string[] = []
     const say = (why: string) => void reasons.push(`the archive in ${this.#at}: ${why}`)
+    const trouble = this.#trouble ? `: ${this.#trouble.message}` : ''
     if (this.#fault) say(`nothing is archived: ${this.#fault.message}`)
-    else if (this.isLate()) {
+    if (this.#leftBehind?.what) say(this.#leftBehind.what)
+    if (!this.#fault && this.isLate()) {
       const { lagSeconds, backlogBytes } = this.figures()
-      say(
-        `it is ${Math.round(lagSeconds)} s late; ${backlogBytes} bytes of the log wait${this.#trouble ? `: ${this.#trouble}` : ''}`,
-      )
+      say(`it is ${Math.round(lagSeconds)} s late; ${backlogBytes} bytes of the log wait${trouble}`)
     }
     if (this.#gaveUpAt > 0)
       say(
         `more than ${this.#options.backlogBytesMax} bytes of the log waited, so the log may be truncated before it is uploaded`,
       )
-    if (!this.#opened && !this.#fault) say(`the bucket was not reached yet${this.#trouble ? `: ${this.#trouble}` : ''}`)
+    if (!this.#opened && !this.#fault) say(`the bucket was not reached yet${trouble}`)
+    const baseTrouble = this.#baseTrouble ? `: ${this.#baseTrouble}` : ''
     if (this.#opened?.bases.isNeeded)
-      say(
-        `it cannot be restored to its end until a checkpoint is uploaded${this.#baseTrouble ? `: ${this.#baseTrouble}` : ''}`,
-      )
+      say(`it cannot be restored to its end until a checkpoint is uploaded${baseTrouble}`)
+    else if (baseTrouble !== '' && !this.#fault) say(`the newest checkpoint could not be uploaded${baseTrouble}`)
     return reasons
   }
 
   /** Whether the bucket is later than it may be, or refuses this server. */
   isLate(): boolean {
-    return this.#fault !== undefined || this.figures().lagSeconds * 1000 > this.#options.lagMsMax
+    return this.#fault !== undefined || this.#lag.ms > this.#options.lagMsMax
   }
 
-  /** Why writes are refused where the archive is required; undefined where they are not. */
-  refusal(): string | undefined {
+  /** Why writes are refused: another server writes, or the archive is required and late. Undefined where they are not. */
+  refusal(): { readonly code: 'archive_late' | 'not_leader'; readonly message: string } | undefined {
+    if (this.#fault && this.#isTakenOver) return { code: 'not_leader', message: this.#fault.message }
     if (!this.#options.isRequired) return undefined
     if (!this.isLate() && this.#backlogBytes <= this.#options.backlogBytesMax) return undefined
-    return this.reasons()[0] ?? `the archive in ${this.#at}: ${this.#backlogBytes} bytes of the log wait`
+    const why = this.reasons()[0] ?? `the archive in ${this.#at}: ${this.#backlogBytes} bytes of the log wait`
+    return { code: 'archive_late', message: `writes are refused: ${why}` }
+  }
+
+  get #isTakenOver(): boolean {
+    return this.#fault instanceof ArchiveError && this.#fault.code === 'archive_taken_over'
   }
 
   figures(): ArchiveFigures {
-    const [oldest] = this.#seen
     const lsnUploaded = this.#lsnUploaded
     return {
-      lagSeconds: oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000,
-      lagLsns: Math.max(0, (this.#engine?.lsnDurable ?? 0) - lsnUploaded),
+      lagSeconds: this.#lag.ms / 1000,
+      lagLsns: Math.max(0, this.#lsnDurable - lsnUploaded),
       backlogBytes: this.#backlogBytes,
       bytes: (this.#opened?.uploader.bytes ?? 0) + this.#fileBytes,
       messages: this.#opened?.uploader.number ?? 0,
       failures: this.#failures,
       bases: this.#opened?.index.value.bases.length ?? 0,
       lsnUploaded,
+      trouble: troubleOf(this.#fault ?? this.#trouble),
     }
+  }
+
+  get #lsnDurable(): number {
+    return this.#engine?.lsnDurable ?? 0
   }
 
   /** The newest record to which the bucket can be restored. */
@@ -193,33 +203,16 @@ export class BucketArchive {
     return this.#opened?.uploader.lsnUploaded ?? 0
   }
 
-  #whenRestorable(lsn: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#lsnRestorable >= lsn) return Promise.resolve(true)
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    const entry = { lsn, end: (isReached: boolean) => end(isReached) }
-    const abort = () => end(false)
-    const end = (isReached: boolean) => {
-      this.#waiting.delete(entry)
-      signal.removeEventListener('abort', abort)
-      resolve(isReached)
-    }
-    this.#waiting.add(entry)
-    signal.addEventListener('abort', abort)
-    if (signal.aborted) abort()
-    this.#wake()
-    return promise
-  }
-
   async #uploadLog(): Promise<void> {
     let retryMs = tickMs
     while (!this.#closing.signal.aborted) {
       try {
         this.#note()
-        if (this.#fault) throw this.#fault
-        this.#opened ??= await this.#open()
-        while (!this.#closing.signal.aborted && (await this.#opened.uploader.step(this.#engine?.lsnDurable ?? 0)))
-          this.#note()
-        this.#note()
+        if (isFinal(this.#fault)) {
+          await this.#reportLeftBehind(this.#fault)
+          throw this.#fault
+        }
+        await this.#uploadAll()
         this.#trouble = undefined
         retryMs = tickMs
         await this.#pause(tickMs)
@@ -227,15 +220,57 @@ export class BucketArchive {
         this.#failed(error as Error)
         await this.#measureBacklog()
         await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
-        retryMs = Math.min(2 * retryMs, retryMsMax)
+        const { refusedRetryMsMax = refusedRetryMsMaxDefault } = this.#options
+        retryMs = Math.min(2 * retryMs, this.#fault && !isFinal(this.#fault) ? refusedRetryMsMax : retryMsMax)
       }
     }
   }
 
+  async #uploadAll(): Promise<void> {
+    if (this.#opened && this.#trouble) await this.#confirmEnd(this.#opened)
+    const { uploader, checkConditions } = await this.#reopen()
+    const number = uploader.number
+    while (!this.#closing.signal.aborted && (await uploader.step(this.#lsnDurable))) this.#note()
+    this.#note()
+    const { watchMs = watchMsDefault, conditionsMs = conditionsMsDefault } = this.#options
+    const now = performance.now()
+    if (uploader.number > number) this.#watchedAt = now
+    else if (now - this.#watchedAt >= watchMs) {
+      this.#watchedAt = now
+      await uploader.lookForOthers()
+    }
+    if (uploader.number === number || now - this.#conditionsAt < conditionsMs) return
+    this.#conditionsAt = now
+    await checkConditions()
+  }
+
+  /** After a failure, perhaps of the whole bucket, it is not certain that the bucket still has what was uploaded. */
+  async #confirmEnd({ uploader }: OpenedArchive): Promise<void> {
+    if (await uploader.isEndThere()) return
+    this.#say(`message ${uploader.number} is not in the bucket any more; what is there is examined again`)
+    await this.#close()
+  }
+
+  async #reopen(): Promise<OpenedArchive> {
+    if (this.#opened) return this.#opened
+    const { due = dueDefault, requestMs = requestMsDefault } = this.#options
+    this.#opened = await openArchive({
+      ...{ ...this.#options, at: this.#at, due, requestMs },
+      onBytes: (bytes) => {
+        this.#fileBytes += bytes
+      },
+      checkWanted: () => this.#closing.signal.throwIfAborted(),
+      prepare: (records) => this.#prepare(records),
+    })
+    this.#conditionsAt = performance.now()
+    if (this.#fault) this.#say('it can be used again')
+    this.#fault = undefined
+    return this.#opened
+  }
+
   /** Waits for the next look at the log, or until a write waits for the archive. */
   async #pause(ms: number): Promise<void> {
-    const lsn = this.#engine?.lsnDurable ?? 0
-    for (const { lsn: wanted } of this.#waiting) if (wanted > this.#lsnUploaded && wanted <= lsn) return
+    if (this.#lag.isAwaited(this.#lsnUploaded, this.#lsnDurable)) return
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)
     this.#wake = resolve
@@ -244,88 +279,54 @@ export class BucketArchive {
     this.#wake = () => undefined
   }
 
-  /** Notes what is durable now and what has been uploaded. */
   #note(): void {
-    const lsn = this.#engine?.lsnDurable ?? 0
-    const uploaded = this.#lsnRestorable
-    this.#seen = this.#seen.filter((seen) => seen.lsn > uploaded)
-    if (lsn > Math.max(uploaded, this.#seen.at(-1)?.lsn ?? 0)) this.#seen.push({ lsn, sinceMs: performance.now() })
-    for (const { lsn: wanted, end } of this.#waiting) if (wanted <= uploaded) end(true)
-    if (this.#seen.length === 0) this.#backlogBytes = 0
+    this.#lag.note(this.#lsnDurable, this.#lsnRestorable)
+    if (this.#lag.isEmpty) this.#backlogBytes = 0
   }
 
   #failed(error: Error): void {
-    if (error === this.#fault) return
+    if (error === this.#fault || this.#closing.signal.aborted) return
     this.#failures++
-    const isLasting = error instanceof ArchiveError || error instanceof UnconditionalBucketError
-    if (isLasting) this.#fault = error
+    if (this.#trouble?.message !== error.message) this.#say(error.message)
+    this.#trouble = error
+    const isRefused = error instanceof ArchiveError || error instanceof UnconditionalBucketError
+    if (isRefused) {
+      this.#fault = error
+      this.#lag.giveUp()
+    }
     // Records that were given up are not there any more: the archive goes on after a gap.
-    if (error instanceof WalError && error.code === 'lsn_not_held') void this.#close()
-    if (this.#trouble !== error.message) this.#options.onNotice(`the archive in ${this.#at}: ${error.message}`)
-    this.#trouble = error.message
-    if (isLasting) for (const { end } of this.#waiting) end(false)
+    const isGone = error instanceof WalError && error.code === 'lsn_not_held'
+    if (isGone || (isRefused && !isFinal(error))) void this.#close()
+  }
+
+  /** Records that this server acknowledged and the new writer does not have are written to a file. */
+  async #reportLeftBehind({ lsn: from }: ArchiveError): Promise<void> {
+    const to = this.#lsnDurable
+    if (!this.#isTakenOver || from === undefined || to <= Math.max(from, this.#leftBehind?.to ?? 0)) return
+    try {
+      const written = await writeLeftBehind(this.#options.dataDir, { from, to })
+      this.#leftBehind = {
+        to,
+        ...(written && {
+          what: `${written.records} records of this server are not in it; they are in ${written.file}`,
+        }),
+      }
+      if (this.#leftBehind.what) this.#say(this.#leftBehind.what)
+    } catch (error) {
+      const what = `the records of this server after LSN ${from} are not in it, and could not be written to a file: ${(error as Error).message}`
+      if (this.#leftBehind?.what !== what) this.#say(what)
+      this.#leftBehind = { to: from, what }
+    }
+  }
+
+  #say(sentence: string): void {
+    this.#options.onNotice(`the archive in ${this.#at}: ${sentence}`)
   }
 
   async #close(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
     await opened?.close()
-  }
-
-  async #open(): Promise<Opened> {
-    const { place, dataDir, keep, requestMs = requestMsDefault } = this.#options
-    const vfs = nodeVfs()
-    const line = await readIdentity({ dir: dataDir, vfs })
-    if (line === undefined) throw new StoreUnavailable(`${dataDir} has no identity yet`)
-    await vfs.removeTree(uploadsDir(dataDir))
-    const store = await openBucketStore({ place, requestMs })
-    const client = openS3Client({ replyTimeoutMs: requestMs })
-    const close = async () => {
-      client.destroy()
-      await store.close()
-    }
-    try {
-      const objects = new Objects(client, place)
-      const history = { vfs, dirs: [path.join(dataDir, 'archive', 'wal'), path.join(dataDir, 'wal')] }
-      const index = await IndexObject.open(objects, this.#at, line.uuid)
-      const parts = {
-        ...{ store, place: history, line, at: this.#at },
-        prepare: (records: readonly LogRecord[]) => this.#prepare(records),
-      }
-      const { uploader, beginning } = await LogUploader.open(parts, () => this.#findStart(line))
-      const isWhole =
-        beginning === 'new'
-          ? uploader.position.segmentLsn <= 1
-          : beginning === 'continued' && (await uploader.isWhole(index.value.bases.at(-1)?.messageFirst))
-      if (beginning === 'after-gap')
-        this.#options.onNotice(`the archive in ${this.#at}: the log in between is not held any more; there is a gap`)
-      const bases = new Bases(
-        {
-          ...{ dataDir, line, store, objects, index, uploader, keep },
-          due: this.#options.due ?? dueDefault,
-          now: Date.now,
-          onBytes: (bytes) => {
-            this.#fileBytes += bytes
-          },
-          checkWanted: () => this.#closing.signal.throwIfAborted(),
-        },
-        { isNeeded: !isWhole },
-      )
-      return { store, uploader, bases, index, close }
-    } catch (error) {
-      await close()
-      throw error
-    }
-  }
-
-  /** A new archive begins with the segment that the newest checkpoint needs. */
-  async #findStart(line: Line): Promise<LogPosition> {
-    const { dataDir } = this.#options
-    const lsn = await newestCheckpointLsn({ dataDir, identity: line })
-    const segments = await historySegments({ vfs: nodeVfs(), dirs: [path.join(dataDir, 'wal')] })
-    const start = segments.findLast(({ lsnFirst }) => lsnFirst <= lsn) ?? segments[0]
-    if (start === undefined) throw new StoreUnavailable(`${dataDir} has no log yet`)
-    return positionBefore(start)
   }
 
   async #prepare(records: readonly LogRecord[]): Promise<void> {
@@ -337,7 +338,7 @@ export class BucketArchive {
   }
 
   async #uploadBases(): Promise<void> {
-    while (!this.#closing.signal.aborted && !this.#fault) {
+    while (!this.#closing.signal.aborted && !isFinal(this.#fault)) {
       let isUploaded = false
       try {
         isUploaded = (await this.#opened?.bases.uploadIfDue()) ?? false
@@ -348,10 +349,9 @@ export class BucketArchive {
         this.#baseTrouble = undefined
       } catch (error) {
         if (this.#closing.signal.aborted) return
-        if (error instanceof ArchiveError && error.code === 'archive_in_use') return this.#failed(error)
+        if (isFinal(error)) return this.#failed(error as Error)
         const { message } = error as Error
-        if (this.#baseTrouble !== message)
-          this.#options.onNotice(`the archive in ${this.#at}: a checkpoint failed: ${message}`)
+        if (this.#baseTrouble !== message) this.#say(`a checkpoint failed: ${message}`)
         this.#baseTrouble = message
         this.#failures++
       }
@@ -385,4 +385,16 @@ export class BucketArchive {
   #isBacklogGivenUp(): boolean {
     return this.#gaveUpAt > 0 && this.#backlogBytes > this.#options.backlogBytesMax
   }
+}
+
+/** Another server has the archive. Only an operator knows which of them must go on. */
+function isFinal(error: unknown): error is ArchiveError {
+  return error instanceof ArchiveError && finalCodes.has(error.code)
+}
+
+function troubleOf(error: Error | undefined): string | undefined {
+  if (error instanceof ArchiveError) return error.code
+  if (error instanceof BucketUnavailable) return error.trouble
+  if (error instanceof UnconditionalBucketError) return 'unconditional'
+  return error && 'other'
 }

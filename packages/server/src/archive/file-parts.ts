@@ -15,14 +15,17 @@ export interface ArchivedFile {
   readonly parts: readonly string[]
 }
 
-/** The folder of all parts. */
-export const partsFolder = 'files/'
+/** The folders of parts begin with this. */
+export const partsFolders = 'files'
+/** The folder of the first writer. */
+const partsFolderFirst = `${partsFolders}/`
 const partBytesMax = 16 * 1024 * 1024
 
 /** What an upload needs. */
 export interface PartsPlace {
   readonly vfs: Vfs
   readonly objects: Objects
+  readonly folder: string | undefined
   /** Parts that are known to be in the bucket; those that are uploaded are added. */
   readonly known: Set<string>
   readonly onBytes: (bytes: number) => void
@@ -30,9 +33,17 @@ export interface PartsPlace {
   readonly checkWanted: () => void
 }
 
+/**
+ * The folder of a writer that took over with this message; 0 for the first writer. Each has its own, because an earlier one may still
+ * delete files of its own.
+ */
+export function partsFolderOf(owner: number): string {
+  return owner === 0 ? partsFolderFirst : `${partsFolders}-${owner}/`
+}
+
 /** The key of a part. */
-export function partKey(sum: string): string {
-  return `${partsFolder}${sum}`
+export function partKey(sum: string, folder = partsFolderFirst): string {
+  return `${folder}${sum}`
 }
 
 /** Uploads the first `bytes` bytes of a file. */
@@ -55,12 +66,13 @@ export async function uploadFile(
   return { name, bytes, parts }
 }
 
-async function uploadPart({ objects, known, onBytes, checkWanted }: PartsPlace, part: Buffer): Promise<string> {
+async function uploadPart({ objects, folder, known, onBytes, checkWanted }: PartsPlace, part: Buffer): Promise<string> {
   checkWanted()
   const sum = sha256(part)
   if (known.has(sum)) return sum
-  const outcome = await objects.put(partKey(sum), part, 'absent')
-  if (outcome === 'unknown') throw new StoreUnavailable('the bucket did not confirm a part of a file')
+  const outcome = await objects.put(partKey(sum, folder), part, 'absent')
+  if (outcome === 'unknown')
+    throw objects.putTrouble ?? new StoreUnavailable('the bucket did not confirm a part of a file')
   if (outcome === 'stored') onBytes(part.length)
   known.add(sum)
   return sum
@@ -68,7 +80,7 @@ async function uploadPart({ objects, known, onBytes, checkWanted }: PartsPlace, 
 
 /** Downloads a file into a folder. Throws archive_damaged if a part is missing or differs. */
 export async function downloadFile(
-  { vfs, objects, onBytes }: Pick<PartsPlace, 'vfs' | 'objects' | 'onBytes'>,
+  { vfs, objects, folder, onBytes }: Pick<PartsPlace, 'vfs' | 'objects' | 'folder' | 'onBytes'>,
   { name, bytes, parts }: ArchivedFile,
   dir: string,
 ): Promise<void> {
@@ -77,11 +89,11 @@ export async function downloadFile(
   try {
     let offset = 0
     for (const sum of parts) {
-      const found = await objects.get(partKey(sum))
-      if (found === undefined)
-        throw new ArchiveError('archive_damaged', `the object ${partKey(sum)} of ${name} is missing`)
+      const key = partKey(sum, folder)
+      const found = await objects.get(key)
+      if (found === undefined) throw new ArchiveError('archive_damaged', `the object ${key} of ${name} is missing`)
       if (sha256(found.bytes) !== sum)
-        throw new ArchiveError('archive_damaged', `the object ${partKey(sum)} of ${name} is damaged`)
+        throw new ArchiveError('archive_damaged', `the object ${key} of ${name} is damaged`)
       const part = Buffer.from(found.bytes.buffer, found.bytes.byteOffset, found.bytes.byteLength)
       await writeFully(file, part, offset)
       offset += part.length

@@ -58,12 +58,15 @@ export class LogUploader {
     const { first, last } = await store.range()
     if (last < first) return { uploader: new LogUploader(parts, await findStart()), beginning: 'new' }
     const message = await readMessage(store, last, at)
+    if (isTakenOver(message, line)) throw takenOver(at, message, await lsnBeforeTakeover(message, parts, first))
     if (!isOfLine(message, line))
       throw new ArchiveError(
         'archive_in_use',
         `${at} holds the archive of data directory ${message.line.uuid}; this directory is ${line.uuid}. Use another prefix.`,
       )
-    const after = await positionAfter(parts.place, { ...message, bytes: message.body })
+    const after = message.isTakeover
+      ? { ...message.from, chain: undefined }
+      : await positionAfter(parts.place, { ...message, bytes: message.body })
     if (after === 'different') throw diverged(at, message)
     const uploader = new LogUploader(parts, after === 'missing' ? await findStart() : after)
     uploader.#adopt(message)
@@ -120,6 +123,21 @@ export class LogUploader {
     return true
   }
 
+  /** Whether the newest message is still in the bucket. */
+  async isEndThere(): Promise<boolean> {
+    const { store, at } = this.#parts
+    if (this.#number === 0) return true
+    const found = await store.at(this.#number)
+    if (found === undefined) return false
+    return decodeMessage(found.bytes, `message ${this.#number} of ${at}`).sum.equals(this.#before)
+  }
+
+  /** Throws archive_in_use if another server has written to the archive. */
+  async lookForOthers(): Promise<void> {
+    const { store } = this.#parts
+    if ((await store.at(this.#number + 1)) !== undefined) await this.#meet(this.#number + 1, this.#position)
+  }
+
   /** Returns the number of the message with which the segment of a record begins. */
   async segmentNumberOf(lsn: number): Promise<number> {
     const { store, at } = this.#parts
@@ -157,7 +175,8 @@ export class LogUploader {
       ...{ before: this.#before, isAfterGap: this.#isAfterGap },
     })
     const outcome = await store.append(bytes, this.#number)
-    if (outcome.kind === 'unknown') throw new StoreUnavailable(`the bucket did not confirm message ${number}`)
+    if (outcome.kind === 'unknown')
+      throw outcome.cause ?? new StoreUnavailable(`the bucket did not confirm message ${number}`)
     if (outcome.kind === 'conflict') return this.#meet(number, piece.from)
     this.#position = piece.next
     this.#note({ number, segmentNumber, sum })
@@ -168,6 +187,7 @@ export class LogUploader {
   async #meet(number: number, own: LogPosition): Promise<void> {
     const { store, place, line, at } = this.#parts
     const message = await readMessage(store, number, at)
+    if (isTakenOver(message, line)) throw takenOver(at, message, own.lsnNext - 1)
     const isNext =
       isOfLine(message, line) &&
       message.before.equals(this.#before) &&
@@ -211,6 +231,33 @@ export function checkNumber(message: ReadMessage, number: number, at: string): R
 
 function isOfLine({ line }: ReadMessage, { uuid, timeline }: Line): boolean {
   return line.uuid === uuid && line.timeline === timeline
+}
+
+/** Another directory continued the archive of this one. */
+function isTakenOver(message: ReadMessage, { uuid, timeline }: Line): boolean {
+  return message.line.uuid === uuid && message.line.timeline !== timeline
+}
+
+/** The last record that a directory uploaded before another one took over; undefined if that message was removed. */
+async function lsnBeforeTakeover(
+  last: ReadMessage,
+  { store, line, at }: LogUploaderParts,
+  first: number,
+): Promise<number | undefined> {
+  // A takeover begins a segment.
+  for (let message = last; message.segmentNumber > first; ) {
+    message = await readMessage(store, message.segmentNumber - 1, at)
+    if (isOfLine(message, line)) return message.lsnLast
+  }
+  return undefined
+}
+
+function takenOver(at: string, { number, line }: ReadMessage, lsn: number | undefined): ArchiveError {
+  return new ArchiveError(
+    'archive_taken_over',
+    `another server took over ${at} after LSN ${line.forkedAfterLsn} and writes to it since message ${number} or before. This server takes no more writes: remove its directory, or follow the archive with an empty one.`,
+    lsn === undefined ? {} : { lsn },
+  )
 }
 
 function diverged(at: string, { lsnLast, number }: ReadMessage): ArchiveError {

@@ -21,6 +21,7 @@ export const messageHeaderBytes = 160
 const version = 1
 const magic = Buffer.from('ANBA', 'latin1')
 const flagGap = 1
+const flagTakeover = 2
 const sumBytes = 32
 const sumAt = 128
 const numberMax = 2 ** 53
@@ -37,6 +38,8 @@ export interface Message {
   readonly segmentNumber: number
   /** Records between the message before and this one are not in the archive. */
   readonly isAfterGap: boolean
+  /** It has no body: from here on, the directory of its line writes, and none before it. */
+  readonly isTakeover?: boolean
   readonly from: Omit<LogPosition, 'chain'>
   readonly lsnLast: number
   /** Checksum of the message before; zeros in the first one. */
@@ -58,7 +61,7 @@ export function encodeMessage(message: Message): { readonly bytes: Buffer; reado
   const bytes = Buffer.alloc(messageHeaderBytes + body.length)
   magic.copy(bytes)
   bytes[4] = version
-  bytes[5] = message.isAfterGap ? flagGap : 0
+  bytes[5] = (message.isAfterGap ? flagGap : 0) | (message.isTakeover ? flagTakeover : 0)
   bytes.write(line.uuid.replaceAll('-', ''), 8, 'hex')
   bytes.writeUInt32LE(line.timeline, 24)
   const numbers = [
@@ -91,6 +94,7 @@ export function decodeMessage(given: Uint8Array, name: string): ReadMessage {
     number: own,
     segmentNumber,
     isAfterGap: ((bytes[5] ?? 0) & flagGap) !== 0,
+    isTakeover: ((bytes[5] ?? 0) & flagTakeover) !== 0,
     from: { segmentId, segmentLsn, offset, lsnNext },
     lsnLast: numbers[7] ?? 0,
     before: Buffer.from(bytes.subarray(96, 96 + sumBytes)),

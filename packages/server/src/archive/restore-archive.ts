@@ -11,12 +11,13 @@ import { openBucketStore } from '../cluster/bucket-store.ts'
 import { Objects } from '../cluster/objects.ts'
 import { ArchiveError } from './archive-error.ts'
 import { type Base, IndexObject } from './archive-index.ts'
-import { downloadFile } from './file-parts.ts'
-import { checkNumber, readMessage } from './log-uploader.ts'
+import { baseFolder, downloadFiles, follows, imageFolder, type Way, waysTo } from './download.ts'
+import { checkNumber } from './log-uploader.ts'
 import { decodeMessage, type ReadMessage } from './message.ts'
 
 export { StoreUnavailable } from '@annal/wal/replicated'
 export { ArchiveError } from './archive-error.ts'
+export { type TakenOver, type TakeOverArchive, takeOverArchive } from './take-over.ts'
 
 /** What is restored, and where to. */
 export interface RestoreArchive {
@@ -54,12 +55,6 @@ export async function restoreArchive(options: RestoreArchive): Promise<{ readonl
   }
 }
 
-/** A way to restore: from a checkpoint, or from the first record. */
-interface Way {
-  readonly base: Base | undefined
-  readonly messageFirst: number
-}
-
 class Restore {
   readonly #options: RestoreArchive
   readonly #at: string
@@ -77,9 +72,10 @@ class Restore {
     const { to, onNotice } = this.#options
     const { first, last } = await this.#store.range()
     if (last < first) throw new ArchiveError('archive_empty', `${this.#at} holds no archive`)
-    const index = await IndexObject.open(this.#objects, this.#at, undefined)
+    const index = await IndexObject.open(this.#objects, this.#at)
     let failure: Error | undefined
-    for (const way of await this.#ways(index, first)) {
+    const source = { at: this.#at, store: this.#store, objects: this.#objects }
+    for (const way of await waysTo(source, index, this.#options)) {
       const staging = path.join(path.dirname(to), `tmp-download-${path.basename(to)}-${randomBytes(4).toString('hex')}`)
       try {
         return await this.#restore(way, { index, last, staging })
@@ -94,18 +90,6 @@ class Restore {
     throw failure ?? new EngineError('restore_unreachable', `${this.#at} has no checkpoint at or before that moment`)
   }
 
-  /** The newest checkpoint first, because the others need a longer replay. */
-  async #ways({ value }: IndexObject, first: number): Promise<Way[]> {
-    const { lsn = Number.POSITIVE_INFINITY, timeMs = Number.POSITIVE_INFINITY } = this.#options
-    const ways: Way[] = value.bases
-      .filter((base) => base.lsnReached <= lsn && base.timeMs <= timeMs && base.messageFirst >= first)
-      .map((base) => ({ base, messageFirst: base.messageFirst }))
-      .reverse()
-    const message = await readMessage(this.#store, first, this.#at)
-    if (message.from.segmentLsn <= 1 && message.from.offset === 0) ways.push({ base: undefined, messageFirst: first })
-    return ways
-  }
-
   async #restore(
     { base, messageFirst }: Way,
     { index, last, staging }: { readonly index: IndexObject; readonly last: number; readonly staging: string },
@@ -115,29 +99,31 @@ class Restore {
     await makeDurableDirectory(vfs, path.dirname(to), path.parse(to).root)
     await vfs.makeDirectory(path.join(staging, 'wal'))
     if (base) {
-      const folder = checkedName(base.name, /^\d{20}-[0-9a-f]{8}$/)
-      await this.#downloadFiles(index, base.listing, path.join(staging, 'checkpoints', folder), base)
+      await this.#downloadFiles(index, base, path.join(staging, 'checkpoints', baseFolder(base)), base)
     }
-    for (const { id, lsn: lsnOfImage, listing } of index.value.images) {
+    for (const image of index.value.images) {
+      const { id, lsn: lsnOfImage } = image
       if (lsnOfImage <= (base?.lsn ?? 0) || lsnOfImage > (lsn ?? Number.POSITIVE_INFINITY)) continue
-      await this.#downloadFiles(index, listing, path.join(staging, 'imports', checkedName(id, /^[0-9a-f]{32}$/)))
+      await this.#downloadFiles(index, image, path.join(staging, 'imports', imageFolder(id)))
     }
     const { line } = await this.#downloadLog(messageFirst, last, path.join(staging, 'wal'))
     await createIdentity({ dir: staging, vfs }, line)
     return restoreDataDirectory({ from: staging, to, lsn, timeMs, onProgress })
   }
 
-  async #downloadFiles(index: IndexObject, listing: string, dir: string, base?: Base): Promise<void> {
-    const vfs = nodeVfs()
-    await vfs.makeDirectory(dir)
+  #downloadFiles(
+    index: IndexObject,
+    { listing, folder }: Pick<Base, 'listing' | 'folder'>,
+    dir: string,
+    base?: Base,
+  ): Promise<void> {
     let done = 0
     const what = base ? `checkpoint ${base.lsn}` : 'an image'
     const onBytes = (bytes: number) => {
       done += bytes
       this.#options.onDownload?.({ what, done, total: base?.bytes ?? done })
     }
-    for (const file of await index.listing(listing))
-      await downloadFile({ vfs, objects: this.#objects, onBytes }, file, dir)
+    return downloadFiles(this.#objects, index, { listing, ...(folder && { folder }), dir, onBytes })
   }
 
   /** Writes the segments from a message on. Throws archive_damaged unless each message continues the one before it. */
@@ -153,7 +139,8 @@ class Restore {
           this.#refuseGap(before, message)
           break
         }
-        await segments.write(message)
+        // A takeover has no records.
+        if (!message.isTakeover) await segments.write(message)
         before = message
         this.#options.onDownload?.({ what: 'the log', done: seq - from + 1, total: last - from + 1 })
         if (this.#options.lsn !== undefined && message.lsnLast >= this.#options.lsn) break
@@ -208,18 +195,8 @@ class SegmentWriter {
   }
 }
 
-function follows(message: ReadMessage, before: ReadMessage): boolean {
-  return message.before.equals(before.sum) && message.line.uuid === before.line.uuid
-}
-
 /** Another way may avoid what is damaged. */
 function isOfTheWay(error: unknown): error is Error {
   if (error instanceof ArchiveError) return error.code === 'archive_damaged'
   return error instanceof EngineError && error.code === 'restore_unreachable'
-}
-
-/** Names of folders come from the bucket, so they are checked before they become a path. */
-function checkedName(name: string, form: RegExp): string {
-  if (form.test(name)) return name
-  throw new ArchiveError('archive_damaged', `the index of the archive names ${JSON.stringify(name)} as a folder`)
 }

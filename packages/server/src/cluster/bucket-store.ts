@@ -42,6 +42,7 @@ const digits = 16
 /** Has the sequence number of the oldest message. What is before it counts as gone, whether it is deleted or not. */
 const firstKey = 'first'
 const probeKey = 'conditional-writes'
+const notImplemented = 501
 
 function keyOf(seq: number): string {
   return `${folder}${String(seq).padStart(digits, '0')}`
@@ -60,18 +61,26 @@ export async function openBucketStore(options: BucketStoreOptions): Promise<Fram
   }
 }
 
-/** Writes an object twice under the condition that it does not exist, and once under the condition that it is another one. */
-async function refuseUnconditional(objects: Objects, { bucket }: BucketPlace): Promise<void> {
+/**
+ * Writes an object twice under the condition that it does not exist, and once under the condition that it is another one. Throws
+ * UnconditionalBucketError if the server ignores a condition or does not know it, StoreUnavailable if it does not answer.
+ */
+export async function refuseUnconditional(objects: Objects, { bucket }: BucketPlace): Promise<void> {
   const bytes = Buffer.from('Annal writes this object to find out whether the server checks conditions of writes.\n')
-  const unavailable = () => new StoreUnavailable(`the bucket ${bucket} refuses writes, or does not answer`)
+  const unavailable = (header: string) =>
+    objects.putTrouble?.status === notImplemented
+      ? new UnconditionalBucketError(
+          `the server of the bucket ${bucket} does not support the header ${header} of a write, so it cannot keep a log`,
+        )
+      : (objects.putTrouble ?? new StoreUnavailable(`the bucket ${bucket} refuses writes`))
   // Once it is known that the object exists, a further write shows what the server does.
-  if ((await objects.put(probeKey, bytes, 'absent')) === 'unknown') throw unavailable()
+  if ((await objects.put(probeKey, bytes, 'absent')) === 'unknown') throw unavailable('If-None-Match')
   for (const [header, condition] of [
     ['If-None-Match', 'absent'],
     ['If-Match', { etag: '"0"' }],
   ] as const) {
     const outcome = await objects.put(probeKey, bytes, condition)
-    if (outcome === 'unknown') throw unavailable()
+    if (outcome === 'unknown') throw unavailable(header)
     if (outcome === 'stored')
       throw new UnconditionalBucketError(
         `the server of the bucket ${bucket} ignores the header ${header} of a write, so it cannot keep a log`,
@@ -104,14 +113,15 @@ class BucketStore implements FrameStore {
     try {
       return expected === undefined ? await this.#appendAnywhere(bytes) : await this.#appendAt(bytes, expected + 1)
     } catch (error) {
-      if (error instanceof StoreUnavailable) return { kind: 'unknown' }
+      if (error instanceof StoreUnavailable) return { kind: 'unknown', cause: error }
       throw error
     }
   }
 
   async #appendAt(bytes: Uint8Array, seq: number): Promise<StoreOutcome> {
     const outcome = await this.#objects.put(keyOf(seq), bytes, 'absent')
-    if (outcome !== 'stored') return { kind: outcome === 'refused' ? 'conflict' : 'unknown' }
+    if (outcome === 'refused') return { kind: 'conflict' }
+    if (outcome === 'unknown') return { kind: 'unknown', cause: this.#objects.putTrouble }
     // The object may have existed and been trimmed. The first number is raised before anything is deleted, so it shows that.
     if ((await this.#first()) > seq) return { kind: 'conflict' }
     return { kind: 'stored', seq }
@@ -221,7 +231,8 @@ class BucketStore implements FrameStore {
       if (found !== undefined && numberIn(found.bytes) >= seq) return
       const condition = found === undefined ? 'absent' : { etag: found.etag }
       const outcome = await this.#objects.put(firstKey, Buffer.from(String(seq)), condition)
-      if (outcome === 'unknown') throw new StoreUnavailable('the bucket did not confirm the first message')
+      if (outcome === 'unknown')
+        throw this.#objects.putTrouble ?? new StoreUnavailable('the bucket did not confirm the first message')
     }
   }
 

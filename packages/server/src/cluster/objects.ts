@@ -1,7 +1,5 @@
 // The few operations on objects that a log in a bucket is made of, with what each outcome means. Every object is read and
 // written whole.
-
-import { StoreUnavailable } from '@annal/wal/replicated'
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -9,9 +7,9 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
-  S3ServiceException,
 } from '@aws-sdk/client-s3'
 import type { BucketPlace } from '../backups/bucket-place.ts'
+import { BucketUnavailable, isMissingBucket, statusOf } from './bucket-trouble.ts'
 
 /**
  * What became of a conditional put. `stored`: the object is the one that was sent. `refused`: the condition did not hold.
@@ -33,14 +31,20 @@ const keysMax = 1000
 const notFound = 404
 const conditionFailed = 412
 
-/** Objects of a bucket under a prefix. Every method but `put` throws StoreUnavailable when the server does not answer. */
+/** Objects of a bucket under a prefix. Every method but `put` throws BucketUnavailable when the bucket cannot be used. */
 export class Objects {
   readonly #client: S3Client
   readonly #place: BucketPlace
+  #putTrouble: BucketUnavailable | undefined
 
   constructor(client: S3Client, place: BucketPlace) {
     this.#client = client
     this.#place = place
+  }
+
+  /** Why the newest put with the outcome `unknown` has it. */
+  get putTrouble(): BucketUnavailable | undefined {
+    return this.#putTrouble
   }
 
   async put(key: string, bytes: Uint8Array, condition: PutCondition): Promise<PutOutcome> {
@@ -49,7 +53,9 @@ export class Objects {
       await this.#client.send(new PutObjectCommand({ ...this.#object(key), ...wanted, Body: bytes }))
       return 'stored'
     } catch (error) {
-      return statusOf(error) === conditionFailed ? 'refused' : 'unknown'
+      if (statusOf(error) === conditionFailed) return 'refused'
+      this.#putTrouble = new BucketUnavailable(this.#place.bucket, error)
+      return 'unknown'
     }
   }
 
@@ -118,7 +124,7 @@ export class Objects {
       try {
         return await request()
       } catch (error) {
-        if (statusOf(error) === notFound) return undefined
+        if (statusOf(error) === notFound && !isMissingBucket(error)) return undefined
         throw error
       }
     })
@@ -128,11 +134,7 @@ export class Objects {
     try {
       return await request()
     } catch (error) {
-      throw new StoreUnavailable(`the bucket ${this.#place.bucket} does not answer: ${String(error)}`, { cause: error })
+      throw new BucketUnavailable(this.#place.bucket, error)
     }
   }
-}
-
-function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 }

@@ -118,6 +118,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   restore_unreachable: 400,
   log_damaged: 500,
   directory_locked: 500,
+  directory_follows: 500,
   log_failed: 503,
   disk_full: 507,
   log_overloaded: 503,

@@ -2,6 +2,7 @@
 // first request for it, and never counts: requests are counted in shared memory (request-counts.ts), which it only reads.
 import type { EngineStats } from '@annal/engine'
 import type { ArchiveFigures } from '../archive/bucket-archive.ts'
+import type { FollowStatus } from '../archive/follower.ts'
 import type { ClusterStatus, NodeRole } from '../cluster/cluster-view.ts'
 import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
@@ -18,6 +19,8 @@ export interface MetricsState {
   readonly archive?: ArchiveFigures | undefined
   /** Undefined if the server is no node of a cluster. */
   readonly cluster?: ClusterStatus | undefined
+  /** Undefined where nothing is followed. */
+  readonly follow?: FollowStatus | undefined
 }
 
 /** A family of metrics in the form that prom-client takes from other threads. */
@@ -76,6 +79,7 @@ export class Metrics {
       ...(state.stats === undefined ? [] : engineFamilies(state.stats)),
       ...(state.archive === undefined ? [] : archiveFamilies(state.archive)),
       ...(state.cluster === undefined ? [] : clusterFamilies(state.cluster)),
+      ...(state.follow === undefined ? [] : followFamilies(state.follow)),
       ...processFamilies(),
     ]
     const { AggregatorRegistry } = await import('prom-client')
@@ -219,6 +223,18 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
   ]
 }
 
+function followFamilies({ lag_seconds: seconds, lsn, role }: FollowStatus): Family[] {
+  return [
+    gauge(
+      'annal_follow_lag_seconds',
+      'Time since this server last had everything that was in the bucket that it follows.',
+      seconds,
+    ),
+    gauge('annal_follow_lsn', 'LSN up to which records are applied.', lsn),
+    gauge('annal_follow_is_writer', '1 after a takeover.', role === 'writer' ? 1 : 0),
+  ]
+}
+
 function archiveFamilies(figures: ArchiveFigures): Family[] {
   return [
     gauge(
@@ -230,6 +246,9 @@ function archiveFamilies(figures: ArchiveFigures): Family[] {
     gauge('annal_bucket_archive_backlog_bytes', 'Bytes of the log that wait while uploads fail.', figures.backlogBytes),
     gauge('annal_bucket_archive_lsn', 'LSN of the newest record in the bucket.', figures.lsnUploaded),
     gauge('annal_bucket_archive_bases', 'Checkpoints in the bucket.', figures.bases),
+    family('gauge', 'annal_bucket_archive_trouble', 'Why nothing is uploaded at the moment; 1 for each reason.', [
+      ...(figures.trouble === undefined ? [] : [{ labels: { reason: figures.trouble }, value: 1 }]),
+    ]),
     counter('annal_bucket_archive_bytes_total', 'Bytes uploaded.', figures.bytes),
     counter('annal_bucket_archive_failures_total', 'Uploads that failed and were tried again.', figures.failures),
   ]

@@ -27,6 +27,7 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, shared, serv
         serving: serving(),
         archive: slot.archive?.figures(),
         cluster: slot.cluster?.status(),
+        follow: slot.follower?.status(),
       }),
     )
   })

@@ -3,7 +3,6 @@ import os from 'node:os'
 import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { tokenModeOf } from '../access/auth.ts'
-import type { ClusterView } from '../cluster/cluster-view.ts'
 import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
@@ -36,7 +35,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
     const state = healthOf(context, threads)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
     const knowsAll = await guard.mayKnowAll(request.headers.authorization, request.ip)
-    const facts = { status: state.status, details: knowsAll ? healthDetails(state, threads, slot.cluster) : '' }
+    const facts = { status: state.status, details: knowsAll ? healthDetails(state, threads, slot) : '' }
     return reply.type('application/json').send(healthJson(facts, version, new Date()))
   })
 
@@ -141,7 +140,7 @@ export function openHealth(context: HealthContext): HealthFacts | undefined {
   const threads = context.serving()
   const state = healthOf(context, threads)
   if (!servingStates.includes(state.status)) return undefined
-  const details = tokenModeOf(context.config) === 'none' ? healthDetails(state, threads, context.slot.cluster) : ''
+  const details = tokenModeOf(context.config) === 'none' ? healthDetails(state, threads, context.slot) : ''
   return { status: state.status, details }
 }
 
@@ -160,14 +159,14 @@ function withNotices(health: EngineHealth, { config, slot, licensing }: HealthCo
 function healthDetails(
   health: EngineHealth,
   { running, configured, lost, replaced }: ServingFigures,
-  view: ClusterView | undefined,
+  { cluster: view, follower }: RouteContext['slot'],
 ): string {
   const { reasons, progress, calibrations } = health
   const threads = { running, configured, lost, replaced }
   const cluster = view && clusterJson(view)
   return joinDetails(
     { ...(reasons.length > 0 && { reasons }), progress, cluster },
-    { calibrations, serving_threads: threads },
+    { calibrations, serving_threads: threads, ...(follower && { follow: follower.status() }) },
   )
 }
 

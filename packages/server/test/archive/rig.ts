@@ -49,11 +49,7 @@ export async function openArchived(
   const { history = true, ...given } = options
   const dataDir = path.join(dir, name)
   const notices: string[] = []
-  const archive = new BucketArchive({
-    ...{ place: { bucket: 'annal', prefix: 'shop/' }, dataDir, keep: 2, lagMsMax: 60_000, backlogBytesMax: 1e9 },
-    ...{ isRequired: false, onNotice: (sentence: string) => void notices.push(sentence), requestMs: 5_000 },
-    ...given,
-  })
+  const archive = newArchive(dataDir, notices, given)
   const archiveLimits = { maxBytes: 1e9, maxAgeMs: history ? 3_600_000 : 0 }
   const engine = await openEngine(
     { dataDir, archive: archiveLimits, retainAfter: () => archive.lsnNeeded },
@@ -69,8 +65,20 @@ export async function openArchived(
   return { engine, archive, dataDir, notices, close }
 }
 
+export function newArchive(
+  dataDir: string,
+  notices: string[],
+  given: Partial<BucketArchiveOptions> = {},
+): BucketArchive {
+  return new BucketArchive({
+    ...{ place: { bucket: 'annal', prefix: 'shop/' }, dataDir, keep: 2, lagMsMax: 60_000, backlogBytesMax: 1e9 },
+    ...{ isRequired: false, onNotice: (sentence: string) => void notices.push(sentence), requestMs: 5_000 },
+    ...given,
+  })
+}
+
 /** Waits until everything that is durable is in the bucket. */
-export async function uploaded(t: Test, { engine, archive }: Archived): Promise<void> {
+export async function uploaded(t: Test, { engine, archive }: Pick<Archived, 'engine' | 'archive'>): Promise<void> {
   t.ok(
     await archive.whenArchived(engine.lsnDurable, 120_000),
     `everything is uploaded; ${archive.reasons().join('; ')}`,

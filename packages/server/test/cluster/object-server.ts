@@ -20,10 +20,18 @@ export interface ObjectFaults {
   readonly late: number
   /** Longest delay of a reply, in milliseconds. */
   readonly delayMs: number
+  /** Every reply is delayed by this, in milliseconds. */
+  readonly roundTripMs: number
   /** Lists show what was there so many writes ago. */
   readonly listBehind: number
   readonly ignoresIfNoneMatch: boolean
   readonly ignoresIfMatch: boolean
+  /** A write with a condition is answered with 501, as by servers that do not know them. */
+  readonly lacksConditions: boolean
+  /** Every request gets this answer and has no effect: the bucket is gone, credentials were revoked, or the server is overloaded. */
+  readonly answers?: { readonly status: number; readonly code: string }
+  /** No request is answered. */
+  readonly hangs: boolean
 }
 
 /** A server that does what it should. */
@@ -32,9 +40,12 @@ export const soundObjects: ObjectFaults = {
   loseReply: 0,
   late: 0,
   delayMs: 0,
+  roundTripMs: 0,
   listBehind: 0,
   ignoresIfNoneMatch: false,
   ignoresIfMatch: false,
+  lacksConditions: false,
+  hangs: false,
 }
 /** A server with every fault that a log must survive. */
 export const roughObjects: ObjectFaults = {
@@ -57,6 +68,8 @@ export class ObjectServer {
   faults: ObjectFaults
   /** The first write of each object with such a key has its effect, and its reply is lost. */
   losesFirstReply: (key: string) => boolean = () => false
+  /** Requests with this access key are refused, as if a network were cut between their sender and the server. */
+  refusedKey: string | undefined
   readonly #objects = new Map<string, StoredObject>()
   /** What lists showed after each write, newest last. */
   readonly #listed: (readonly string[])[] = [[]]
@@ -69,16 +82,27 @@ export class ObjectServer {
 
   /** Listens until the test ends; the S3 variables of this process point to it. */
   async listen(t: Test): Promise<void> {
+    const { environment, close } = await this.open()
+    t.teardown(close)
+    for (const [name, value] of Object.entries(environment)) setVariable(t, name, value)
+  }
+
+  /** Listens. Returns the variables with which programs reach it. */
+  async open(): Promise<{ readonly environment: Readonly<Record<string, string>>; close(): void }> {
     const server = createServer((request, response) => void this.#answer(request, response))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    setVariable(t, 'AWS_ENDPOINT_URL_S3', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    setVariable(t, 'AWS_REGION', 'us-east-1')
-    setVariable(t, 'AWS_ACCESS_KEY_ID', 'key')
-    setVariable(t, 'AWS_SECRET_ACCESS_KEY', 'secret')
+    return {
+      environment: {
+        AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        AWS_REGION: 'us-east-1',
+        AWS_ACCESS_KEY_ID: 'key',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+      },
+      close() {
+        server.closeAllConnections()
+        server.close()
+      },
+    }
   }
 
   get keys(): readonly string[] {
@@ -88,6 +112,18 @@ export class ObjectServer {
   /** The requests with this method so far. */
   requests(method: string): number {
     return this.#counts.get(method) ?? 0
+  }
+
+  /** The bucket is deleted and created again. */
+  clear(): void {
+    this.#objects.clear()
+    this.#note()
+  }
+
+  /** Deletes one object. */
+  lose(key: string): void {
+    this.#objects.delete(key)
+    this.#note()
   }
 
   /** Changes one byte of an object. */
@@ -103,9 +139,15 @@ export class ObjectServer {
     const { method = '', url = '' } = request
     this.#counts.set(method, this.requests(method) + 1)
     const body = await buffer(request)
-    const { refuse, loseReply, late, delayMs } = this.faults
+    const { refuse, loseReply, late, delayMs, roundTripMs, answers, hangs } = this.faults
+    if (hangs) return
+    if (this.refusedKey !== undefined && request.headers.authorization?.includes(`Credential=${this.refusedKey}/`))
+      return reply(response, { status: 403, body: errorXml('AccessDenied') }, method === 'HEAD')
+    if (answers !== undefined)
+      return reply(response, { status: answers.status, body: errorXml(answers.code) }, method === 'HEAD')
     const fate = this.#random.next()
     const act = () => this.#act(method, new URL(url, 'http://localhost'), request, body)
+    if (roundTripMs > 0) await new Promise((resolve) => setTimeout(resolve, roundTripMs))
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#random.next() * delayMs))
     if (fate < refuse) return reply(response, { status: 503 })
     if (fate < refuse + late && method === 'PUT') {
@@ -134,6 +176,8 @@ export class ObjectServer {
 
   #put(key: string, bytes: Buffer, ifNoneMatch: string | undefined, ifMatch: string | undefined): Answer {
     const there = this.#objects.get(key)
+    if (this.faults.lacksConditions && (ifNoneMatch ?? ifMatch) !== undefined)
+      return { status: 501, body: errorXml('NotImplemented') }
     if (ifNoneMatch === '*' && there !== undefined && !this.faults.ignoresIfNoneMatch) return { status: 412 }
     if (ifMatch !== undefined && ifMatch !== there?.etag && !this.faults.ignoresIfMatch) return { status: 412 }
     const etag = `"${createHash('md5').update(bytes).digest('hex')}"`
@@ -162,6 +206,12 @@ export class ObjectServer {
     this.#listed.push(this.keys)
     if (this.#listed.length > 100) this.#listed.shift()
   }
+}
+
+function errorXml(code: string): Buffer {
+  return Buffer.from(
+    `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+  )
 }
 
 interface Answer {

@@ -36,6 +36,15 @@ export const systemReplies = {
         lost: integer('Threads that exited unexpectedly.'),
         replaced: integer('Threads that run in the place of a lost one.'),
       }),
+      follow: object(
+        {
+          from: text(),
+          role: oneOfTexts(['follower', 'writer']),
+          lsn: integer('Every record up to it is applied.'),
+          lag_seconds: number(),
+        },
+        { trouble: text() },
+      ),
     },
   ),
   Stats: object(
