@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import tempfile
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional
@@ -165,6 +166,15 @@ def test_calls_whose_routes_take_no_keys_send_none(scripted: Any, connect: Conne
     assert keys_of(server) == [None] * 6
 
 
+def test_reads_state_their_conditions(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), (200, {}, {"objects": []}), (200, {}, {"results": {}}))
+    places = connect(base_url=server.url).get_collection("c")
+    places.get_many(["a"], min_lsn=7, consistency="strong", max_staleness_ms=5)
+    assert json.loads(server.bodies[1]) == {"ids": ["a"], "min_lsn": 7, "consistency": "strong", "max_staleness_ms": 5}
+    places.search({"place": [1, 2]}, consistency="local", max_staleness_ms=0)
+    assert b'"consistency": "local", "max_staleness_ms": 0' in server.bodies[2]
+
+
 def test_each_kind_of_write_runs_once_if_its_reply_is_lost(
     server: Server, proxy: FaultyProxy, connect: Connect, request: Any
 ) -> None:
@@ -268,7 +278,6 @@ def test_a_server_that_is_killed_around_a_write_has_written_once(connect: Connec
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_call_with_a_key_is_one_whose_route_takes_keys(enterprise: Server, scripted: Any) -> None:
     """Compares the calls of the client with the description of the server."""
-    import json
     import re
     import urllib.request
 

@@ -9,7 +9,7 @@ from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
 from .async_in_flight import Source
 from .async_transport import AsyncTransport
-from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
+from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 _VACUUM_SECONDS = 600.0
 
 class AsyncCollection:
@@ -46,14 +46,17 @@ class AsyncCollection:
         """Stores all objects of the iterable. It reads no more than it can send."""
         return await bulk_load(objects, self._upsert, batch_size, concurrency, on_progress, idempotency_key)
 
-    async def search(self, fields: Mapping[str, Any], filter: Optional[Filter]=None, ef_search: Optional[int]=None, prefilter_cardinality_threshold: Optional[int]=None, filter_boost_percentage: Optional[float]=None, *, limit: Optional[int]=None, recall: Optional[float]=None, include_vectors: bool=False, rescore: Optional[bool]=None, fusion: Optional[Mapping[str, Any]]=None, exact: Optional[bool]=None, explain: Optional[bool]=None, min_lsn: Optional[int]=None, timeout: Optional[float]=None) -> SearchResult:
+    async def search(self, fields: Mapping[str, Any], filter: Optional[Filter]=None, ef_search: Optional[int]=None, prefilter_cardinality_threshold: Optional[int]=None, filter_boost_percentage: Optional[float]=None, *, limit: Optional[int]=None, recall: Optional[float]=None, include_vectors: bool=False, rescore: Optional[bool]=None, fusion: Optional[Mapping[str, Any]]=None, exact: Optional[bool]=None, explain: Optional[bool]=None, min_lsn: Optional[int]=None, consistency: Optional[Consistency]=None, max_staleness_ms: Optional[int]=None, timeout: Optional[float]=None) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
+        On a cluster, ``min_lsn`` is a write that the result includes. With ``consistency="strong"`` the leader answers, and the result
+        includes every write that was acknowledged before. ``max_staleness_ms`` is the time within which the node has heard from the log;
+        otherwise the error has the code ``replica_stale``.
         """
         defaults = _given(limit=limit, ef_search=ef_search, recall=recall)
-        body = _given(fields={name: _query(query, f'fields.{name}', defaults) for name, query in fields.items()}, filter=None if filter is None else list(filter), filter_params=_given(prefilter_threshold=prefilter_cardinality_threshold, boost_percentage=filter_boost_percentage) or None, include_vectors=include_vectors or None, rescore=rescore, fusion=fusion, exact=exact, explain=explain, min_lsn=min_lsn)
+        body = _given(fields={name: _query(query, f'fields.{name}', defaults) for name, query in fields.items()}, filter=None if filter is None else list(filter), filter_params=_given(prefilter_threshold=prefilter_cardinality_threshold, boost_percentage=filter_boost_percentage) or None, include_vectors=include_vectors or None, rescore=rescore, fusion=fusion, exact=exact, explain=explain, min_lsn=min_lsn, consistency=consistency, max_staleness_ms=max_staleness_ms)
         reply = await self._transport.search(f'{self._path}/search', body, timeout=timeout)
         metas = encoding.MetaReader()
         results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply['results'].items()}
@@ -62,9 +65,9 @@ class AsyncCollection:
             reply['fused'] = [_with_meta(hit, metas) for hit in reply['fused']]
         return cast(SearchResult, reply)
 
-    async def get_many(self, ids: Sequence[str], *, min_lsn: Optional[int]=None, timeout: Optional[float]=None) -> List[StoredObject]:
-        """Returns the objects in the order of the ids; unknown ids are left out."""
-        body = _given(ids=[encoding.identifier(id, f'ids[{i}]') for i, id in enumerate(ids)], min_lsn=min_lsn)
+    async def get_many(self, ids: Sequence[str], *, min_lsn: Optional[int]=None, consistency: Optional[Consistency]=None, max_staleness_ms: Optional[int]=None, timeout: Optional[float]=None) -> List[StoredObject]:
+        """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
+        body = _given(ids=[encoding.identifier(id, f'ids[{i}]') for i, id in enumerate(ids)], min_lsn=min_lsn, consistency=consistency, max_staleness_ms=max_staleness_ms)
         reply = await self._transport.json('POST', f'{self._path}/objects/query', body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply['objects']]

@@ -11,7 +11,7 @@ from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
 from .in_flight import Source
 from .transport import Transport
-from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
+from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
 _VACUUM_SECONDS = 600.0
 
@@ -92,12 +92,17 @@ class Collection:
         exact: Optional[bool] = None,
         explain: Optional[bool] = None,
         min_lsn: Optional[int] = None,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
+        On a cluster, ``min_lsn`` is a write that the result includes. With ``consistency="strong"`` the leader answers, and the result
+        includes every write that was acknowledged before. ``max_staleness_ms`` is the time within which the node has heard from the log;
+        otherwise the error has the code ``replica_stale``.
         """
         defaults = _given(limit=limit, ef_search=ef_search, recall=recall)
         body = _given(
@@ -114,6 +119,8 @@ class Collection:
             exact=exact,
             explain=explain,
             min_lsn=min_lsn,
+            consistency=consistency,
+            max_staleness_ms=max_staleness_ms,
         )
         reply = self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
@@ -124,10 +131,21 @@ class Collection:
         return cast(SearchResult, reply)
 
     def get_many(
-        self, ids: Sequence[str], *, min_lsn: Optional[int] = None, timeout: Optional[float] = None
+        self,
+        ids: Sequence[str],
+        *,
+        min_lsn: Optional[int] = None,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> List[StoredObject]:
-        """Returns the objects in the order of the ids; unknown ids are left out."""
-        body = _given(ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)], min_lsn=min_lsn)
+        """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
+        body = _given(
+            ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)],
+            min_lsn=min_lsn,
+            consistency=consistency,
+            max_staleness_ms=max_staleness_ms,
+        )
         reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]

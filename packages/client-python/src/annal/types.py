@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Protocol, Sequence, TypedDict, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, Protocol, Sequence, TypedDict, Union
 
 
 class ArrayLike(Protocol):
@@ -22,6 +22,9 @@ class SparseVector(TypedDict):
     indices: Union[Sequence[int], ArrayLike]
     values: Vector
 
+
+Consistency = Literal["strong", "local"]
+"""``strong``: the leader of a cluster answers, with every write that was acknowledged before. ``local``: any node answers."""
 
 FieldValue = Union[Vector, SparseVector, Sequence[Vector]]
 
