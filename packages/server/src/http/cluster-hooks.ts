@@ -38,7 +38,8 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
   const knowsRevocations = tokenModeOf(config) !== 'root'
   const partsOf = (view: ClusterView): ForwardingParts => ({
     ...{ node: cluster.node, view, forwarder },
-    whenApplied: (lsn, timeoutMs) => slot.whenApplied(lsn, timeoutMs),
+    // A node that starts forwards too.
+    whenApplied: async (lsn, timeoutMs) => slot.isOpen() && slot.whenApplied(lsn, timeoutMs),
     onWritten: () => shared.health.expire(),
   })
 

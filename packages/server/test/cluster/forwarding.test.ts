@@ -1,7 +1,13 @@
 // A write on a node that does not lead: the leader answers, and the client sees no difference. The nodes are real servers in this process;
 // what they know about the cluster is set by the test (http-nodes.ts).
+import { once } from 'node:events'
+import http from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import tap, { test } from 'tap'
-import { type HttpNode, startNodes } from './http-nodes.ts'
+import { EngineSlot } from '../../src/engine-slot.ts'
+import { createApp } from '../../src/index.ts'
+import { send } from '../running-app.ts'
+import { FakeView, type HttpNode, startNodes } from './http-nodes.ts'
 
 // A loaded machine is slow.
 tap.setTimeout(300_000)
@@ -126,6 +132,82 @@ test('nodes that take each other for the leader do not forward in a circle', asy
   b.view.known = { node: b.name, url: b.url }
   const itself = await b.send('POST', '/api/v2/collection', { json: { name: 'things', fields } })
   t.match([itself.status, itself.json().code], [503, 'not_leader'], 'a node that takes itself for the leader, too')
+})
+
+test('a leader that was deposed within a write leaves it to the next one', async (t) => {
+  const { nodes } = await startNodes(t)
+  const [first, second] = nodes as [HttpNode, HttpNode]
+  await createThings(second)
+  // Its engine refuses, though it has not learned yet that it does not lead.
+  first.node.leads = false
+  const there = await first.send('POST', `${things}/objects`, { json: { objects: objects(0, 1) } })
+  t.match([there.status, there.json().code], [503, 'not_leader'])
+  const forwarded = await second.send('POST', `${things}/objects`, { json: { objects: objects(0, 1) } })
+  t.match([forwarded.status, forwarded.json().code], [503, 'not_leader'])
+  t.match(forwarded.json().error, 'does not lead any more')
+})
+
+test('a node that has no engine yet forwards what it can authenticate', async (t) => {
+  const authToken = 'the-right-token-0123456789'
+  const { nodes } = await startNodes(t, { count: 1, authToken })
+  const [leader] = nodes as [HttpNode]
+  const slot = new EngineSlot()
+  slot.cluster = Object.assign(new FakeView('starting'), {
+    role: 'bootstrapping',
+    known: { node: 'node-0', url: leader.url },
+  })
+  const app = createApp({ slot, config: { ...leader.config, serverThreads: 1 } })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const json = { name: 'things', fields }
+  const refused = await send(url, 'POST', '/api/v2/collection', { json })
+  t.equal(refused.status, 401)
+  const created = await send(url, 'POST', '/api/v2/collection', { json, headers: { authorization: authToken } })
+  t.equal(created.status, 200, created.text)
+  const read = await send(url, 'GET', '/api/v2/collection', { headers: { authorization: authToken } })
+  t.match([read.status, read.json().code], [503, 'starting'])
+})
+
+test('the other node gets no header that was for this one', async (t) => {
+  const { nodes } = await startNodes(t, { count: 1 })
+  const [node] = nodes as [HttpNode]
+  const seen: http.IncomingHttpHeaders[] = []
+  const leader = http.createServer((request, response) => {
+    seen.push(request.headers)
+    request.resume()
+    response
+      .writeHead(200, { connection: 'close, x-hop', 'x-hop': '1', 'x-end': '2', 'proxy-authenticate': 'x' })
+      .end('{}')
+  })
+  leader.listen(0, '127.0.0.1')
+  await once(leader, 'listening')
+  t.teardown(() => void leader.close())
+  node.view.role = 'follower'
+  node.view.known = { node: 'other', url: `http://127.0.0.1:${(leader.address() as AddressInfo).port}` }
+  const socket = connect(Number(new URL(node.url).port), '127.0.0.1')
+  const given = {
+    ...{
+      Host: 'localhost',
+      Connection: 'close, X-Mine',
+      'X-Mine': '1',
+      Authorization: 'Bearer t',
+      Accept: 'application/json',
+    },
+    ...{ Origin: 'http://localhost', 'Sec-Fetch-Site': 'same-origin', Cookie: 'a=b', 'X-Forwarded-For': '10.9.8.7' },
+    ...{ 'Idempotency-Key': 'k', 'Content-Type': 'application/json', traceparent: '00-1-1-01', 'Content-Length': '2' },
+    ...{ 'Proxy-Authorization': 'x', TE: 'trailers', Expect: '100-continue' },
+  }
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST ${things}/objects?a=%2F..%2f HTTP/1.1\r\n${lines.join('')}\r\n{}`)
+  const reply = Buffer.concat(await socket.toArray()).toString()
+  const { host, ...rest } = seen[0] ?? {}
+  t.strictSame(rest, {
+    ...{ authorization: 'Bearer t', accept: 'application/json', 'idempotency-key': 'k', traceparent: '00-1-1-01' },
+    ...{ 'content-type': 'application/json', 'content-length': '2', connection: 'keep-alive' },
+    ...{ 'x-forwarded-for': '10.9.8.7, 127.0.0.1', 'annal-forwarded-by': 'node-0' },
+  })
+  t.match(reply, /x-end: 2\r\n/)
+  t.notMatch(reply, /x-hop|proxy-authenticate/i)
 })
 
 test('a write finds the new leader when the one before does not lead any more, or cannot be reached', async (t) => {

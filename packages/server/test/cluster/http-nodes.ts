@@ -66,6 +66,7 @@ export interface HttpNode {
   readonly name: string
   readonly url: string
   readonly app: FastifyInstance
+  readonly config: Config
   readonly node: Node
   readonly view: FakeView
   /** Its connection to the store of the log. */
@@ -137,7 +138,16 @@ async function startNode(
     await app.close()
   })
   if (store === undefined) throw new Error('the log was not opened')
-  return { name, url, app, node, view, store, send: (method, route, options) => send(url, method, route, options) }
+  return {
+    name,
+    url,
+    app,
+    config,
+    node,
+    view,
+    store,
+    send: (method, route, options) => send(url, method, route, options),
+  }
 }
 
 function clusterConfig(node: string): ClusterConfig {
