@@ -29,7 +29,7 @@ const parts: Readonly<Record<string, Readonly<Record<Size, readonly (readonly st
   churn: { small: [['--rows', '4000', '--cycles', '5']], full: [['--rows', '50000', '--cycles', '20']] },
   memory: { small: perPrecision('50000'), full: perPrecision('200000') },
   empty: { small: [['--collections', '100']], full: [['--collections', '500']] },
-  process: { small: perPrecision('100000'), full: perPrecision('200000') },
+  process: { small: perPrecision('160000'), full: perPrecision('260000') },
 }
 
 function perPrecision(rows: string): string[][] {
