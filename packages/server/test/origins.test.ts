@@ -205,7 +205,7 @@ test('pages of a configured origin get the CORS headers that browsers need, othe
     t.match(taken.headers, {
       'access-control-allow-origin': app,
       'access-control-allow-methods': /DELETE/,
-      'access-control-allow-headers': /authorization.*content-type/,
+      'access-control-allow-headers': /annal-forward.*authorization.*content-type.*idempotency-key/,
       'access-control-max-age': '7200',
       vary: 'origin',
     })
@@ -225,7 +225,7 @@ test('pages of a configured origin get the CORS headers that browsers need, othe
   const refused = await running.app.inject({ url: '/api/v2/stats', headers: { origin: app } })
   t.equal(refused.statusCode, 401)
   t.equal(refused.headers['access-control-allow-origin'], app, 'a refusal can be read, too')
-  t.match(refused.headers['access-control-expose-headers'], /x-request-id/)
+  t.match(refused.headers['access-control-expose-headers'], /annal-leader, annal-lsn.*x-request-id/)
   const none = await runningApp(t)
   const plain = await none.app.inject({ url: '/api/v2/stats', headers: { origin: app } })
   t.equal(plain.statusCode, 200)

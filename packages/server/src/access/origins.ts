@@ -45,11 +45,11 @@ export interface Cors {
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
   'access-control-allow-headers':
-    'accept, authorization, content-type, idempotency-key, if-none-match, traceparent, tracestate',
+    'accept, annal-forward, authorization, content-type, idempotency-key, if-none-match, traceparent, tracestate',
   'access-control-max-age': String(preflightMaxAgeS),
 }
 const exposed =
-  'content-disposition, etag, idempotency-replayed, retry-after, www-authenticate, x-annal-recall, x-annal-warnings, x-request-id'
+  'annal-lag, annal-leader, annal-lsn, annal-staleness, content-disposition, etag, idempotency-replayed, retry-after, www-authenticate, x-annal-recall, x-annal-warnings, x-request-id'
 
 /** Undefined if no origin is named. */
 export function createCors(named: ReadonlySet<string>): Cors | undefined {
