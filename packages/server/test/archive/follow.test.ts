@@ -161,7 +161,7 @@ test('a takeover: the follower writes, and the writer before it is refused and s
   world.server.refusedKey = 'first'
   await docs.upsert([{ id: 'lost', fields: { v: [9, 9, 9, 9] } }])
   await until(() => one.archive.figures().trouble === 'credentials')
-  const answer = await requestTakeover(two.dataDir, 60_000)
+  const answer = await requestTakeover(two.dataDir, 600_000)
   t.equal(answer?.kind, 'done', JSON.stringify(answer))
   t.ok(answer?.kind === 'done' && answer.lsn >= lsnUploaded, 'after the last record that was uploaded')
   const writer = await two.writer
@@ -246,7 +246,7 @@ test('nothing that was confirmed from the bucket is lost by a takeover from a wr
     }
   })()
   await until(() => confirmed.length > 5)
-  const answer = await requestTakeover(two.dataDir, 100_000)
+  const answer = await requestTakeover(two.dataDir, 600_000)
   t.equal(answer?.kind, 'done', JSON.stringify(answer))
   const writer = await two.writer
   await writing
