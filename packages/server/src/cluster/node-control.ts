@@ -22,6 +22,9 @@ export interface RoleChange {
 
 /** How long closing waits for writes whose outcome is unknown. */
 const closeWaitMs = 2000
+/** A node looks at the lease and the log, and announces itself, at least this often, however long the lease is. */
+const lookMsMax = 500
+const announceMsMax = 3000
 const nowMs = () => performance.now()
 
 /** One node, as the rest of the server sees it. It is started when its engine is open. */
@@ -37,7 +40,8 @@ export class NodeControl implements ClusterView {
   #isSteppingDown = false
   /** Until then this node leaves the lease to others. */
   #awayUntilMs = 0
-  #skewMs = 0
+  /** Difference to the clock of a NATS server; undefined until it was measured. */
+  #skewMs: number | undefined
   #failovers = 0
   #out: string | undefined
   #obstacle: string | undefined
@@ -75,14 +79,14 @@ export class NodeControl implements ClusterView {
       presence: new Presence({
         ...{ bucket, url, instance: this.#instance },
         status: () => this.status(),
-        serverTimeMs: () => Date.now() - this.#skewMs,
+        serverTimeMs: () => Date.now() - (this.#skewMs ?? 0),
       }),
     }
     this.#report()
     this.#loops = Promise.all([
-      this.#every(leaseMs / 12, (running) => this.#tick(running)),
-      this.#every(leaseMs / 6, (running) => this.#look(running)),
-      this.#every(leaseMs, (running) => this.#announce(running)),
+      this.#every(Math.min(leaseMs / 12, lookMsMax), (running) => this.#tick(running)),
+      this.#every(Math.min(leaseMs / 6, lookMsMax), (running) => this.#look(running)),
+      this.#every(Math.min(leaseMs, announceMsMax), (running) => this.#announce(running)),
     ])
   }
 

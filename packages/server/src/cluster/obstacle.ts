@@ -3,8 +3,8 @@ import type { Engine } from '@annal/engine'
 
 /** The facts that decide. */
 export interface ObstacleFacts {
-  /** Difference to the clock of a NATS server, in milliseconds. */
-  readonly skewMs: number
+  /** Difference to the clock of a NATS server, in milliseconds; undefined if it is not known. */
+  readonly skewMs: number | undefined
   readonly isNameTaken?: boolean
   /** Milliseconds since the node had everything that was in the log. */
   readonly behindMs?: number
@@ -19,6 +19,7 @@ const freshMsMin = 3000
 /** Returns the reason, or undefined if the node may lead. */
 export function obstacleOf(engine: Engine | undefined, facts: ObstacleFacts): string | undefined {
   const { skewMs, isNameTaken, behindMs = 0, behindMsMax = 0 } = facts
+  if (skewMs === undefined) return 'the clock of this machine was not compared with that of NATS yet'
   if (Math.abs(skewMs) > skewMsMax) {
     const direction = skewMs > 0 ? 'ahead of' : 'behind'
     return `the clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} that of NATS; a leader may differ by ${skewMsMax / 1000} s`

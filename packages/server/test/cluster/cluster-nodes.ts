@@ -13,6 +13,7 @@ import type { NatsServers } from './nats-servers.ts'
 export interface NodeHealth {
   readonly status: string
   readonly reasons?: readonly string[]
+  readonly cluster?: { readonly role: string; readonly reason?: string }
 }
 
 /** One node of a test. */
@@ -20,14 +21,15 @@ export class ClusterNode {
   readonly name: string
   readonly url: string
   readonly dataDir: string
-  readonly #environment: Readonly<Record<string, string>>
+  /** The settings of the process. */
+  readonly environment: Readonly<Record<string, string>>
   #process: RunningProcess | undefined
 
   constructor(name: string, port: number, dataDir: string, environment: Readonly<Record<string, string>>) {
     this.name = name
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = dataDir
-    this.#environment = { ...environment, NDD_NODE_NAME: name, NDD_SERVER_PORT: `${port}`, NDD_DATA_DIR: dataDir }
+    this.environment = { ...environment, NDD_NODE_NAME: name, NDD_SERVER_PORT: `${port}`, NDD_DATA_DIR: dataDir }
   }
 
   get process(): RunningProcess {
@@ -37,7 +39,7 @@ export class ClusterNode {
 
   /** Starts the process. Resolves when it serves. */
   async start(more: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.#process = startProcess({ ...this.#environment, ...more })
+    this.#process = startProcess({ ...this.environment, ...more })
     await this.#process.serving
   }
 
@@ -49,7 +51,7 @@ export class ClusterNode {
 
   /** The configuration that the process has. */
   get config() {
-    return readConfig(this.#environment).config
+    return readConfig(this.environment).config
   }
 
   /** The metric of this name, or undefined if the node does not answer. */
@@ -196,12 +198,11 @@ export async function createCollection(node: ClusterNode, name: string): Promise
 
 /** Upserts objects with these ids. Returns the status of the reply, or 0 without one. */
 export async function upsert(node: ClusterNode, collection: string, ids: readonly string[]): Promise<number> {
-  const objects = ids.map((id) => ({ id, fields: { dense: vectorOf(id) } }))
   try {
     const reply = await fetch(`${node.url}/api/v2/collection/${collection}/objects`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'annal-forward': 'never' },
-      body: JSON.stringify({ objects }),
+      body: objectsOf(ids),
       signal: AbortSignal.timeout(2000),
     })
     await reply.arrayBuffer()
@@ -209,6 +210,11 @@ export async function upsert(node: ClusterNode, collection: string, ids: readonl
   } catch {
     return 0
   }
+}
+
+/** The body of an upsert of objects with these ids. */
+export function objectsOf(ids: readonly string[]): string {
+  return JSON.stringify({ objects: ids.map((id) => ({ id, fields: { dense: vectorOf(id) } })) })
 }
 
 function vectorOf(id: string): number[] {
