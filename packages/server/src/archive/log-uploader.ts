@@ -188,7 +188,11 @@ export class LogUploader {
     const { store, place, line, at } = this.#parts
     const message = await readMessage(store, number, at)
     if (isTakenOver(message, line)) throw takenOver(at, message, own.lsnNext - 1)
-    const isNext = isOfLine(message, line) && message.before.equals(this.#before) && beginsAt(message, own)
+    const isNext =
+      isOfLine(message, line) &&
+      message.before.equals(this.#before) &&
+      message.from.segmentId === own.segmentId &&
+      message.from.offset === own.offset
     const after = isNext ? await positionAfter(place, { ...message, bytes: message.body }) : 'different'
     if (typeof after === 'string')
       throw new ArchiveError(
@@ -227,12 +231,6 @@ export function checkNumber(message: ReadMessage, number: number, at: string): R
 
 function isOfLine({ line }: ReadMessage, { uuid, timeline }: Line): boolean {
   return line.uuid === uuid && line.timeline === timeline
-}
-
-/** Whether a message begins at a position, or with the segment after it. */
-function beginsAt({ from }: ReadMessage, { segmentId, offset, lsnNext }: LogPosition): boolean {
-  if (from.segmentId === segmentId) return from.offset === offset
-  return from.segmentId === segmentId + 1 && from.offset === 0 && from.segmentLsn === lsnNext
 }
 
 /** Another directory continued the archive of this one. */
