@@ -15,7 +15,8 @@ interface NodeStatus {
   readonly role: string
   readonly epoch: number
   readonly lag: number
-  readonly staleness_ms: number
+  /** Absent until the node first has everything. */
+  readonly staleness_ms?: number
   readonly reason?: string
   readonly url: string
   readonly seen_ms_ago: number
@@ -40,7 +41,7 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
   }
   const rows = nodes.map(({ node, role, epoch, lag, staleness_ms: ms, url, seen_ms_ago: seen }) => [
     ...[node === cluster.node ? `${node} *` : node, role, String(epoch), String(lag)],
-    ...[secondsText(ms), secondsText(seen), url],
+    ...[ms === undefined ? '-' : secondsText(ms), secondsText(seen), url],
   ])
   for (const line of aligned([['node', 'role', 'epoch', 'lag', 'staleness', 'seen', 'url'], ...rows]))
     terminal.line(line)

@@ -27,7 +27,7 @@ export interface ClusterStatus {
   readonly lag: number
   /**
    * Milliseconds since this node last knew that it had everything that was in the log. 0 while it leads and has heard from
-   * the log.
+   * the log. Infinity until it first has everything.
    */
   readonly stalenessMs: number
   readonly leader?: NodeAddress & { readonly epoch: number }

@@ -27,21 +27,18 @@ const shorterLooks = 5
 export class Freshness {
   readonly #sources: FreshnessSources
   #marks: Mark[] = []
-  #isKnown = false
-  #freshAtMs: number
+  #freshAtMs = Number.NEGATIVE_INFINITY
   #answeredAtMs: number
   #shorter = 0
 
   constructor(sources: FreshnessSources) {
     this.#sources = sources
-    this.#freshAtMs = sources.nowMs()
-    this.#answeredAtMs = this.#freshAtMs
+    this.#answeredAtMs = sources.nowMs()
   }
 
   /** Whether this node has ever had everything that was in the log. */
   get isKnown(): boolean {
-    this.#settle()
-    return this.#isKnown
+    return this.stalenessMs < Number.POSITIVE_INFINITY
   }
 
   /** Looks where the log ends. Does nothing if it does not answer. */
@@ -61,7 +58,7 @@ export class Freshness {
     this.#settle()
   }
 
-  /** Milliseconds since this node had everything that was in the log, or since it started. */
+  /** Milliseconds since this node had everything that was in the log. Infinity before it first did. */
   get stalenessMs(): number {
     this.#settle()
     return this.#sources.nowMs() - this.#freshAtMs
@@ -86,7 +83,6 @@ export class Freshness {
       mark.lsn ??= lsn
       if (applied < mark.lsn) return
       this.#freshAtMs = mark.timeMs
-      this.#isKnown = true
       this.#marks.shift()
     }
   }

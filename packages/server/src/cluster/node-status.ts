@@ -35,7 +35,8 @@ interface Known {
 /** The state of a node. `running` is undefined until its engine is open. */
 export function statusOf({ node, role, failovers, reason }: Known, running: RunningNode | undefined): ClusterStatus {
   const base = { node, role, failovers, ...(reason !== undefined && { reason }) }
-  if (running === undefined) return { ...base, epoch: 0, lag: 0, stalenessMs: 0, syncInterval: 'unverified' }
+  if (running === undefined)
+    return { ...base, epoch: 0, lag: 0, stalenessMs: Number.POSITIVE_INFINITY, syncInterval: 'unverified' }
   const { log, engine, lease, freshness, syncInterval } = running
   const { lsn, epoch } = log.place
   const held = lease.value?.released ? undefined : lease.value

@@ -44,6 +44,8 @@ export class Presence {
       .filter(({ announced }) => announced.status.node !== own.node)
       .map(({ announced, timeMs }) => ({
         ...announced.status,
+        // JSON has no infinity.
+        stalenessMs: announced.status.stalenessMs ?? Number.POSITIVE_INFINITY,
         url: announced.url,
         seenMsAgo: Math.max(0, Math.round(now - timeMs)),
       }))

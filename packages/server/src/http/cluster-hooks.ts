@@ -49,7 +49,8 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
     const access = route.doc?.access ?? 'open'
     if (view === undefined || access === 'open' || request.is404) return done()
     const { role, lag, stalenessMs, reason } = view.status()
-    reply.header(lagHeader, lag).header(stalenessHeader, Math.ceil(stalenessMs))
+    reply.header(lagHeader, lag)
+    if (Number.isFinite(stalenessMs)) reply.header(stalenessHeader, Math.ceil(stalenessMs))
     if (changesOnLeader({ method: method ?? request.method, config: route })) {
       if (role === 'leader') return done()
       forwardWrite(request, reply, partsOf(view)).catch(done)
@@ -128,7 +129,11 @@ function stale(
   { field, limit }: { readonly field?: string; readonly limit: number },
 ): ServerError {
   const message = 'this node has not heard from the log for longer than allowed; read from another node, or try again'
-  return new ServerError('replica_stale', message, { ...(field && { field }), value: Math.ceil(stalenessMs), limit })
+  return new ServerError('replica_stale', message, {
+    ...(field && { field }),
+    ...(Number.isFinite(stalenessMs) && { value: Math.ceil(stalenessMs) }),
+    limit,
+  })
 }
 
 /** Nodes that serve HTTPS may have certificates of the same authority as the NATS servers. */

@@ -55,7 +55,9 @@ export class SharedFreshness {
   read(): FreshnessFacts {
     const sequence = Atomics.load(this.#words, word.sequence)
     if (sequence !== this.#sequence) this.#renew(sequence)
-    return { lag: this.#lag, stalenessMs: Math.max(0, this.#now() - this.#knownMs), isServing: this.#isServing }
+    const stalenessMs = Math.max(0, this.#now() - this.#knownMs)
+    const isKnown = stalenessMs < stalenessMsMax
+    return { lag: this.#lag, stalenessMs: isKnown ? stalenessMs : Number.POSITIVE_INFINITY, isServing: this.#isServing }
   }
 
   /** Keeps the state before, which only looks staler, while another one is being written. */

@@ -97,7 +97,8 @@ export async function createThreadGate(parts: GateParts): Promise<Gate> {
         const { lag, stalenessMs, isServing } = freshness.state.read()
         // The main thread refuses, or answers.
         if (!isServing || (rules.mode === 'root' && stalenessMs > freshness.stalenessMsMax)) return undefined
-        headerLines = `${lagHeader}: ${lag}\r\n${stalenessHeader}: ${Math.ceil(stalenessMs)}\r\n`
+        const staleness = Number.isFinite(stalenessMs) ? `${stalenessHeader}: ${Math.ceil(stalenessMs)}\r\n` : ''
+        headerLines = `${lagHeader}: ${lag}\r\n${staleness}`
       }
       const held: (() => void)[] = []
       place = undefined

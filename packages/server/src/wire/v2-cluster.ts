@@ -12,7 +12,8 @@ function nodeJson({ url, seenMsAgo, ...status }: KnownNode) {
 
 function statusJson({ node, role, epoch, lag, stalenessMs, leader, failovers, reason, syncInterval }: ClusterStatus) {
   return {
-    ...{ node, role, epoch, lag, staleness_ms: Math.ceil(stalenessMs), failovers, sync_interval: syncInterval },
+    ...{ node, role, epoch, lag, failovers, sync_interval: syncInterval },
+    ...(Number.isFinite(stalenessMs) && { staleness_ms: Math.ceil(stalenessMs) }),
     ...(leader !== undefined && { leader: { node: leader.node, url: leader.url, epoch: leader.epoch } }),
     ...(reason !== undefined && { reason }),
   }

@@ -6,11 +6,13 @@ const status = {
   role: oneOfTexts(['bootstrapping', 'catching-up', 'follower', 'candidate', 'leader', 'deposed', 'out-of-service']),
   epoch: integer('Number of the newest time of a leader that the node knows; 0 before the first.'),
   lag: integer('Records that are in the log and that the node has not applied.'),
-  staleness_ms: integer('Milliseconds since the node last knew that it had everything.'),
   failovers: integer('Changes of the leader that the node has seen since it started.'),
   sync_interval: oneOfTexts(['always', 'unverified'], 'Whether the NATS servers are known to sync each message.'),
 }
 const sometimes = {
+  staleness_ms: integer(
+    'Milliseconds since the node last knew that it had everything. Absent until it first has everything.',
+  ),
   leader: object({ node: text(), url: text(), epoch: integer() }),
   reason: text('Why the node is out of service, or cannot lead.'),
 }
