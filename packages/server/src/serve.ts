@@ -164,13 +164,14 @@ export class RunningServer {
     // Loaded only in a cluster, because the library of NATS takes memory.
     const { openClusterNode } = await import('./cluster/cluster-node.ts')
     const config = { ...cluster, url: cluster.url || this.address }
-    const { engine } = await openClusterNode(config, this.#engineOptions(), {
+    const { engine, faults } = await openClusterNode(config, this.#engineOptions(), {
       onView: (view) => {
         slot.cluster = view
       },
       onRole: (change) => this.#noteRole(cluster.node, change),
       onNotice: (sentence) => this.#warn(sentence),
     })
+    slot.watch(faults)
     return engine
   }
 

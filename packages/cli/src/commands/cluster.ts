@@ -47,7 +47,9 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
     terminal.line(line)
   for (const { node, reason } of nodes) if (reason !== undefined) terminal.line(`${node}: ${reason}`)
   if (!hasLeader) terminal.line('no node leads: writes are refused')
-  if (sync !== 'always') terminal.line('it is not verified that NATS syncs each message: set NDD_CLUSTER_MONITOR_URL')
+  if (sync === 'weak') terminal.line('a NATS server does not sync each message: the health of a node names it')
+  if (sync === 'unverified')
+    terminal.line('it is not verified that NATS syncs each message: set NDD_CLUSTER_MONITOR_URL')
   return code
 }
 

@@ -19,8 +19,8 @@ import type { ClusterView } from './cluster-view.ts'
 import { openControlBucket } from './control-bucket.ts'
 import { openJetStreamStore } from './jetstream-store.ts'
 import { WeakStreamError } from './log-stream.ts'
-import { natsOptions } from './nats-connection.ts'
-import { readSyncInterval } from './nats-monitor.ts'
+import { natsOptions, natsTrouble } from './nats-connection.ts'
+import { SyncMonitor } from './nats-monitor.ts'
 import { NodeControl, type RoleChange } from './node-control.ts'
 
 /** What the caller of openClusterNode learns. */
@@ -41,20 +41,29 @@ const overheadBytes = 1024
 const retryMs = 500
 const noticeEveryMs = 10_000
 
+/** A node that is open. */
+export interface OpenNode {
+  readonly engine: ReplicatedEngine
+  readonly view: ClusterView
+  /** What is wrong with the NATS servers, in sentences. */
+  readonly faults: () => readonly string[]
+}
+
 /**
- * Opens a node. Waits for NATS as long as it does not answer. Rejects with WeakStreamError, WeakServerError, and as
+ * Opens a node. Waits for NATS as long as it does not answer. Rejects with ConfigError, WeakStreamError, WeakServerError, and as
  * openReplicatedDirectory and the engine do.
  */
 export async function openClusterNode(
   config: ClusterConfig,
   engineOptions: EngineOptions,
   events: ClusterEvents = {},
-): Promise<{ readonly engine: ReplicatedEngine; readonly view: ClusterView }> {
+): Promise<OpenNode> {
   const control = new NodeControl(config, events)
   events.onView?.(control)
-  const wait = <T>(act: () => Promise<T>) => patiently(control.closing, events, act)
-  const syncInterval = await readSyncInterval(config.monitorUrls)
+  const wait = <T>(act: () => Promise<T>) => patiently(config, control.closing, events, act)
   const options = await natsOptions(config)
+  const monitor = new SyncMonitor(config.monitorUrls, events.onNotice)
+  await monitor.verify()
   const connection = await wait(() => connect(options))
   // A start that is interrupted waits for nothing more.
   const interrupt = () => void connection.close()
@@ -67,8 +76,9 @@ export async function openClusterNode(
     const store = await wait(() => openStore(connection, config))
     const { engine, log } = await openEngineOn({ store, uuid, control, engineOptions })
     control.closing.removeEventListener('abort', interrupt)
-    control.start({ engine, log, store, bucket, syncInterval })
-    return { engine, view: control }
+    control.start({ engine, log, store, bucket, monitor })
+    void monitor.watch(control.closing)
+    return { engine, view: control, faults: () => monitor.faults() }
   } catch (error) {
     await connection.close()
     throw error
@@ -112,7 +122,12 @@ async function openEngineOn({
 }
 
 /** Calls `act` until NATS answers, and says now and then why it has not. */
-async function patiently<T>(closing: AbortSignal, { onNotice }: ClusterEvents, act: () => Promise<T>): Promise<T> {
+async function patiently<T>(
+  config: ClusterConfig,
+  closing: AbortSignal,
+  { onNotice }: ClusterEvents,
+  act: () => Promise<T>,
+): Promise<T> {
   let noticedMs = Number.NEGATIVE_INFINITY
   for (;;) {
     try {
@@ -122,7 +137,7 @@ async function patiently<T>(closing: AbortSignal, { onNotice }: ClusterEvents, a
       if (closing.aborted) throw new WalError('log_closed', 'the node was closed while it waited for NATS')
       if (performance.now() - noticedMs > noticeEveryMs) {
         noticedMs = performance.now()
-        onNotice?.(`waiting for NATS: ${error.message}`)
+        onNotice?.(`waiting for NATS: ${natsTrouble(error, config)}`)
       }
     }
     await sleep(retryMs, undefined, { signal: closing }).catch(() => undefined)

@@ -35,9 +35,14 @@ export interface ClusterStatus {
   readonly failovers: number
   /** Why the node is out of service or cannot lead. */
   readonly reason?: string
-  /** `always` if the monitor of every NATS server says so, `unverified` without NDD_CLUSTER_MONITOR_URL. */
-  readonly syncInterval: 'always' | 'unverified'
+  readonly syncInterval: SyncInterval
 }
+
+/**
+ * What the monitors say about the NATS servers: `always` if each server syncs each message, `weak` if one does not, `unverified` if one
+ * does not answer, or without NDD_CLUSTER_MONITOR_URL.
+ */
+export type SyncInterval = 'always' | 'unverified' | 'weak'
 
 /** A node that has announced itself. */
 export interface KnownNode extends ClusterStatus {

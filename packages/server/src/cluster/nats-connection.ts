@@ -1,12 +1,17 @@
 // The connection of a node to NATS: it never gives up, notices a server that hangs within seconds, and uses the servers of
 // NDD_CLUSTER_URL only.
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import {
   type Authenticator,
+  AuthorizationError,
   credsAuthenticator,
   type NodeConnectionOptions,
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node'
+import { ConfigError } from '../config.ts'
 import { type ClusterConfig, usesTls } from './cluster-config.ts'
 
 const connectTimeoutMs = 2000
@@ -15,9 +20,9 @@ const reconnectMs = 200
 const pingEveryMs = 1000
 const pingsMax = 2
 
-/** Reads credentials and certificates. Rejects if they cannot be read. */
+/** Reads credentials and certificates. Rejects with ConfigError if they cannot be read. */
 export async function natsOptions(config: ClusterConfig): Promise<NodeConnectionOptions> {
-  const { credentials, ca } = config
+  const { credentials } = config
   const authenticator = credentials === undefined ? undefined : await authenticatorOf(credentials)
   return {
     // The scheme says whether TLS is wanted, and the library takes that from `tls`.
@@ -33,16 +38,68 @@ export async function natsOptions(config: ClusterConfig): Promise<NodeConnection
     // Credentials may be renewed while the node runs.
     ignoreAuthErrorAbort: true,
     ...(authenticator && { authenticator }),
-    ...(usesTls(config) && { tls: ca === undefined ? {} : { ca: await readFile(ca, 'utf8') } }),
+    ...(usesTls(config) && { tls: await tlsOptions(config) }),
   }
 }
 
+/** Why NATS cannot be used at the moment, with the setting to look at. */
+export function natsTrouble(error: Error, { credentials, ca }: ClusterConfig): string {
+  if (error instanceof AuthorizationError)
+    return credentials === undefined
+      ? 'it wants credentials, and NDD_CLUSTER_CREDENTIALS is not set'
+      : `it refuses the credentials of NDD_CLUSTER_CREDENTIALS (${error.message})`
+  const code = codeOf(error)
+  if (isUntrusted.test(code))
+    return `its certificate is signed by no authority ${ca === undefined ? 'that Node.js knows, and NDD_CLUSTER_CA is not set' : 'in NDD_CLUSTER_CA'} (${code})`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `its certificate is not for the host of NDD_CLUSTER_URL (${error.message})`
+  return error.message
+}
+
+const isUntrusted = /^(UNABLE_TO_(VERIFY|GET)|(DEPTH_ZERO_)?SELF_SIGNED|CERT_UNTRUSTED|CERT_SIGNATURE)/
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return 'code' in error && typeof error.code === 'string' ? error.code : codeOf(error.cause)
+}
+
 async function authenticatorOf(file: string): Promise<Authenticator> {
-  const text = await readFile(file, 'utf8')
+  const text = await read('NDD_CLUSTER_CREDENTIALS', file)
   if (text.includes('BEGIN NATS USER JWT')) return credsAuthenticator(Buffer.from(text))
   const [, user, password] = /^([^:\s]+):(\S+)\s*$/.exec(text) ?? []
   if (user !== undefined) return usernamePasswordAuthenticator(user, password)
-  throw new Error(
+  throw new ConfigError([
     `NDD_CLUSTER_CREDENTIALS names ${file}, which has neither NATS credentials nor one line USER:PASSWORD`,
-  )
+  ])
+}
+
+async function tlsOptions({ urls, ca }: ClusterConfig) {
+  const hosts = urls.map((url) => new URL(url.replace(/^(nats|tls):/, 'http:')).hostname.replace(/^\[|\]$/g, ''))
+  return {
+    ...(ca !== undefined && { ca: await certificatesOf(ca) }),
+    // The library gives Node.js no name for a server that is named by its address, and Node.js takes `localhost` then.
+    checkServerIdentity(name: string, certificate: PeerCertificate): Error | undefined {
+      const wanted = name === 'localhost' ? hosts.filter((host) => host === name || isIP(host) > 0) : [name]
+      const problems = wanted.map((host) => checkServerIdentity(host, certificate))
+      return problems.includes(undefined) ? undefined : problems[0]
+    },
+  }
+}
+
+async function certificatesOf(file: string): Promise<string> {
+  const text = await read('NDD_CLUSTER_CA', file)
+  try {
+    new X509Certificate(text)
+  } catch {
+    throw new ConfigError([`NDD_CLUSTER_CA names ${file}, which has no certificate in PEM format`])
+  }
+  return text
+}
+
+async function read(setting: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError([`${setting} names a file that cannot be read: ${(error as Error).message}`])
+  }
 }

@@ -6,6 +6,7 @@ import type { ControlBucket } from './control-bucket.ts'
 import type { Freshness } from './freshness.ts'
 import type { Leadership } from './leadership.ts'
 import type { Lease } from './lease.ts'
+import type { SyncMonitor } from './nats-monitor.ts'
 import type { Presence } from './presence.ts'
 
 /** What a node runs on. */
@@ -14,7 +15,7 @@ export interface NodeParts {
   readonly log: ReplicatedLog
   readonly store: FrameStore
   readonly bucket: ControlBucket
-  readonly syncInterval: ClusterStatus['syncInterval']
+  readonly monitor: Pick<SyncMonitor, 'syncInterval'>
 }
 
 /** A node whose engine is open. */
@@ -37,7 +38,7 @@ export function statusOf({ node, role, failovers, reason }: Known, running: Runn
   const base = { node, role, failovers, ...(reason !== undefined && { reason }) }
   if (running === undefined)
     return { ...base, epoch: 0, lag: 0, stalenessMs: Number.POSITIVE_INFINITY, syncInterval: 'unverified' }
-  const { log, engine, lease, freshness, syncInterval } = running
+  const { log, engine, lease, freshness, monitor } = running
   const { lsn, epoch } = log.place
   const held = lease.value?.released ? undefined : lease.value
   return {
@@ -46,6 +47,6 @@ export function statusOf({ node, role, failovers, reason }: Known, running: Runn
     lag: Math.max(0, Math.max(lsn, held?.lsn ?? 0) - engine.lsnApplied),
     stalenessMs: role === 'leader' ? 0 : Math.round(freshness.stalenessMs),
     ...(held && { leader: { node: held.node, url: held.url, epoch: held.epoch } }),
-    syncInterval,
+    syncInterval: monitor.syncInterval,
   }
 }

@@ -90,6 +90,22 @@ ${count > 1 ? cluster : ''}
   return found
 }
 
+/** Starts one server with these settings, and waits for nothing. Its settings can be changed for the next start. */
+export async function startNatsServer(
+  t: Test,
+  settings: string,
+): Promise<NatsServer & { configure(settings: string): Promise<void> }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'annal-nats-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
+  const listen = `127.0.0.1:${await freePort()}`
+  const configure = (text: string) =>
+    writeFile(path.join(directory, 'nats.conf'), `server_name: n0\nlisten: "${listen}"\n${text}\n`)
+  await configure(settings)
+  const server = natsServer(t, directory, `nats://${listen}`)
+  server.start()
+  return { ...server, configure }
+}
+
 function natsServer(t: Test, directory: string, url: string): NatsServer {
   let child: ChildProcess | undefined
   let gone: Promise<void> = Promise.resolve()

@@ -7,7 +7,10 @@ const status = {
   epoch: integer('Number of the newest time of a leader that the node knows; 0 before the first.'),
   lag: integer('Records that are in the log and that the node has not applied.'),
   failovers: integer('Changes of the leader that the node has seen since it started.'),
-  sync_interval: oneOfTexts(['always', 'unverified'], 'Whether the NATS servers are known to sync each message.'),
+  sync_interval: oneOfTexts(
+    ['always', 'unverified', 'weak'],
+    'Whether the NATS servers are known to sync each message: weak if one does not.',
+  ),
 }
 const sometimes = {
   staleness_ms: integer(
