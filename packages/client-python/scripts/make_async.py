@@ -1,12 +1,15 @@
 """Generates the async client from the sync client: ``python3 scripts/make_async.py``, or ``--check`` to compare.
 
 A method or function that sends a request becomes ``async``, and every call that leads to the transport is awaited. The transports and
-``in_flight.py`` exist in two handwritten versions, because waiting is their purpose.
+``in_flight.py`` exist in two handwritten versions, because waiting is their purpose. If ``black`` is installed (Debian: ``apt install black``),
+the generated files are formatted with ``black -l 120``, as they are kept; ``--check`` ignores formatting.
 """
 
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Dict, Optional, Set
@@ -156,9 +159,14 @@ def main() -> int:
         if stale is not None:
             print(f"{stale} is out of date: run python3 scripts/make_async.py")
         return 0 if stale is None else 1
-    for module in MODULES:
-        (SOURCES / f"async_{module}.py").write_text(asynchronous(module), encoding="utf-8")
-    return 0
+    paths = [SOURCES / f"async_{module}.py" for module in MODULES]
+    for module, path in zip(MODULES, paths):
+        path.write_text(asynchronous(module), encoding="utf-8")
+    black = shutil.which("black")
+    if black is None:
+        print("black is not installed: format the files with black -l 120 before you commit them")
+        return 0
+    return subprocess.run([black, "-q", "-l", "120", *map(str, paths)]).returncode
 
 
 if __name__ == "__main__":

@@ -7,7 +7,15 @@ from .errors import AnnalError
 from .async_in_flight import InFlight, Send, Source, read_batches
 from .progress import ProgressBar
 
-async def upsert_all(source: Iterable[Any], send: Send, batch_size: int, progress: Optional[bool], timeout: Optional[float], idempotency_key: Optional[str]=None) -> Dict[str, Any]:
+
+async def upsert_all(
+    source: Iterable[Any],
+    send: Send,
+    batch_size: int,
+    progress: Optional[bool],
+    timeout: Optional[float],
+    idempotency_key: Optional[str] = None,
+) -> Dict[str, Any]:
     """Returns the last reply with the total number under ``upserted``. An error's ``stored`` is the number of records before it."""
     batches = batches_of(source, batch_size)
     stored = 0
@@ -21,9 +29,17 @@ async def upsert_all(source: Iterable[Any], send: Send, batch_size: int, progres
                 raise
             stored += len(batch)
             bar.add(len(batch))
-    return {**reply, 'upserted': stored}
+    return {**reply, "upserted": stored}
 
-async def bulk_load(source: Source[Any], send: Send, batch_size: int, concurrency: int, on_progress: Optional[Callable[[int], None]], idempotency_key: Optional[str]=None) -> int:
+
+async def bulk_load(
+    source: Source[Any],
+    send: Send,
+    batch_size: int,
+    concurrency: int,
+    on_progress: Optional[Callable[[int], None]],
+    idempotency_key: Optional[str] = None,
+) -> int:
     """Returns the number of stored records. Raises the first failure after the running batches have ended."""
     check_batch_size(batch_size)
     number = 0

@@ -10,23 +10,33 @@ from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
 from .async_in_flight import Source
 from .async_transport import AsyncTransport
 from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
+
 _VACUUM_SECONDS = 600.0
+
 
 class AsyncCollection:
     """Returned by ``await client.get_collection(name)``, which reads the fields of the collection from the server."""
 
     def __init__(self, transport: AsyncTransport, summary: Mapping[str, Any]) -> None:
         self._transport = transport
-        self.name = str(summary['name'])
-        self.fields: List[Dict[str, Any]] = list(summary['fields'])
-        self.created_at = summary.get('created_at')
-        self.layout_version = summary.get('layout_version')
-        self._path = f'/api/v2/collection/{segment(self.name)}'
+        self.name = str(summary["name"])
+        self.fields: List[Dict[str, Any]] = list(summary["fields"])
+        self.created_at = summary.get("created_at")
+        self.layout_version = summary.get("layout_version")
+        self._path = f"/api/v2/collection/{segment(self.name)}"
 
     def __repr__(self) -> str:
         return f"AsyncCollection(name={self.name!r}, fields={[field['name'] for field in self.fields]!r})"
 
-    async def upsert(self, objects: Iterable[ObjectRecord], *, batch_size: int=1000, progress: Optional[bool]=None, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def upsert(
+        self,
+        objects: Iterable[ObjectRecord],
+        *,
+        batch_size: int = 1000,
+        progress: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
         """Stores objects and replaces objects with the same ids. They are durable when it returns.
 
         Up to ``batch_size`` objects (at most 1,000) are stored atomically. More are sent in several batches; if a batch fails, the
@@ -35,18 +45,55 @@ class AsyncCollection:
         """
         return await upsert_all(objects, self._upsert, batch_size, progress, timeout, idempotency_key)
 
-    async def _upsert(self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]) -> Dict[str, Any]:
+    async def _upsert(
+        self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
         body = encoding.object_batch(objects)
-        path = f'{self._path}/objects'
-        sent = await self._transport.send('POST', path, body, content_type='application/msgpack', retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout)
+        path = f"{self._path}/objects"
+        sent = await self._transport.send(
+            "POST",
+            path,
+            body,
+            content_type="application/msgpack",
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         reply: Dict[str, Any] = sent.json()
         return reply
 
-    async def load(self, objects: Source[ObjectRecord], *, batch_size: int=500, concurrency: int=2, on_progress: Optional[Progress]=None, idempotency_key: Optional[str]=None) -> int:
+    async def load(
+        self,
+        objects: Source[ObjectRecord],
+        *,
+        batch_size: int = 500,
+        concurrency: int = 2,
+        on_progress: Optional[Progress] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> int:
         """Stores all objects of the iterable. It reads no more than it can send."""
         return await bulk_load(objects, self._upsert, batch_size, concurrency, on_progress, idempotency_key)
 
-    async def search(self, fields: Mapping[str, Any], filter: Optional[Filter]=None, ef_search: Optional[int]=None, prefilter_cardinality_threshold: Optional[int]=None, filter_boost_percentage: Optional[float]=None, *, limit: Optional[int]=None, recall: Optional[float]=None, include_vectors: bool=False, rescore: Optional[bool]=None, fusion: Optional[Mapping[str, Any]]=None, exact: Optional[bool]=None, explain: Optional[bool]=None, min_lsn: Optional[int]=None, consistency: Optional[Consistency]=None, max_staleness_ms: Optional[int]=None, timeout: Optional[float]=None) -> SearchResult:
+    async def search(
+        self,
+        fields: Mapping[str, Any],
+        filter: Optional[Filter] = None,
+        ef_search: Optional[int] = None,
+        prefilter_cardinality_threshold: Optional[int] = None,
+        filter_boost_percentage: Optional[float] = None,
+        *,
+        limit: Optional[int] = None,
+        recall: Optional[float] = None,
+        include_vectors: bool = False,
+        rescore: Optional[bool] = None,
+        fusion: Optional[Mapping[str, Any]] = None,
+        exact: Optional[bool] = None,
+        explain: Optional[bool] = None,
+        min_lsn: Optional[int] = None,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
@@ -56,157 +103,278 @@ class AsyncCollection:
         otherwise the error has the code ``replica_stale``.
         """
         defaults = _given(limit=limit, ef_search=ef_search, recall=recall)
-        body = _given(fields={name: _query(query, f'fields.{name}', defaults) for name, query in fields.items()}, filter=None if filter is None else list(filter), filter_params=_given(prefilter_threshold=prefilter_cardinality_threshold, boost_percentage=filter_boost_percentage) or None, include_vectors=include_vectors or None, rescore=rescore, fusion=fusion, exact=exact, explain=explain, min_lsn=min_lsn, consistency=consistency, max_staleness_ms=max_staleness_ms)
-        reply = await self._transport.search(f'{self._path}/search', body, timeout=timeout)
+        body = _given(
+            fields={name: _query(query, f"fields.{name}", defaults) for name, query in fields.items()},
+            filter=None if filter is None else list(filter),
+            filter_params=_given(
+                prefilter_threshold=prefilter_cardinality_threshold, boost_percentage=filter_boost_percentage
+            )
+            or None,
+            include_vectors=include_vectors or None,
+            rescore=rescore,
+            fusion=fusion,
+            exact=exact,
+            explain=explain,
+            min_lsn=min_lsn,
+            consistency=consistency,
+            max_staleness_ms=max_staleness_ms,
+        )
+        reply = await self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
-        results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply['results'].items()}
-        reply['results'] = results
-        if 'fused' in reply:
-            reply['fused'] = [_with_meta(hit, metas) for hit in reply['fused']]
+        results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
+        reply["results"] = results
+        if "fused" in reply:
+            reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
-    async def get_many(self, ids: Sequence[str], *, min_lsn: Optional[int]=None, consistency: Optional[Consistency]=None, max_staleness_ms: Optional[int]=None, timeout: Optional[float]=None) -> List[StoredObject]:
+    async def get_many(
+        self,
+        ids: Sequence[str],
+        *,
+        min_lsn: Optional[int] = None,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> List[StoredObject]:
         """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
-        body = _given(ids=[encoding.identifier(id, f'ids[{i}]') for i, id in enumerate(ids)], min_lsn=min_lsn, consistency=consistency, max_staleness_ms=max_staleness_ms)
-        reply = await self._transport.json('POST', f'{self._path}/objects/query', body, retry=ALWAYS, timeout=timeout)
+        body = _given(
+            ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)],
+            min_lsn=min_lsn,
+            consistency=consistency,
+            max_staleness_ms=max_staleness_ms,
+        )
+        reply = await self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
-        return [_stored(item, metas) for item in reply['objects']]
+        return [_stored(item, metas) for item in reply["objects"]]
 
-    async def get_objects(self, ids: Sequence[str], *, timeout: Optional[float]=None) -> List[StoredObject]:
+    async def get_objects(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
         """Deprecated: use ``get_many``."""
-        warn_renamed('get_objects', 'get_many')
+        warn_renamed("get_objects", "get_many")
         return await self.get_many(ids, timeout=timeout)
 
-    async def scroll(self, filter: Optional[Filter]=None, page_size: int=100, *, timeout: Optional[float]=None) -> AsyncIterator[StoredObject]:
+    async def scroll(
+        self, filter: Optional[Filter] = None, page_size: int = 100, *, timeout: Optional[float] = None
+    ) -> AsyncIterator[StoredObject]:
         """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
         cursor: Optional[str] = None
         while True:
             body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
-            page = await self._transport.json('POST', f'{self._path}/objects/scroll', body, retry=ALWAYS, timeout=timeout)
+            page = await self._transport.json(
+                "POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, timeout=timeout
+            )
             metas = encoding.MetaReader()
-            for item in page['objects']:
+            for item in page["objects"]:
                 yield _stored(item, metas)
-            cursor = page.get('cursor')
+            cursor = page.get("cursor")
             if cursor is None:
                 return
 
-    async def count(self, filter: Optional[Filter]=None, *, timeout: Optional[float]=None) -> int:
+    async def count(self, filter: Optional[Filter] = None, *, timeout: Optional[float] = None) -> int:
         body = _given(filter=None if filter is None else list(filter))
-        return int((await self._transport.json('POST', f'{self._path}/objects/count', body, retry=ALWAYS, timeout=timeout))['count'])
+        return int(
+            (await self._transport.json("POST", f"{self._path}/objects/count", body, retry=ALWAYS, timeout=timeout))[
+                "count"
+            ]
+        )
 
-    async def facets(self, key: str, filter: Optional[Filter]=None, limit: int=10, *, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def facets(
+        self, key: str, filter: Optional[Filter] = None, limit: int = 10, *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Counts the objects per value of a filter key."""
         body = _given(key=key, filter=None if filter is None else list(filter), limit=limit)
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/facets', body, retry=ALWAYS, timeout=timeout)
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/facets", body, retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    async def delete_object(self, id: str, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def delete_object(
+        self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Raises NotFoundError if the id is unknown."""
-        path = _path_of(f'{self._path}/objects', id)
-        reply: Dict[str, Any] = await self._transport.json('DELETE', path, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout)
+        path = _path_of(f"{self._path}/objects", id)
+        reply: Dict[str, Any] = await self._transport.json(
+            "DELETE", path, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
+        )
         return reply
 
-    async def delete_where(self, filter: Filter, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def delete_where(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Deletes all objects that match the filter. An empty filter deletes nothing."""
-        body = {'filter': list(filter)}
-        reply: Dict[str, Any] = await self._transport.json('DELETE', f'{self._path}/objects', body, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout)
+        body = {"filter": list(filter)}
+        reply: Dict[str, Any] = await self._transport.json(
+            "DELETE",
+            f"{self._path}/objects",
+            body,
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         return reply
 
-    async def delete_by_filter(self, filter: Filter, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def delete_by_filter(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Deprecated: use ``delete_where``."""
-        warn_renamed('delete_by_filter', 'delete_where')
+        warn_renamed("delete_by_filter", "delete_where")
         return await self.delete_where(filter, idempotency_key=idempotency_key, timeout=timeout)
 
-    async def update_filters(self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def update_filters(
+        self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Replaces all filter values of each object. Unknown ids are not counted."""
-        body = {'updates': list(updates)}
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/filters', body, retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout)
+        body = {"updates": list(updates)}
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/filters", body, retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
+        )
         return reply
 
-    async def describe(self, *, timeout: Optional[float]=None) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json('GET', self._path, retry=ALWAYS, timeout=timeout)
+    async def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        reply: Dict[str, Any] = await self._transport.json("GET", self._path, retry=ALWAYS, timeout=timeout)
         return reply
 
-    async def neighbors(self, id: str, field: str, *, timeout: Optional[float]=None) -> List[str]:
+    async def neighbors(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
         """Returns the ids of the object's neighbors in the graph of a field."""
-        path = _path_of(f'{self._path}/objects', id, f'/field/{segment(field)}/neighbors')
-        return list((await self._transport.json('GET', path, retry=ALWAYS, timeout=timeout))['neighbors'])
+        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/neighbors")
+        return list((await self._transport.json("GET", path, retry=ALWAYS, timeout=timeout))["neighbors"])
 
-    async def links(self, id: str, field: str, *, timeout: Optional[float]=None) -> List[str]:
+    async def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
         """Deprecated: use ``neighbors``."""
-        warn_renamed('links', 'neighbors')
+        warn_renamed("links", "neighbors")
         return await self.neighbors(id, field, timeout=timeout)
 
-    async def update_fields(self, fields: Dict[str, Dict[str, Any]], *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def update_fields(
+        self,
+        fields: Dict[str, Dict[str, Any]],
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
         """Changes defaults of searches: ``{"plot": {"recall": 0.95}}``; ``None`` removes the default."""
-        named = [{**change, 'field': field} for field, change in fields.items()]
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/fields', {'fields': named}, retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout)
+        named = [{**change, "field": field} for field, change in fields.items()]
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST",
+            f"{self._path}/fields",
+            {"fields": named},
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         return reply
 
-    async def rebuild(self, fields: Sequence[Union[str, Mapping[str, Any]]]=(), *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def rebuild(
+        self,
+        fields: Sequence[Union[str, Mapping[str, Any]]] = (),
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
         """Starts to recreate the graph, with new M or ef_con where given. Searches continue; writes wait."""
-        named = [{'field': field} if isinstance(field, str) else dict(field) for field in fields]
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/rebuild', {'fields': named}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout)
+        named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST",
+            f"{self._path}/rebuild",
+            {"fields": named},
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         return reply
 
-    async def rebuild_status(self, *, timeout: Optional[float]=None) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json('GET', f'{self._path}/rebuild/status', retry=ALWAYS, timeout=timeout)
+    async def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        reply: Dict[str, Any] = await self._transport.json(
+            "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    async def calibrate(self, field: Optional[str]=None, limit: Optional[int]=None, rescore: Optional[bool]=None, sample: Optional[int]=None, *, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def calibrate(
+        self,
+        field: Optional[str] = None,
+        limit: Optional[int] = None,
+        rescore: Optional[bool] = None,
+        sample: Optional[int] = None,
+        *,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
         """Measures which ef reaches which recall, for searches with ``recall``. Returns when it is done."""
         seconds = _VACUUM_SECONDS if timeout is None else timeout
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/calibrate', _given(field=field, limit=limit, rescore=rescore, sample=sample), retry=ALWAYS, timeout=seconds)
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST",
+            f"{self._path}/calibrate",
+            _given(field=field, limit=limit, rescore=rescore, sample=sample),
+            retry=ALWAYS,
+            timeout=seconds,
+        )
         return reply
 
-    async def calibrations(self, *, timeout: Optional[float]=None) -> List[Dict[str, Any]]:
+    async def calibrations(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
         """What was measured for searches with ``recall``, and what is being measured."""
-        reply = await self._transport.json('GET', f'{self._path}/calibrations', retry=ALWAYS, timeout=timeout)
-        return cast(List[Dict[str, Any]], reply['calibrations'])
+        reply = await self._transport.json("GET", f"{self._path}/calibrations", retry=ALWAYS, timeout=timeout)
+        return cast(List[Dict[str, Any]], reply["calibrations"])
 
-    async def vacuum(self, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def vacuum(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""
         seconds = _VACUUM_SECONDS if timeout is None else timeout
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/vacuum', {}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=seconds)
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=seconds
+        )
         return reply
 
-    async def shrink(self, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def shrink(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Deprecated: use ``vacuum``."""
-        warn_renamed('shrink', 'vacuum')
+        warn_renamed("shrink", "vacuum")
         return await self.vacuum(idempotency_key=idempotency_key, timeout=timeout)
 
-    async def create_backup(self, name: str, *, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def create_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Starts a backup. ``client.active_backup()`` reports its progress."""
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/backup', {'name': name}, retry=WHEN_REFUSED, timeout=timeout)
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED, timeout=timeout
+        )
         return reply
+
 
 def _given(**members: Any) -> Dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
+
 def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
-    options = value if isinstance(value, Mapping) and 'query' in value else {'query': value}
-    query = options['query']
+    options = value if isinstance(value, Mapping) and "query" in value else {"query": value}
+    query = options["query"]
     encoded: Any
-    if isinstance(query, Mapping) and 'id' in query:
-        encoded = {'id': encoding.identifier(query['id'], f'{field}.query.id')}
+    if isinstance(query, Mapping) and "id" in query:
+        encoded = {"id": encoding.identifier(query["id"], f"{field}.query.id")}
     elif isinstance(query, Mapping):
-        indices, values = encoding.sparse(query, f'{field}.query')
-        encoded = {'indices': indices, 'values': values}
+        indices, values = encoding.sparse(query, f"{field}.query")
+        encoded = {"indices": indices, "values": values}
     elif query is None:
-        raise InvalidArgumentError(f'{field}.query is missing', field=f'{field}.query')
+        raise InvalidArgumentError(f"{field}.query is missing", field=f"{field}.query")
     elif encoding.is_many(query):
-        encoded = encoding.many(query, f'{field}.query')
+        encoded = encoding.many(query, f"{field}.query")
     else:
-        encoded = encoding.numbers(query, f'{field}.query')
-    return cast(FieldQuery, {**defaults, **options, 'query': encoded})
+        encoded = encoding.numbers(query, f"{field}.query")
+    return cast(FieldQuery, {**defaults, **options, "query": encoded})
+
 
 def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
     meta = metas.take(hit)
-    return {**hit, 'meta': meta}
+    return {**hit, "meta": meta}
+
 
 def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
-    fields = item['fields']
-    return {'id': item['id'], 'meta': metas.take(item), 'filter': item['filter'], 'vectors': {name: value['vector'] for name, value in fields.items() if 'vector' in value}, 'sparses': {name: {'indices': value['sparse_indices'], 'values': value['sparse_values']} for name, value in fields.items() if 'sparse_indices' in value}, 'multi_vectors': {name: value['vectors'] for name, value in fields.items() if 'vectors' in value}}
+    fields = item["fields"]
+    return {
+        "id": item["id"],
+        "meta": metas.take(item),
+        "filter": item["filter"],
+        "vectors": {name: value["vector"] for name, value in fields.items() if "vector" in value},
+        "sparses": {
+            name: {"indices": value["sparse_indices"], "values": value["sparse_values"]}
+            for name, value in fields.items()
+            if "sparse_indices" in value
+        },
+        "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
+    }
 
-def _path_of(before: str, id: Any, after: str='') -> str:
-    return object_path(before, encoding.identifier(id, 'id'), after)
+
+def _path_of(before: str, id: Any, after: str = "") -> str:
+    return object_path(before, encoding.identifier(id, "id"), after)

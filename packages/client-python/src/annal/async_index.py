@@ -9,28 +9,38 @@ from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, json_body, object_path, 
 from .async_in_flight import Source
 from .async_transport import AsyncTransport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
-_SENTENCE = 'application/json, text/plain'
+
+_SENTENCE = "application/json, text/plain"
+
 
 class AsyncIndex:
     """Returned by ``await client.get_index(name)``, which reads the description of the index from the server."""
 
     def __init__(self, transport: AsyncTransport, name: str, info: Mapping[str, Any]) -> None:
         self._transport = transport
-        self._path = f'/api/v1/index/{segment(name)}'
+        self._path = f"/api/v1/index/{segment(name)}"
         self.name = name
-        self.dimension = int(info['dimension'])
-        self.space_type = str(info['space_type'])
-        self.precision = str(info['precision'])
-        self.sparse_model = str(info.get('sparse_model', 'None'))
+        self.dimension = int(info["dimension"])
+        self.space_type = str(info["space_type"])
+        self.precision = str(info["precision"])
+        self.sparse_model = str(info.get("sparse_model", "None"))
 
     def __repr__(self) -> str:
-        return f'AsyncIndex(name={self.name!r}, dimension={self.dimension}, space_type={self.space_type!r})'
+        return f"AsyncIndex(name={self.name!r}, dimension={self.dimension}, space_type={self.space_type!r})"
 
     @property
     def is_hybrid(self) -> bool:
-        return self.sparse_model != 'None'
+        return self.sparse_model != "None"
 
-    async def upsert(self, records: Iterable[VectorRecord], *, batch_size: int=1000, progress: Optional[bool]=None, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> str:
+    async def upsert(
+        self,
+        records: Iterable[VectorRecord],
+        *,
+        batch_size: int = 1000,
+        progress: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
         """Stores records and replaces records with the same ids. They are durable when it returns.
 
         Up to ``batch_size`` records (at most 1,000) are stored atomically. More are sent in several batches; if a batch fails, the
@@ -38,86 +48,184 @@ class AsyncIndex:
         for several batches in a terminal if tqdm is installed; ``progress`` overrides this.
         """
         await upsert_all(records, self._upsert, batch_size, progress, timeout, idempotency_key)
-        return 'Vectors inserted successfully'
+        return "Vectors inserted successfully"
 
-    async def _upsert(self, records: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]) -> Dict[str, Any]:
+    async def _upsert(
+        self, records: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
         body = encoding.record_batch(records)
-        path = f'{self._path}/vector/insert'
-        await self._transport.send('POST', path, body, content_type='application/msgpack', retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout)
-        return {'upserted': len(records)}
+        path = f"{self._path}/vector/insert"
+        await self._transport.send(
+            "POST",
+            path,
+            body,
+            content_type="application/msgpack",
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
+        return {"upserted": len(records)}
 
-    async def load(self, records: Source[VectorRecord], *, batch_size: int=500, concurrency: int=2, on_progress: Optional[Progress]=None, idempotency_key: Optional[str]=None) -> int:
+    async def load(
+        self,
+        records: Source[VectorRecord],
+        *,
+        batch_size: int = 500,
+        concurrency: int = 2,
+        on_progress: Optional[Progress] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> int:
         """Stores all records of the iterable. It reads no more than it can send."""
         return await bulk_load(records, self._upsert, batch_size, concurrency, on_progress, idempotency_key)
 
-    async def query(self, vector: Optional[Vector]=None, top_k: int=10, filter: Optional[Filter]=None, ef: int=128, include_vectors: bool=False, sparse_indices: Optional[Any]=None, sparse_values: Optional[Vector]=None, prefilter_cardinality_threshold: Optional[int]=None, filter_boost_percentage: Optional[float]=None, dense_rrf_weight: Optional[float]=None, rrf_rank_constant: Optional[float]=None, timeout: Optional[float]=None) -> List[Hit]:
+    async def query(
+        self,
+        vector: Optional[Vector] = None,
+        top_k: int = 10,
+        filter: Optional[Filter] = None,
+        ef: int = 128,
+        include_vectors: bool = False,
+        sparse_indices: Optional[Any] = None,
+        sparse_values: Optional[Vector] = None,
+        prefilter_cardinality_threshold: Optional[int] = None,
+        filter_boost_percentage: Optional[float] = None,
+        dense_rrf_weight: Optional[float] = None,
+        rrf_rank_constant: Optional[float] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Hit]:
         """Returns the nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
-        body: Dict[str, Any] = {'k': top_k, 'ef': ef, 'include_vectors': include_vectors}
+        body: Dict[str, Any] = {"k": top_k, "ef": ef, "include_vectors": include_vectors}
         if vector is not None:
-            body['vector'] = encoding.numbers(vector, 'vector')
+            body["vector"] = encoding.numbers(vector, "vector")
         if sparse_indices is not None or sparse_values is not None:
-            terms = {'indices': [] if sparse_indices is None else sparse_indices, 'values': [] if sparse_values is None else sparse_values}
-            body['sparse_indices'], body['sparse_values'] = encoding.sparse(terms, 'sparse')
+            terms = {
+                "indices": [] if sparse_indices is None else sparse_indices,
+                "values": [] if sparse_values is None else sparse_values,
+            }
+            body["sparse_indices"], body["sparse_values"] = encoding.sparse(terms, "sparse")
         if filter is not None:
-            body['filter'] = list(filter)
-        parameters = {'prefilter_threshold': prefilter_cardinality_threshold, 'boost_percentage': filter_boost_percentage}
+            body["filter"] = list(filter)
+        parameters = {
+            "prefilter_threshold": prefilter_cardinality_threshold,
+            "boost_percentage": filter_boost_percentage,
+        }
         given = {name: value for name, value in parameters.items() if value is not None}
         if given:
-            body['filter_params'] = given
+            body["filter_params"] = given
         if dense_rrf_weight is not None:
-            body['dense_rrf_weight'] = dense_rrf_weight
+            body["dense_rrf_weight"] = dense_rrf_weight
         if rrf_rank_constant is not None:
-            body['rrf_rank_constant'] = rrf_rank_constant
-        reply = await self._transport.search(f'{self._path}/search', body, timeout=timeout)
+            body["rrf_rank_constant"] = rrf_rank_constant
+        reply = await self._transport.search(f"{self._path}/search", body, timeout=timeout)
         metas = encoding.MetaReader()
-        return [_hit(hit, metas) for hit in reply['results']]
+        return [_hit(hit, metas) for hit in reply["results"]]
 
-    async def get_vector(self, id: str, *, timeout: Optional[float]=None) -> Dict[str, Any]:
+    async def get_vector(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Raises NotFoundError if the id is unknown."""
-        reply = await self._transport.json('POST', f'{self._path}/vector/get', {'id': encoding.identifier(id, 'id')}, retry=ALWAYS, timeout=timeout)
+        reply = await self._transport.json(
+            "POST", f"{self._path}/vector/get", {"id": encoding.identifier(id, "id")}, retry=ALWAYS, timeout=timeout
+        )
         meta = encoding.MetaReader().take(reply)
-        return {**reply, 'meta': meta}
+        return {**reply, "meta": meta}
 
-    async def delete_vector(self, id: str, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> str:
-        path = _path_of(f'{self._path}/vector', id, '/delete')
-        return str((await self._transport.send('DELETE', path, accept=_SENTENCE, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout)).text)
+    async def delete_vector(
+        self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
+        path = _path_of(f"{self._path}/vector", id, "/delete")
+        return str(
+            (
+                await self._transport.send(
+                    "DELETE",
+                    path,
+                    accept=_SENTENCE,
+                    retry=WHEN_REFUSED,
+                    key=RequestKey(idempotency_key),
+                    timeout=timeout,
+                )
+            ).text
+        )
 
-    async def delete_where(self, filter: Filter, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> str:
+    async def delete_where(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Deletes all records that match the filter. An empty filter deletes nothing."""
-        return await self._sentence('DELETE', 'vectors/delete', {'filter': list(filter)}, WHEN_REFUSED, idempotency_key, timeout)
+        return await self._sentence(
+            "DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED, idempotency_key, timeout
+        )
 
-    async def delete_with_filter(self, filter: Filter, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> str:
+    async def delete_with_filter(
+        self, filter: Filter, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Deprecated: use ``delete_where``."""
-        warn_renamed('delete_with_filter', 'delete_where')
+        warn_renamed("delete_with_filter", "delete_where")
         return await self.delete_where(filter, idempotency_key=idempotency_key, timeout=timeout)
 
-    async def update_filters(self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> str:
+    async def update_filters(
+        self, updates: Sequence[FilterUpdate], *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> str:
         """Replaces all filter values of each record. Unknown ids are not counted."""
-        return await self._sentence('POST', 'filters/update', {'updates': list(updates)}, ALWAYS, idempotency_key, timeout)
+        return await self._sentence(
+            "POST", "filters/update", {"updates": list(updates)}, ALWAYS, idempotency_key, timeout
+        )
 
-    async def describe(self, *, timeout: Optional[float]=None) -> Dict[str, Any]:
-        info = await self._transport.json('GET', f'{self._path}/info', retry=ALWAYS, timeout=timeout)
-        model = info.get('sparse_model', 'None')
-        return {'name': self.name, 'space_type': info['space_type'], 'dimension': info['dimension'], 'sparse_model': model, 'is_hybrid': model != 'None', 'count': info['total_elements'], 'precision': info['precision'], 'M': info['M'], 'ef_con': info['ef_con'], 'keep_originals': info.get('keep_originals', True)}
+    async def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        info = await self._transport.json("GET", f"{self._path}/info", retry=ALWAYS, timeout=timeout)
+        model = info.get("sparse_model", "None")
+        return {
+            "name": self.name,
+            "space_type": info["space_type"],
+            "dimension": info["dimension"],
+            "sparse_model": model,
+            "is_hybrid": model != "None",
+            "count": info["total_elements"],
+            "precision": info["precision"],
+            "M": info["M"],
+            "ef_con": info["ef_con"],
+            "keep_originals": info.get("keep_originals", True),
+        }
 
-    async def rebuild(self, M: Optional[int]=None, ef_con: Optional[int]=None, *, idempotency_key: Optional[str]=None, timeout: Optional[float]=None) -> Dict[str, Any]:
-        given = {name: value for name, value in {'M': M, 'ef_con': ef_con}.items() if value is not None}
-        reply: Dict[str, Any] = await self._transport.json('POST', f'{self._path}/rebuild', given, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout)
+    async def rebuild(
+        self,
+        M: Optional[int] = None,
+        ef_con: Optional[int] = None,
+        *,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        given = {name: value for name, value in {"M": M, "ef_con": ef_con}.items() if value is not None}
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
+        )
         return reply
 
-    async def rebuild_status(self, *, timeout: Optional[float]=None) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json('GET', f'{self._path}/rebuild/status', retry=ALWAYS, timeout=timeout)
+    async def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        reply: Dict[str, Any] = await self._transport.json(
+            "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    async def _sentence(self, method: str, action: str, body: Any, retry: str, idempotency_key: Optional[str], timeout: Optional[float]) -> str:
+    async def _sentence(
+        self, method: str, action: str, body: Any, retry: str, idempotency_key: Optional[str], timeout: Optional[float]
+    ) -> str:
         data = json_body(body)
-        path = f'{self._path}/{action}'
-        sent = await self._transport.send(method, path, data, content_type='application/json', accept=_SENTENCE, retry=retry, key=RequestKey(idempotency_key), timeout=timeout)
+        path = f"{self._path}/{action}"
+        sent = await self._transport.send(
+            method,
+            path,
+            data,
+            content_type="application/json",
+            accept=_SENTENCE,
+            retry=retry,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
         return str(sent.text)
+
 
 def _hit(hit: Dict[str, Any], metas: encoding.MetaReader) -> Hit:
     meta = metas.take(hit)
-    return cast(Hit, {**hit, 'meta': meta})
+    return cast(Hit, {**hit, "meta": meta})
 
-def _path_of(before: str, id: Any, after: str='') -> str:
-    return object_path(before, encoding.identifier(id, 'id'), after)
+
+def _path_of(before: str, id: Any, after: str = "") -> str:
+    return object_path(before, encoding.identifier(id, "id"), after)
