@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Dict, Optional, Set
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "annal"
-MODULES = ("bulk", "index", "collection", "client")
+MODULES = ("bulk", "index", "collection_graphs", "collection", "administration", "client")
 NAMES = {
     "Annal": "AsyncAnnal",
+    "Administration": "AsyncAdministration",
     "Collection": "AsyncCollection",
+    "CollectionGraphs": "AsyncCollectionGraphs",
     "Index": "AsyncIndex",
     "Transport": "AsyncTransport",
     "Iterator": "AsyncIterator",
@@ -29,6 +31,8 @@ AWAITED_FUNCTIONS = {"upsert_all", "bulk_load"}
 # Parameters and methods of ``bulk.py`` that wait for a batch, and what it iterates over and enters.
 AWAITED_PARAMETERS = {"send"}
 AWAITED_OF_BATCHES = {"settle_oldest"}
+# Methods of ``Administration``, which the client calls.
+INHERITED_AWAITED = {"_get", "_send"}
 ASYNC_ITERATORS = {"read_batches"}
 ASYNC_CONTEXTS = {"InFlight"}
 AWAITED_OF_TRANSPORT = {"json", "send", "search", "download", "upload", "close"}
@@ -103,7 +107,7 @@ class Asynchronous(ast.NodeTransformer):
             return False
         owner = function.value
         if isinstance(owner, ast.Name) and owner.id == "self":
-            return function.attr in self.awaited_methods
+            return function.attr in self.awaited_methods | INHERITED_AWAITED
         if function.attr in AWAITED_OF_BATCHES:
             return True
         is_transport = isinstance(owner, ast.Attribute) and owner.attr == "_transport"

@@ -1,7 +1,9 @@
-"""A real server per session: a process with an empty directory on its own port."""
+"""A real server per session: a process with an empty directory on its own port. And a fixture that runs a test with both clients."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import re
 import signal
@@ -9,11 +11,12 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
 from scripted import Reply, Scripted
 
+import annal
 from annal import Annal
 
 HOUSE = Path(__file__).resolve().parents[3]
@@ -90,3 +93,40 @@ def scripted() -> Iterator[Any]:
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+class Waiting:
+    """The calls of an async client as plain calls, so that one test runs with both."""
+
+    def __init__(self, inner: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._inner, self._loop = inner, loop
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._inner, name)
+        return member if not callable(member) else lambda *args, **named: self._wait(member(*args, **named))
+
+    def _wait(self, value: Any) -> Any:
+        done = self._loop.run_until_complete(value) if inspect.isawaitable(value) else value
+        return Waiting(done, self._loop) if type(done).__module__.startswith("annal.async_") else done
+
+
+Connect = Callable[..., Any]
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request: Any) -> Iterator[Connect]:
+    if request.param == "sync":
+        yield Annal
+        return
+    pytest.importorskip("httpx", minversion="0.23")
+    loop = asyncio.new_event_loop()
+    opened: List[Any] = []
+
+    def open_async(**options: Any) -> Any:
+        opened.append(annal.AsyncAnnal(**options))
+        return Waiting(opened[-1], loop)
+
+    yield open_async
+    for client in opened:
+        loop.run_until_complete(client.close())
+    loop.close()

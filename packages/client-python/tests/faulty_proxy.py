@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import json
+import socket
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Set, Union
 from urllib.parse import urlsplit
+
+from scripted import Reply
 
 PASS = "pass"
 """The client gets the reply of the server."""
@@ -35,15 +39,29 @@ class FaultyProxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.target = target
         """May change at any time."""
-        self.fate: Callable[[Forwarded, int], str] = lambda request, number: PASS
-        """Called with every request and its number from 0, before it is forwarded."""
+        self.fate: Callable[[Forwarded, int], Union[str, Reply]] = lambda request, number: PASS
+        """Called with every request and its number from 0, before it is forwarded. A reply is sent instead of that of the server."""
+        self.adds: Callable[[Forwarded, bytes], Dict[str, str]] = lambda request, content: {}
+        """Headers that it adds to a reply of the server."""
         self.after_reply: Callable[[Forwarded], Any] = lambda request: None
         """Called after the server has replied, before a reply is dropped."""
         self.requests: List[Forwarded] = []
+        self.connections: Set[socket.socket] = set()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def close(self) -> None:
+        """Refuses connections from now on, and breaks those that are open."""
+        self.shutdown()
+        self.server_close()
+        for connection in list(self.connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                # The other side was first.
+                pass
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignores connections that the client ends, which is part of a test."""
@@ -53,6 +71,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: FaultyProxy
 
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        super().finish()
+
     def _take(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         request = Forwarded(self.command, self.path, dict(self.headers), body)
@@ -61,6 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
         fate = proxy.fate(request, len(proxy.requests) - 1)
         if fate == DROP_REQUEST:
             return self._break()
+        if not isinstance(fate, str):
+            status, headers, reply = fate
+            return self._send(status, {"Content-Type": "application/json", **headers}, json.dumps(reply).encode())
         try:
             status, headers, content = _forward(proxy.target, request)
         except (OSError, http.client.HTTPException):
@@ -68,6 +97,11 @@ class _Handler(BaseHTTPRequestHandler):
         if fate == DROP_REPLY:
             proxy.after_reply(request)
             return self._break()
+        self._send(status, {**headers, **proxy.adds(request, content)}, content)
+
+    do_GET = do_POST = do_DELETE = do_PUT = _take
+
+    def _send(self, status: int, headers: Dict[str, str], content: bytes) -> None:
         self.send_response(status)
         for name, value in headers.items():
             if name.lower() not in ("content-length", "transfer-encoding", "connection", "date"):
@@ -75,8 +109,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    do_GET = do_POST = do_DELETE = do_PUT = _take
 
     def _break(self) -> None:
         self.close_connection = True

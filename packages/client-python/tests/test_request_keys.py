@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import tempfile
@@ -10,7 +9,7 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
-from conftest import Server
+from conftest import Connect, Server
 from faulty_proxy import DROP_REPLY, DROP_REQUEST, PASS, FaultyProxy, Forwarded
 from scripted import Reply
 
@@ -34,43 +33,6 @@ IN_USE: Reply = (409, {}, {"error": "running", "code": "request_key_in_use"})
 DELETED: Reply = (200, {}, {"deleted": 3, "lsn": 7, "durable": True})
 SUMMARY = {"name": "c", "fields": []}
 FILTER = [{"a": {"$eq": 1}}]
-
-
-class Waiting:
-    """The calls of an async client as plain calls, so that one test runs with both."""
-
-    def __init__(self, inner: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._inner, self._loop = inner, loop
-
-    def __getattr__(self, name: str) -> Any:
-        member = getattr(self._inner, name)
-        return member if not callable(member) else lambda *args, **named: self._wait(member(*args, **named))
-
-    def _wait(self, value: Any) -> Any:
-        done = self._loop.run_until_complete(value) if inspect.isawaitable(value) else value
-        return Waiting(done, self._loop) if type(done).__module__.startswith("annal.async_") else done
-
-
-Connect = Callable[..., Any]
-
-
-@pytest.fixture(params=["sync", "async"])
-def connect(request: Any) -> Iterator[Connect]:
-    if request.param == "sync":
-        yield Annal
-        return
-    pytest.importorskip("httpx", minversion="0.23")
-    loop = asyncio.new_event_loop()
-    opened: List[Any] = []
-
-    def open_async(**options: Any) -> Any:
-        opened.append(annal.AsyncAnnal(**options))
-        return Waiting(opened[-1], loop)
-
-    yield open_async
-    for client in opened:
-        loop.run_until_complete(client.close())
-    loop.close()
 
 
 @pytest.fixture()

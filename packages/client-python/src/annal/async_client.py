@@ -5,21 +5,30 @@ import os
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from urllib.parse import quote
+from .async_administration import AsyncAdministration
+from .calls import Peer
 from .async_collection import AsyncCollection
-from .exchange import ALWAYS, NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
+from .exchange import NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
 from .async_index import AsyncIndex
+from .reads import OF_NODE, Read
 from .async_transport import AsyncTransport
-from .types import FieldDefinition
+from .types import Consistency, FieldDefinition
 
 _SENTENCE = "application/json, text/plain"
 
 
-class AsyncAnnal:
-    """A client of one server. It connects on the first call; ``await client.health()`` checks that the server responds.
+class AsyncAnnal(AsyncAdministration):
+    """A client of one server, or of a cluster if ``base_url`` is a list with the URLs of its nodes. It connects on the first call;
+    ``await client.health()`` checks that the server responds.
 
-    ``timeout`` is in seconds, for a whole call with its retries; each call also accepts a ``timeout``. ``verify`` False accepts any
-    certificate; a path is a file or folder of certificate authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a
-    client certificate: one PEM file with its key, or two files. Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+    ``timeout`` is in seconds, for a whole call with its retries; each call also accepts a ``timeout``. ``retries`` is the maximum for
+    a call; by default 3, with several URLs 10. ``verify`` False accepts any certificate; a path is a file or folder of certificate
+    authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a client certificate: one PEM file with its key, or two files.
+    Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+
+    With several URLs, writes go to the leader, reads to the nearest node, and both to another node if one does not answer. A read
+    includes every write that this client was acknowledged, and is not older than its reads before; ``read_your_writes`` False turns
+    this off. Reads take the conditions that ``Collection.search`` explains.
 
     >>> async with AsyncAnnal(token="...") as client:
     ...     await client.create_collection("films", fields=[
@@ -29,15 +38,17 @@ class AsyncAnnal:
     def __init__(
         self,
         token: Optional[str] = None,
-        base_url: str = "http://127.0.0.1:8080",
+        base_url: Union[str, Sequence[str]] = "http://127.0.0.1:8080",
         *,
         timeout: float = 30.0,
-        retries: int = 3,
+        retries: Optional[int] = None,
         pool_size: int = 10,
         verify: Union[bool, str] = True,
         cert: ClientCertificate = None,
+        read_your_writes: bool = True,
     ) -> None:
-        self._transport = AsyncTransport(base_url, token, timeout, retries, pool_size, verify, cert)
+        peer = Peer(base_url, token, timeout, retries, read_your_writes)
+        super().__init__(AsyncTransport(peer, pool_size, verify, cert))
 
     async def __aenter__(self) -> "AsyncAnnal":
         return self
@@ -48,30 +59,30 @@ class AsyncAnnal:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"AsyncAnnal(base_url={self._transport.address.root!r})"
+        return f"AsyncAnnal(base_url={self._transport.peer.address!r})"
 
     async def close(self) -> None:
         await self._transport.close()
 
-    def set_base_url(self, url: str) -> None:
-        """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server."""
-        self._transport.address.set_base_url(url)
+    def set_base_url(self, url: Union[str, Sequence[str]]) -> None:
+        """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server, or the URLs of the nodes of a cluster."""
+        self._transport.peer.set_base_url(url)
 
     def set_token(self, token: Optional[str]) -> None:
-        self._transport.address.set_token(token)
+        self._transport.peer.address.set_token(token)
 
     async def health(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/health", timeout, retry=NEVER)
+        return await self._get("/api/v2/health", OF_NODE, timeout, retry=NEVER)
 
     async def stats(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/stats", timeout)
+        return await self._get("/api/v2/stats", OF_NODE, timeout)
 
     async def info(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/info", timeout)
+        return await self._get("/api/v2/info", OF_NODE, timeout)
 
     async def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
         """Returns the newest requests, one line each, oldest first."""
-        return list((await self._get(f"/api/v2/logs?limit={int(limit)}", timeout))["lines"])
+        return list((await self._get(f"/api/v2/logs?limit={int(limit)}", OF_NODE, timeout))["lines"])
 
     async def create_collection(
         self,
@@ -84,11 +95,35 @@ class AsyncAnnal:
         body = {"name": name, "fields": [dict(field) for field in fields]}
         return await self._send("POST", "/api/v2/collection", body, key=RequestKey(idempotency_key), timeout=timeout)
 
-    async def list_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list((await self._get("/api/v2/collection", timeout))["collections"])
+    async def list_collections(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Dict[str, Any]]:
+        return list(
+            (await self._get("/api/v2/collection", Read(consistency, max_staleness_ms, min_lsn), timeout))[
+                "collections"
+            ]
+        )
 
-    async def get_collection(self, name: str, *, timeout: Optional[float] = None) -> AsyncCollection:
-        return AsyncCollection(self._transport, await self._get(f"/api/v2/collection/{segment(name)}", timeout))
+    async def get_collection(
+        self,
+        name: str,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> AsyncCollection:
+        return AsyncCollection(
+            self._transport,
+            await self._get(
+                f"/api/v2/collection/{segment(name)}", Read(consistency, max_staleness_ms, min_lsn), timeout
+            ),
+        )
 
     async def delete_collection(
         self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
@@ -141,11 +176,32 @@ class AsyncAnnal:
         )
         return sent.text
 
-    async def list_indexes(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v1/index/list", timeout)
+    async def list_indexes(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        return await self._get("/api/v1/index/list", Read(consistency, max_staleness_ms, min_lsn), timeout)
 
-    async def get_index(self, name: str, *, timeout: Optional[float] = None) -> AsyncIndex:
-        return AsyncIndex(self._transport, name, await self._get(f"/api/v1/index/{segment(name)}/info", timeout))
+    async def get_index(
+        self,
+        name: str,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> AsyncIndex:
+        return AsyncIndex(
+            self._transport,
+            name,
+            await self._get(
+                f"/api/v1/index/{segment(name)}/info", Read(consistency, max_staleness_ms, min_lsn), timeout
+            ),
+        )
 
     async def delete_index(
         self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
@@ -155,102 +211,6 @@ class AsyncAnnal:
             "DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
         return f"Index {name} deleted successfully"
-
-    async def create_database(
-        self, db_name: str, db_type: str = "enterprise", *, timeout: Optional[float] = None
-    ) -> str:
-        """Returns the database's first token, which is shown only once."""
-        body = {"db_name": db_name, "db_type": db_type}
-        return str((await self._send("POST", "/api/v2/admin/dbs", body, timeout=timeout))["db_token"])
-
-    async def list_databases(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list((await self._get("/api/v2/admin/dbs", timeout))["dbs"])
-
-    async def get_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get(f"/api/v2/dbs/{segment(db_name)}/info", timeout)
-
-    async def delete_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        """Deletes the database and everything in it."""
-        return await self._send("DELETE", _db(db_name), key=RequestKey(idempotency_key), timeout=timeout)
-
-    async def activate_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return await self._send(
-            "POST", f"{_db(db_name)}/activate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    async def deactivate_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        """Its tokens are rejected until it is activated again. Nothing is deleted."""
-        return await self._send(
-            "POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    async def set_database_type(
-        self, db_name: str, db_type: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return await self._send(
-            "PUT",
-            f"{_db(db_name)}/type",
-            {"db_type": db_type},
-            retry=ALWAYS,
-            key=RequestKey(idempotency_key),
-            timeout=timeout,
-        )
-
-    async def list_db_collections(self, db_name: str, *, timeout: Optional[float] = None) -> List[str]:
-        return list((await self._get(f"{_db(db_name)}/collection", timeout))["collections"])
-
-    async def list_all_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list((await self._get("/api/v2/admin/collection", timeout))["collections"])
-
-    async def delete_db_collection(
-        self, db_name: str, collection: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return await self._send(
-            "DELETE",
-            f"{_db(db_name)}/collection/{segment(collection)}",
-            key=RequestKey(idempotency_key),
-            timeout=timeout,
-        )
-
-    async def create_token(
-        self, db_name: str, name: str, token_type: str = "rw", *, timeout: Optional[float] = None
-    ) -> str:
-        """Returns the token, which is shown only once. Type ``r`` may only read."""
-        body = {"name": name, "token_type": token_type}
-        return str((await self._send("POST", f"{_db(db_name)}/tokens", body, timeout=timeout))["db_token"])
-
-    async def list_tokens(self, db_name: str, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list((await self._get(f"{_db(db_name)}/tokens", timeout))["tokens"])
-
-    async def delete_token(
-        self, db_name: str, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return await self._send(
-            "DELETE", f"{_db(db_name)}/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    async def create_my_token(self, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
-        return str(
-            (await self._send("POST", "/api/v2/tokens", {"name": name, "token_type": token_type}, timeout=timeout))[
-                "db_token"
-            ]
-        )
-
-    async def list_my_tokens(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list((await self._get("/api/v2/tokens", timeout))["tokens"])
-
-    async def delete_my_token(
-        self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return await self._send(
-            "DELETE", f"/api/v2/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout
-        )
 
     async def generate_license(self, email: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Starts the trial, once per data directory. Requires the root token."""
@@ -268,19 +228,19 @@ class AsyncAnnal:
 
     async def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the backups by name."""
-        return await self._get("/api/v2/backup", timeout)
+        return await self._get("/api/v2/backup", None, timeout)
 
     async def backup_info(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get(f"{_backup(name)}/info", timeout)
+        return await self._get(f"{_backup(name)}/info", None, timeout)
 
     async def active_backup(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/backup/active", timeout)
+        return await self._get("/api/v2/backup/active", None, timeout)
 
     async def backup_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/status/backup", timeout)
+        return await self._get("/api/v2/status/backup", None, timeout)
 
     async def restore_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return await self._get("/api/v2/status/restore", timeout)
+        return await self._get("/api/v2/status/restore", None, timeout)
 
     async def restore_backup(
         self,
@@ -326,27 +286,6 @@ class AsyncAnnal:
         sent = await self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)
         reply: Dict[str, Any] = sent.json()
         return reply
-
-    async def _get(self, path: str, timeout: Optional[float], retry: str = ALWAYS) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json("GET", path, retry=retry, timeout=timeout)
-        return reply
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        retry: str = WHEN_REFUSED,
-        key: Optional[RequestKey] = None,
-        timeout: Optional[float],
-    ) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json(method, path, body, retry=retry, key=key, timeout=timeout)
-        return reply
-
-
-def _db(name: str) -> str:
-    return f"/api/v2/admin/dbs/{segment(name)}"
 
 
 def _backup(name: str) -> str:

@@ -6,50 +6,36 @@ import asyncio
 import os
 import ssl
 import time
-from typing import Any, AsyncIterator, Optional, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Set, Union
 
 try:
     import httpx
 except ImportError as error:  # pragma: no cover
     raise ImportError("the async client requires httpx: pip install 'annal[async]'") from error
 
+from .calls import Attempt, Call, Peer
 from .errors import AnnalError
 from .exchange import (
     ALWAYS,
     CHUNK_BYTES,
     NEVER,
     TRANSFER_SECONDS,
-    Address,
     ClientCertificate,
     Reply,
     RequestKey,
-    VECTOR_BODY,
     failure,
-    json_body,
-    names_request_keys,
-    repetition,
-    too_late,
     unreachable,
-    vector_body,
 )
+from .nodes import Node
+from .reads import Read
+
+_MEASUREMENT_SECONDS = 2.0
 
 
 class AsyncTransport:
-    def __init__(
-        self,
-        base_url: str,
-        token: Optional[str],
-        timeout: float,
-        retries: int,
-        pool_size: int,
-        verify: Union[bool, str],
-        cert: ClientCertificate,
-    ) -> None:
-        self.address = Address(base_url, token)
-        self.timeout = timeout
-        self.retries = retries
-        self._accepts_bytes = True
-        self._keeps_keys: Optional[bool] = None
+    def __init__(self, peer: Peer, pool_size: int, verify: Union[bool, str], cert: ClientCertificate) -> None:
+        self.peer = peer
+        self._measurements: Set["asyncio.Task[None]"] = set()
         self._client = httpx.AsyncClient(
             verify=_tls(verify, cert),
             limits=httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size),
@@ -60,6 +46,9 @@ class AsyncTransport:
         )
 
     async def close(self) -> None:
+        for measurement in self._measurements:
+            measurement.cancel()
+        await asyncio.gather(*self._measurements, return_exceptions=True)
         await self._client.aclose()
 
     async def json(
@@ -70,95 +59,77 @@ class AsyncTransport:
         *,
         retry: str,
         key: Optional[RequestKey] = None,
+        read: Optional[Read] = None,
         timeout: Optional[float] = None,
     ) -> Any:
         """Sends JSON, if there is a body, and reads JSON."""
-        data = None if body is None else json_body(body)
-        content_type = None if body is None else "application/json"
-        reply = await self.send(method, path, data, content_type=content_type, retry=retry, key=key, timeout=timeout)
-        return reply.json()
+        call = self.peer.json(method, path, body, retry=retry, key=key, read=read, timeout=timeout)
+        return call.result(await self._reply(call))
 
-    async def search(self, path: str, body: Any, *, timeout: Optional[float] = None) -> Any:
+    async def search(self, path: str, body: Any, *, read: Read, timeout: Optional[float] = None) -> Any:
         """Sends a search with one vector as bytes, others and those to servers of earlier versions, which reply 415, as JSON."""
-        compact = vector_body(body) if self._accepts_bytes else None
-        if compact is not None:
+        call = self.peer.compact_search(path, body, read, timeout)
+        if call is not None:
             try:
-                reply = await self.send("POST", path, compact, content_type=VECTOR_BODY, retry=ALWAYS, timeout=timeout)
-                return reply.json()
+                return call.result(await self._reply(call))
             except AnnalError as error:
                 if error.status != 415:
                     raise
-                self._accepts_bytes = False
-        return await self.json("POST", path, body, retry=ALWAYS, timeout=timeout)
+                self.peer.accepts_bytes = False
+        return await self.json("POST", path, body, retry=ALWAYS, read=read, timeout=timeout)
 
-    async def send(
-        self,
-        method: str,
-        path: str,
-        data: Optional[bytes] = None,
-        *,
-        content_type: Optional[str] = None,
-        accept: str = "application/json",
-        retry: str,
-        key: Optional[RequestKey] = None,
-        timeout: Optional[float] = None,
-    ) -> Reply:
-        """Writes with a ``key`` are repeated with it after an unclear failure, if the server keeps keys."""
-        sent_key = None if key is None else key.value(self.retries)
-        headers = self.address.headers(accept, content_type, sent_key)
-        seconds = self.timeout if timeout is None else timeout
-        deadline = time.monotonic() + seconds
-        attempt = 0
-        while True:
-            try:
-                return await self._once(method, path, data, headers, seconds, deadline)
-            except AnnalError as error:
-                again = repetition(error, retry, sent_key, attempt, self.retries, deadline - time.monotonic())
-                if again is None:
-                    raise
-                attempt += 1
-                await asyncio.sleep(again.wait)
-                if again.needs_keys and not await self._server_keeps_keys(deadline):
-                    raise
-
-    async def _server_keeps_keys(self, deadline: float) -> bool:
-        """Asks the server once, before the first repetition that depends on it. False if it does not answer."""
-        if self._keeps_keys is None:
-            try:
-                info = await self.json("GET", "/api/v2/info", retry=ALWAYS, timeout=deadline - time.monotonic())
-            except AnnalError:
-                return False
-            self._keeps_keys = names_request_keys(info)
-        return self._keeps_keys
+    async def send(self, method: str, path: str, data: Optional[bytes] = None, **options: Any) -> Reply:
+        """``options`` are those of ``Call``. Writes with a ``key`` are repeated with it after an unclear failure, if the server keeps
+        keys."""
+        return await self._reply(Call(self.peer, method, path, data, **options))
 
     async def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
         """Writes the body to a file that appears only when it is complete. Retries from the start after a temporary failure."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
-        deadline = time.monotonic() + seconds
-        attempt = 0
-        while True:
-            try:
-                await self._download_once(path, target, seconds, deadline)
-                return
-            except AnnalError as error:
-                again = repetition(error, ALWAYS, None, attempt, self.retries, deadline - time.monotonic())
-                if again is None:
-                    raise
-                attempt += 1
-                await asyncio.sleep(again.wait)
+        call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds)
+        await self._run(call, lambda attempt: self._download_once(attempt, target))
 
     async def upload(self, path: str, source: str, content_type: str, *, timeout: Optional[float] = None) -> Reply:
         """Sends a file chunk by chunk."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
-        headers = self.address.headers("application/json", content_type)
-        return await self._once("POST", path, _chunks(source), headers, seconds, time.monotonic() + seconds)
+        data = _chunks(source)
+        return await self._reply(
+            Call(self.peer, "POST", path, data, content_type=content_type, retry=NEVER, timeout=seconds, once=True)
+        )
 
-    async def _download_once(self, path: str, target: str, seconds: float, deadline: float) -> None:
-        root = self.address.root
+    async def _reply(self, call: Call) -> Reply:
+        return await self._run(call, self._once)
+
+    async def _run(self, call: Call, once: Callable[[Attempt], Awaitable[Reply]]) -> Reply:
+        while True:
+            attempt = call.attempt()
+            self._measure()
+            try:
+                reply = await once(attempt)
+                call.succeeded(attempt, reply.headers)
+                return reply
+            except AnnalError as error:
+                again = call.failed(attempt, error)
+                if again is None:
+                    raise
+                await asyncio.sleep(again.wait)
+                if again.needs_keys and not await self._server_keeps_keys(call.deadline):
+                    raise
+
+    async def _server_keeps_keys(self, deadline: float) -> bool:
+        """Asks the server once, before the first repetition that depends on it. False if it does not answer."""
+        if self.peer.keeps_keys is None:
+            try:
+                return self.peer.learned(await self._reply(self.peer.info(deadline)))
+            except AnnalError:
+                return False
+        return self.peer.keeps_keys
+
+    async def _download_once(self, attempt: Attempt, target: str) -> Reply:
         partial = f"{target}.part"
         try:
             async with self._client.stream(
-                "GET", root + path, headers=self.address.headers("*/*", None), timeout=_left(deadline)
+                attempt.method, attempt.url, headers=attempt.headers, timeout=attempt.seconds_left
             ) as response:
                 if not 200 <= response.status_code < 300:
                     raise failure(Reply(response.status_code, response.headers, await response.aread()))
@@ -166,39 +137,46 @@ class AsyncTransport:
                     async for chunk in response.aiter_bytes(CHUNK_BYTES):
                         await asyncio.to_thread(file.write, chunk)
         except httpx.TimeoutException as error:
-            raise too_late(root, seconds, error) from error
+            raise attempt.too_late(error) from error
         except httpx.HTTPError as error:
-            raise unreachable(root, error) from error
+            raise unreachable(attempt.root, error) from error
         os.replace(partial, target)
+        return Reply(response.status_code, response.headers, b"")
 
-    async def _once(
-        self,
-        method: str,
-        path: str,
-        data: Union[bytes, AsyncIterator[bytes], None],
-        headers: "dict[str, str]",
-        seconds: float,
-        deadline: float,
-    ) -> Reply:
-        root = self.address.root
-        sending = self._client.request(method, root + path, content=data, headers=headers, timeout=_left(deadline))
+    async def _once(self, attempt: Attempt) -> Reply:
+        seconds = attempt.seconds_left
+        sending = self._client.request(
+            attempt.method, attempt.url, content=attempt.data, headers=attempt.headers, timeout=seconds
+        )
         try:
-            # httpx limits each read separately; the deadline is for the whole call.
-            response = await asyncio.wait_for(sending, _left(deadline))
+            # httpx limits each read separately; the deadline is for the whole attempt.
+            response = await asyncio.wait_for(sending, seconds)
         except httpx.ConnectTimeout as error:
-            raise too_late(root, seconds, error, connecting=True) from error
+            raise attempt.too_late(error, connecting=True) from error
         except (httpx.TimeoutException, asyncio.TimeoutError) as error:
-            raise too_late(root, seconds, error) from error
+            raise attempt.too_late(error) from error
         except (httpx.HTTPError, OSError) as error:
-            raise unreachable(root, error) from error
+            raise unreachable(attempt.root, error) from error
         reply = Reply(response.status_code, response.headers, response.content)
         if 200 <= response.status_code < 300:
             return reply
         raise failure(reply)
 
+    def _measure(self) -> None:
+        """In tasks of its own, so that it delays no call."""
+        for node in self.peer.due():
+            measurement = asyncio.create_task(self._measure_node(node))
+            self._measurements.add(measurement)
+            measurement.add_done_callback(self._measurements.discard)
 
-def _left(deadline: float) -> float:
-    return max(deadline - time.monotonic(), 0.001)
+    async def _measure_node(self, node: Node) -> None:
+        start = time.monotonic()
+        try:
+            response = await self._client.get(f"{node.url}/api/v2/health", timeout=_MEASUREMENT_SECONDS)
+            serves = response.status_code == 200
+        except (httpx.HTTPError, OSError):
+            serves = False
+        self.peer.measured(node, time.monotonic() - start if serves else None)
 
 
 def _tls(verify: Union[bool, str], cert: ClientCertificate) -> Union[bool, ssl.SSLContext]:

@@ -7,30 +7,30 @@ from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from urllib.parse import quote
 
+from .administration import Administration
+from .calls import Peer
 from .collection import Collection
-from .exchange import (
-    ALWAYS,
-    NEVER,
-    TRANSFER_SECONDS,
-    WHEN_REFUSED,
-    ClientCertificate,
-    RequestKey,
-    json_body,
-    segment,
-)
+from .exchange import NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
 from .index import Index
+from .reads import OF_NODE, Read
 from .transport import Transport
-from .types import FieldDefinition
+from .types import Consistency, FieldDefinition
 
 _SENTENCE = "application/json, text/plain"
 
 
-class Annal:
-    """A client of one server. It connects on the first call; ``client.health()`` checks that the server responds.
+class Annal(Administration):
+    """A client of one server, or of a cluster if ``base_url`` is a list with the URLs of its nodes. It connects on the first call;
+    ``client.health()`` checks that the server responds.
 
-    ``timeout`` is in seconds, for a whole call with its retries; each call also accepts a ``timeout``. ``verify`` False accepts any
-    certificate; a path is a file or folder of certificate authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a
-    client certificate: one PEM file with its key, or two files. Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+    ``timeout`` is in seconds, for a whole call with its retries; each call also accepts a ``timeout``. ``retries`` is the maximum for
+    a call; by default 3, with several URLs 10. ``verify`` False accepts any certificate; a path is a file or folder of certificate
+    authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a client certificate: one PEM file with its key, or two files.
+    Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+
+    With several URLs, writes go to the leader, reads to the nearest node, and both to another node if one does not answer. A read
+    includes every write that this client was acknowledged, and is not older than its reads before; ``read_your_writes`` False turns
+    this off. Reads take the conditions that ``Collection.search`` explains.
 
     >>> with Annal(token="...") as client:
     ...     client.create_collection("films", fields=[
@@ -40,15 +40,17 @@ class Annal:
     def __init__(
         self,
         token: Optional[str] = None,
-        base_url: str = "http://127.0.0.1:8080",
+        base_url: Union[str, Sequence[str]] = "http://127.0.0.1:8080",
         *,
         timeout: float = 30.0,
-        retries: int = 3,
+        retries: Optional[int] = None,
         pool_size: int = 10,
         verify: Union[bool, str] = True,
         cert: ClientCertificate = None,
+        read_your_writes: bool = True,
     ) -> None:
-        self._transport = Transport(base_url, token, timeout, retries, pool_size, verify, cert)
+        peer = Peer(base_url, token, timeout, retries, read_your_writes)
+        super().__init__(Transport(peer, pool_size, verify, cert))
 
     def __enter__(self) -> "Annal":
         return self
@@ -62,32 +64,32 @@ class Annal:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Annal(base_url={self._transport.address.root!r})"
+        return f"Annal(base_url={self._transport.peer.address!r})"
 
     def close(self) -> None:
         self._transport.close()
 
-    def set_base_url(self, url: str) -> None:
-        """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server."""
-        self._transport.address.set_base_url(url)
+    def set_base_url(self, url: Union[str, Sequence[str]]) -> None:
+        """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server, or the URLs of the nodes of a cluster."""
+        self._transport.peer.set_base_url(url)
 
     def set_token(self, token: Optional[str]) -> None:
-        self._transport.address.set_token(token)
+        self._transport.peer.address.set_token(token)
 
     # The server
 
     def health(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/health", timeout, retry=NEVER)
+        return self._get("/api/v2/health", OF_NODE, timeout, retry=NEVER)
 
     def stats(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/stats", timeout)
+        return self._get("/api/v2/stats", OF_NODE, timeout)
 
     def info(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/info", timeout)
+        return self._get("/api/v2/info", OF_NODE, timeout)
 
     def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
         """Returns the newest requests, one line each, oldest first."""
-        return list(self._get(f"/api/v2/logs?limit={int(limit)}", timeout)["lines"])
+        return list(self._get(f"/api/v2/logs?limit={int(limit)}", OF_NODE, timeout)["lines"])
 
     # Collections
 
@@ -102,11 +104,31 @@ class Annal:
         body = {"name": name, "fields": [dict(field) for field in fields]}
         return self._send("POST", "/api/v2/collection", body, key=RequestKey(idempotency_key), timeout=timeout)
 
-    def list_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/collection", timeout)["collections"])
+    def list_collections(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Dict[str, Any]]:
+        return list(
+            self._get("/api/v2/collection", Read(consistency, max_staleness_ms, min_lsn), timeout)["collections"]
+        )
 
-    def get_collection(self, name: str, *, timeout: Optional[float] = None) -> Collection:
-        return Collection(self._transport, self._get(f"/api/v2/collection/{segment(name)}", timeout))
+    def get_collection(
+        self,
+        name: str,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Collection:
+        return Collection(
+            self._transport,
+            self._get(f"/api/v2/collection/{segment(name)}", Read(consistency, max_staleness_ms, min_lsn), timeout),
+        )
 
     def delete_collection(
         self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
@@ -161,11 +183,30 @@ class Annal:
         )
         return sent.text
 
-    def list_indexes(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v1/index/list", timeout)
+    def list_indexes(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        return self._get("/api/v1/index/list", Read(consistency, max_staleness_ms, min_lsn), timeout)
 
-    def get_index(self, name: str, *, timeout: Optional[float] = None) -> Index:
-        return Index(self._transport, name, self._get(f"/api/v1/index/{segment(name)}/info", timeout))
+    def get_index(
+        self,
+        name: str,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Index:
+        return Index(
+            self._transport,
+            name,
+            self._get(f"/api/v1/index/{segment(name)}/info", Read(consistency, max_staleness_ms, min_lsn), timeout),
+        )
 
     def delete_index(self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         path = f"/api/v1/index/{segment(name)}/delete"
@@ -173,96 +214,6 @@ class Annal:
             "DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
         return f"Index {name} deleted successfully"
-
-    # Databases and their tokens; all but the client's own need the root token
-
-    def create_database(self, db_name: str, db_type: str = "enterprise", *, timeout: Optional[float] = None) -> str:
-        """Returns the database's first token, which is shown only once."""
-        body = {"db_name": db_name, "db_type": db_type}
-        return str(self._send("POST", "/api/v2/admin/dbs", body, timeout=timeout)["db_token"])
-
-    def list_databases(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/admin/dbs", timeout)["dbs"])
-
-    def get_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get(f"/api/v2/dbs/{segment(db_name)}/info", timeout)
-
-    def delete_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        """Deletes the database and everything in it."""
-        return self._send("DELETE", _db(db_name), key=RequestKey(idempotency_key), timeout=timeout)
-
-    def activate_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return self._send(
-            "POST", f"{_db(db_name)}/activate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    def deactivate_database(
-        self, db_name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        """Its tokens are rejected until it is activated again. Nothing is deleted."""
-        return self._send(
-            "POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    def set_database_type(
-        self, db_name: str, db_type: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return self._send(
-            "PUT",
-            f"{_db(db_name)}/type",
-            {"db_type": db_type},
-            retry=ALWAYS,
-            key=RequestKey(idempotency_key),
-            timeout=timeout,
-        )
-
-    def list_db_collections(self, db_name: str, *, timeout: Optional[float] = None) -> List[str]:
-        return list(self._get(f"{_db(db_name)}/collection", timeout)["collections"])
-
-    def list_all_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/admin/collection", timeout)["collections"])
-
-    def delete_db_collection(
-        self, db_name: str, collection: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return self._send(
-            "DELETE",
-            f"{_db(db_name)}/collection/{segment(collection)}",
-            key=RequestKey(idempotency_key),
-            timeout=timeout,
-        )
-
-    def create_token(self, db_name: str, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
-        """Returns the token, which is shown only once. Type ``r`` may only read."""
-        body = {"name": name, "token_type": token_type}
-        return str(self._send("POST", f"{_db(db_name)}/tokens", body, timeout=timeout)["db_token"])
-
-    def list_tokens(self, db_name: str, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list(self._get(f"{_db(db_name)}/tokens", timeout)["tokens"])
-
-    def delete_token(
-        self, db_name: str, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return self._send(
-            "DELETE", f"{_db(db_name)}/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout
-        )
-
-    def create_my_token(self, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
-        return str(
-            self._send("POST", "/api/v2/tokens", {"name": name, "token_type": token_type}, timeout=timeout)["db_token"]
-        )
-
-    def list_my_tokens(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/tokens", timeout)["tokens"])
-
-    def delete_my_token(
-        self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
-    ) -> Dict[str, Any]:
-        return self._send("DELETE", f"/api/v2/tokens/{segment(name)}", key=RequestKey(idempotency_key), timeout=timeout)
 
     # License
 
@@ -282,19 +233,19 @@ class Annal:
 
     def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the backups by name."""
-        return self._get("/api/v2/backup", timeout)
+        return self._get("/api/v2/backup", None, timeout)
 
     def backup_info(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get(f"{_backup(name)}/info", timeout)
+        return self._get(f"{_backup(name)}/info", None, timeout)
 
     def active_backup(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/backup/active", timeout)
+        return self._get("/api/v2/backup/active", None, timeout)
 
     def backup_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/status/backup", timeout)
+        return self._get("/api/v2/status/backup", None, timeout)
 
     def restore_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        return self._get("/api/v2/status/restore", timeout)
+        return self._get("/api/v2/status/restore", None, timeout)
 
     def restore_backup(
         self,
@@ -340,27 +291,6 @@ class Annal:
         sent = self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)
         reply: Dict[str, Any] = sent.json()
         return reply
-
-    def _get(self, path: str, timeout: Optional[float], retry: str = ALWAYS) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", path, retry=retry, timeout=timeout)
-        return reply
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        retry: str = WHEN_REFUSED,
-        key: Optional[RequestKey] = None,
-        timeout: Optional[float],
-    ) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json(method, path, body, retry=retry, key=key, timeout=timeout)
-        return reply
-
-
-def _db(name: str) -> str:
-    return f"/api/v2/admin/dbs/{segment(name)}"
 
 
 def _backup(name: str) -> str:

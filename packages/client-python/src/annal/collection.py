@@ -6,26 +6,25 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from . import encoding
 from .bulk import bulk_load, upsert_all
+from .collection_graphs import CollectionGraphs, given, object_path_of
 from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
-from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
+from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, segment
 from .in_flight import Source
+from .reads import Read
 from .transport import Transport
 from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
-_VACUUM_SECONDS = 600.0
 
-
-class Collection:
+class Collection(CollectionGraphs):
     """Returned by ``client.get_collection(name)``, which reads the fields of the collection from the server."""
 
     def __init__(self, transport: Transport, summary: Mapping[str, Any]) -> None:
-        self._transport = transport
+        super().__init__(transport, f"/api/v2/collection/{segment(str(summary['name']))}")
         self.name = str(summary["name"])
         self.fields: List[Dict[str, Any]] = list(summary["fields"])
         self.created_at = summary.get("created_at")
         self.layout_version = summary.get("layout_version")
-        self._path = f"/api/v2/collection/{segment(self.name)}"
 
     def __repr__(self) -> str:
         return f"Collection(name={self.name!r}, fields={[field['name'] for field in self.fields]!r})"
@@ -104,11 +103,11 @@ class Collection:
         includes every write that was acknowledged before. ``max_staleness_ms`` is the time within which the node has heard from the log;
         otherwise the error has the code ``replica_stale``.
         """
-        defaults = _given(limit=limit, ef_search=ef_search, recall=recall)
-        body = _given(
+        defaults = given(limit=limit, ef_search=ef_search, recall=recall)
+        body = given(
             fields={name: _query(query, f"fields.{name}", defaults) for name, query in fields.items()},
             filter=None if filter is None else list(filter),
-            filter_params=_given(
+            filter_params=given(
                 prefilter_threshold=prefilter_cardinality_threshold,
                 boost_percentage=filter_boost_percentage,
             )
@@ -118,11 +117,9 @@ class Collection:
             fusion=fusion,
             exact=exact,
             explain=explain,
-            min_lsn=min_lsn,
-            consistency=consistency,
-            max_staleness_ms=max_staleness_ms,
         )
-        reply = self._transport.search(f"{self._path}/search", body, timeout=timeout)
+        read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
+        reply = self._transport.search(f"{self._path}/search", body, read=read, timeout=timeout)
         metas = encoding.MetaReader()
         results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
         reply["results"] = results
@@ -140,13 +137,11 @@ class Collection:
         timeout: Optional[float] = None,
     ) -> List[StoredObject]:
         """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
-        body = _given(
-            ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)],
-            min_lsn=min_lsn,
-            consistency=consistency,
-            max_staleness_ms=max_staleness_ms,
+        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
+        read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
+        reply = self._transport.json(
+            "POST", f"{self._path}/objects/query", body, retry=ALWAYS, read=read, timeout=timeout
         )
-        reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]
 
@@ -156,13 +151,23 @@ class Collection:
         return self.get_many(ids, timeout=timeout)
 
     def scroll(
-        self, filter: Optional[Filter] = None, page_size: int = 100, *, timeout: Optional[float] = None
+        self,
+        filter: Optional[Filter] = None,
+        page_size: int = 100,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Iterator[StoredObject]:
         """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
+        read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
         while True:
-            body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
-            page = self._transport.json("POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, timeout=timeout)
+            body = given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
+            page = self._transport.json(
+                "POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, read=read, timeout=timeout
+            )
             metas = encoding.MetaReader()
             for item in page["objects"]:
                 yield _stored(item, metas)
@@ -170,19 +175,47 @@ class Collection:
             if cursor is None:
                 return
 
-    def count(self, filter: Optional[Filter] = None, *, timeout: Optional[float] = None) -> int:
-        body = _given(filter=None if filter is None else list(filter))
+    def count(
+        self,
+        filter: Optional[Filter] = None,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> int:
+        body = given(filter=None if filter is None else list(filter))
         return int(
-            self._transport.json("POST", f"{self._path}/objects/count", body, retry=ALWAYS, timeout=timeout)["count"]
+            self._transport.json(
+                "POST",
+                f"{self._path}/objects/count",
+                body,
+                retry=ALWAYS,
+                read=Read(consistency, max_staleness_ms, min_lsn),
+                timeout=timeout,
+            )["count"]
         )
 
     def facets(
-        self, key: str, filter: Optional[Filter] = None, limit: int = 10, *, timeout: Optional[float] = None
+        self,
+        key: str,
+        filter: Optional[Filter] = None,
+        limit: int = 10,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Counts the objects per value of a filter key."""
-        body = _given(key=key, filter=None if filter is None else list(filter), limit=limit)
+        body = given(key=key, filter=None if filter is None else list(filter), limit=limit)
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/facets", body, retry=ALWAYS, timeout=timeout
+            "POST",
+            f"{self._path}/facets",
+            body,
+            retry=ALWAYS,
+            read=Read(consistency, max_staleness_ms, min_lsn),
+            timeout=timeout,
         )
         return reply
 
@@ -190,7 +223,7 @@ class Collection:
         self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
     ) -> Dict[str, Any]:
         """Raises NotFoundError if the id is unknown."""
-        path = _path_of(f"{self._path}/objects", id)
+        path = object_path_of(f"{self._path}/objects", id)
         reply: Dict[str, Any] = self._transport.json(
             "DELETE", path, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
@@ -228,19 +261,18 @@ class Collection:
         )
         return reply
 
-    def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", self._path, retry=ALWAYS, timeout=timeout)
+    def describe(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json(
+            "GET", self._path, retry=ALWAYS, read=Read(consistency, max_staleness_ms, min_lsn), timeout=timeout
+        )
         return reply
-
-    def neighbors(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
-        """Returns the ids of the object's neighbors in the graph of a field."""
-        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/neighbors")
-        return list(self._transport.json("GET", path, retry=ALWAYS, timeout=timeout)["neighbors"])
-
-    def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
-        """Deprecated: use ``neighbors``."""
-        warn_renamed("links", "neighbors")
-        return self.neighbors(id, field, timeout=timeout)
 
     def update_fields(
         self,
@@ -261,79 +293,12 @@ class Collection:
         )
         return reply
 
-    def rebuild(
-        self,
-        fields: Sequence[Union[str, Mapping[str, Any]]] = (),
-        *,
-        idempotency_key: Optional[str] = None,
-        timeout: Optional[float] = None,
-    ) -> Dict[str, Any]:
-        """Starts to recreate the graph, with new M or ef_con where given. Searches continue; writes wait."""
-        named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
-        reply: Dict[str, Any] = self._transport.json(
-            "POST",
-            f"{self._path}/rebuild",
-            {"fields": named},
-            retry=WHEN_REFUSED,
-            key=RequestKey(idempotency_key),
-            timeout=timeout,
-        )
-        return reply
-
-    def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json(
-            "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
-        )
-        return reply
-
-    def calibrate(
-        self,
-        field: Optional[str] = None,
-        limit: Optional[int] = None,
-        rescore: Optional[bool] = None,
-        sample: Optional[int] = None,
-        *,
-        timeout: Optional[float] = None,
-    ) -> Dict[str, Any]:
-        """Measures which ef reaches which recall, for searches with ``recall``. Returns when it is done."""
-        seconds = _VACUUM_SECONDS if timeout is None else timeout
-        reply: Dict[str, Any] = self._transport.json(
-            "POST",
-            f"{self._path}/calibrate",
-            _given(field=field, limit=limit, rescore=rescore, sample=sample),
-            retry=ALWAYS,
-            timeout=seconds,
-        )
-        return reply
-
-    def calibrations(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        """What was measured for searches with ``recall``, and what is being measured."""
-        reply = self._transport.json("GET", f"{self._path}/calibrations", retry=ALWAYS, timeout=timeout)
-        return cast(List[Dict[str, Any]], reply["calibrations"])
-
-    def vacuum(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""
-        seconds = _VACUUM_SECONDS if timeout is None else timeout
-        reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=seconds
-        )
-        return reply
-
-    def shrink(self, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Deprecated: use ``vacuum``."""
-        warn_renamed("shrink", "vacuum")
-        return self.vacuum(idempotency_key=idempotency_key, timeout=timeout)
-
     def create_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Starts a backup. ``client.active_backup()`` reports its progress."""
         reply: Dict[str, Any] = self._transport.json(
             "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED, timeout=timeout
         )
         return reply
-
-
-def _given(**members: Any) -> Dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
 
 
 def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
@@ -373,7 +338,3 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
     }
-
-
-def _path_of(before: str, id: Any, after: str = "") -> str:
-    return object_path(before, encoding.identifier(id, "id"), after)

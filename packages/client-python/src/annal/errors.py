@@ -19,6 +19,7 @@ class AnnalError(Exception):
         limit: Any = None,
         request_id: Optional[str] = None,
         retry_after: Optional[float] = None,
+        leader_url: Optional[str] = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -28,6 +29,8 @@ class AnnalError(Exception):
         self.limit = limit
         self.request_id = request_id
         self.retry_after = retry_after
+        self.leader_url = leader_url
+        """``not_leader`` with status 421: the URL of the node of a cluster that leads."""
         self.stored: Optional[int] = None
         """If ``upsert`` sent several batches: the number of records stored before the failed batch."""
 

@@ -1,4 +1,4 @@
-"""Shared by both transports: addresses, tokens, TLS options, replies, failures and retries."""
+"""Addresses, tokens, TLS options, bodies, replies, failures and retries of calls. No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import secrets
 import struct
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, urlsplit
 
 from .encoding import plain
@@ -53,23 +53,20 @@ class Reply:
 
 
 class Address:
-    """The URL of the server and the token."""
+    """The URLs of the server, or of the nodes of a cluster, and the token."""
 
-    def __init__(self, base_url: str, token: Optional[str]) -> None:
+    def __init__(self, base_url: "Union[str, Sequence[str]]", token: Optional[str]) -> None:
         self.set_base_url(base_url)
         self.set_token(token)
 
-    def set_base_url(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidArgumentError("base_url must be a URL such as http://127.0.0.1:8080/api/v2", field="base_url")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            message = "base_url must not contain credentials, a query or a fragment; pass a token as token"
-            raise InvalidArgumentError(message, field="base_url")
-        root = url.rstrip("/")
-        for ending in ("/api/v1", "/api/v2"):
-            root = root[: -len(ending)] if root.endswith(ending) else root
-        self.root = root
+    def set_base_url(self, url: "Union[str, Sequence[str]]") -> None:
+        urls = [url] if isinstance(url, str) else list(url)
+        if not urls:
+            raise InvalidArgumentError("base_url has no URL", field="base_url")
+        self.roots = [_root(one) for one in urls]
+
+    def __repr__(self) -> str:
+        return repr(self.roots[0] if len(self.roots) == 1 else self.roots)
 
     def set_token(self, token: Optional[str]) -> None:
         if token and not all("!" <= letter <= "~" for letter in token):
@@ -85,6 +82,19 @@ class Address:
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
         return headers
+
+
+def _root(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidArgumentError("base_url must be a URL such as http://127.0.0.1:8080/api/v2", field="base_url")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        message = "base_url must not contain credentials, a query or a fragment; pass a token as token"
+        raise InvalidArgumentError(message, field="base_url")
+    root = url.rstrip("/")
+    for ending in ("/api/v1", "/api/v2"):
+        root = root[: -len(ending)] if root.endswith(ending) else root
+    return root
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,7 @@ def failure(reply: Reply) -> AnnalError:
         is_text = reply.headers.get("Content-Type", "text/plain").startswith("text/plain")
         short = reply.text.strip() if is_text and len(reply.content) <= 300 else ""
         text = short or f"the server responded with {reply.status}"
+    leader = reply.headers.get("Annal-Leader")
     return error_for(reply.status)(
         text,
         code=str(body.get("code", "http_error")),
@@ -179,6 +190,7 @@ def failure(reply: Reply) -> AnnalError:
         limit=body.get("limit"),
         request_id=body.get("request_id") or reply.headers.get("x-request-id"),
         retry_after=_seconds(reply.headers.get("Retry-After")),
+        leader_url=leader.rstrip("/") if leader else None,
     )
 
 
@@ -207,9 +219,16 @@ class Repetition:
 
 
 def repetition(
-    error: AnnalError, retry: str, key: Optional[str], attempt: int, attempts_max: int, seconds_left: float
+    error: AnnalError,
+    retry: str,
+    key: Optional[str],
+    attempt: int,
+    attempts_max: int,
+    seconds_left: float,
+    *,
+    elsewhere: bool = False,
 ) -> Optional[Repetition]:
-    """None if the call must not be sent again, or not in time."""
+    """None if the call must not be sent again, or not in time. ``elsewhere``: another server gets it, at once."""
     outcome = _outcome(error)
     if attempt >= attempts_max or retry == NEVER or outcome == _FINAL:
         return None
@@ -217,7 +236,7 @@ def repetition(
     if not is_safe and key is None:
         return None
     backoff: float = min(_WAIT_FIRST * 2**attempt, _WAIT_LONGEST) * (0.5 + random.random() / 2)
-    wait = max(backoff, error.retry_after or 0.0)
+    wait = 0.0 if elsewhere else max(backoff, error.retry_after or 0.0)
     return None if wait >= seconds_left else Repetition(wait, needs_keys=not is_safe)
 
 
@@ -235,7 +254,7 @@ def _outcome(error: AnnalError) -> str:
     if isinstance(error, UnreachableError):
         return _NOT_BEGUN if error.refused else _UNCLEAR
     # ``request_key_in_use``: an earlier attempt with this key is still running.
-    if error.status == 429 or error.code == "request_key_in_use":
+    if error.status in (421, 429) or error.code == "request_key_in_use":
         return _NOT_BEGUN
     if error.status not in _PASSING:
         return _FINAL

@@ -9,8 +9,9 @@ from .bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, json_body, object_path, segment
 from .in_flight import Source
+from .reads import Read
 from .transport import Transport
-from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
+from .types import Consistency, Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
 
 _SENTENCE = "application/json, text/plain"
 
@@ -94,6 +95,10 @@ class Index:
         dense_rrf_weight: Optional[float] = None,
         rrf_rank_constant: Optional[float] = None,
         timeout: Optional[float] = None,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
     ) -> List[Hit]:
         """Returns the nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
         body: Dict[str, Any] = {"k": top_k, "ef": ef, "include_vectors": include_vectors}
@@ -118,14 +123,14 @@ class Index:
             body["dense_rrf_weight"] = dense_rrf_weight
         if rrf_rank_constant is not None:
             body["rrf_rank_constant"] = rrf_rank_constant
-        reply = self._transport.search(f"{self._path}/search", body, timeout=timeout)
+        reply = self._transport.search(f"{self._path}/search", body, read=Read(consistency, max_staleness_ms, min_lsn), timeout=timeout)
         metas = encoding.MetaReader()
         return [_hit(hit, metas) for hit in reply["results"]]
 
-    def get_vector(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def get_vector(self, id: str, *, consistency: Optional[Consistency] = None, max_staleness_ms: Optional[int] = None, min_lsn: Optional[int] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Raises NotFoundError if the id is unknown."""
         reply = self._transport.json(
-            "POST", f"{self._path}/vector/get", {"id": encoding.identifier(id, "id")}, retry=ALWAYS, timeout=timeout
+            "POST", f"{self._path}/vector/get", {"id": encoding.identifier(id, "id")}, retry=ALWAYS, read=Read(consistency, max_staleness_ms, min_lsn), timeout=timeout
         )
         meta = encoding.MetaReader().take(reply)
         return {**reply, "meta": meta}
@@ -157,8 +162,8 @@ class Index:
         """Replaces all filter values of each record. Unknown ids are not counted."""
         return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS, idempotency_key, timeout)
 
-    def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS, timeout=timeout)
+    def describe(self, *, consistency: Optional[Consistency] = None, max_staleness_ms: Optional[int] = None, min_lsn: Optional[int] = None, timeout: Optional[float] = None) -> Dict[str, Any]:
+        info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS, read=Read(consistency, max_staleness_ms, min_lsn), timeout=timeout)
         model = info.get("sparse_model", "None")
         return {
             "name": self.name,

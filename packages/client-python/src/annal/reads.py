@@ -1,0 +1,43 @@
+"""What a read requires of the node that answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, Optional
+from urllib.parse import urlencode
+
+from .types import Consistency
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call that any node of a cluster may answer; a call without one is for the leader."""
+
+    consistency: Optional[Consistency] = None
+    max_staleness_ms: Optional[int] = None
+    min_lsn: Optional[int] = None
+    in_body: bool = False
+    """The route takes the conditions in its body, others in the query string."""
+    has_conditions: bool = True
+
+    @property
+    def is_strong(self) -> bool:
+        return self.consistency == "strong"
+
+    def members(self, lsn: Optional[int]) -> Dict[str, Any]:
+        """The conditions by their names on the wire. ``lsn`` is the newest record that the client has seen, or None."""
+        lsns = [one for one in (self.min_lsn, lsn) if one is not None]
+        given = {
+            "min_lsn": max(lsns) if lsns else None,
+            "consistency": self.consistency,
+            "max_staleness_ms": self.max_staleness_ms,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def path(self, path: str, lsn: Optional[int]) -> str:
+        members = {} if self.in_body else self.members(lsn)
+        return f"{path}{'&' if '?' in path else '?'}{urlencode(members)}" if members else path
+
+
+OF_NODE = Read(has_conditions=False)
+"""A read about the node that answers it."""
