@@ -153,7 +153,8 @@ async function startNode(
 function clusterConfig(node: string): ClusterConfig {
   return {
     ...{ urls: [], name: 'annal', node, url: '', credentials: undefined, ca: undefined, monitorUrls: [] },
-    ...{ replicas: 1, leaseMs: 3_000, writeMs: 10_000, stalenessMs: 10_000 },
+    // Writes of a loaded machine are slow.
+    ...{ replicas: 1, leaseMs: 3_000, writeMs: 60_000, stalenessMs: 10_000 },
   }
 }
 

@@ -74,17 +74,33 @@ for (const serverThreads of [1, 2])
     follower.store.isPartitioned = false
   })
 
-test('a strong read on the leader waits for the record that the log names, and is refused without the log', async (t) => {
-  const [leader] = await pair(t, { cluster: { writeMs: 200 } })
+test('a strong read on the leader waits for the record that the log names', async (t) => {
+  const [leader] = await pair(t)
   const ask = () => leader.send('POST', `${things}/objects/count`, { json: { consistency: 'strong' } })
   t.equal((await ask()).status, 200)
+  for (let count = 2; ; count++) {
+    const lsn = leader.node.engine.lsnApplied + 1
+    const called = new Promise<void>((resolve) => {
+      leader.view.lsnToConfirm = async () => {
+        resolve()
+        return lsn
+      }
+    })
+    const [reply] = await Promise.all([ask(), called.then(() => sleep(50)).then(() => put(leader, `c${count}`))])
+    // A read waits for seconds only, and the system may stop this process for longer.
+    if (reply.json().code === 'replica_behind' && count < 10) continue
+    t.match([reply.status, reply.json().count], [200, count], 'it waited')
+    return
+  }
+})
+
+test('a strong read on the leader is refused without the log', async (t) => {
+  // A limit this short would refuse writes on a loaded machine, so nothing is written.
+  const { nodes } = await startNodes(t, { cluster: { writeMs: 200 } })
+  const [leader] = nodes as [HttpNode]
   leader.view.lsnToConfirm = (signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  t.match((await ask()).json(), { code: 'not_leader' })
-  const { lsnApplied } = leader.node.engine
-  leader.view.lsnToConfirm = async () => lsnApplied + 1
-  const [reply] = await Promise.all([ask(), sleep(100).then(() => put(leader, 'c'))])
-  t.match([reply.status, reply.json().count], [200, 2], 'it waited')
+  t.match((await leader.send('GET', '/api/v2/collection?consistency=strong')).json(), { code: 'not_leader' })
 })
 
 test('a read with a bound is refused by a node that is staler', async (t) => {
@@ -153,14 +169,15 @@ for (const serverThreads of [1, 2])
     t.equal((await leader.send('GET', '/api/v2/collection', { headers })).status, 401)
     let answered = 0
     for (;;) {
-      const sentMs = performance.now() - since
+      // What the view said, not the clock: the view stands still while the system stops this process.
+      const saidMs = follower.view.stalenessMs
       const reply = await ask()
       if (reply.status !== 200) {
         t.match([reply.status, reply.json().code], [503, 'replica_stale'])
         break
       }
       answered++
-      if (sentMs > stalenessMs + 200) t.fail(`answered ${sentMs} ms after the node had last heard`)
+      if (saidMs > stalenessMs + 200) t.fail(`answered ${saidMs} ms after the node had last heard`)
     }
     t.ok(answered > 0, 'the bound is not zero')
     const asRoot = await follower.send('GET', '/api/v2/stats', root)
