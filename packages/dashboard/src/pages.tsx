@@ -10,11 +10,12 @@ import { lazy } from './parts/lazy.tsx'
 import { Empty } from './parts/states.tsx'
 import { access } from './session.ts'
 
+const ClusterPage = lazy(async () => (await import('./pages/cluster/cluster.tsx')).ClusterPage)
 const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
 const Operations = lazy(async () => (await import('./pages/operations/operations.tsx')).Operations)
 
 /** Pages about the server rather than its data. */
-const withoutDatabase = new Set(['databases', 'license', 'operations', 'console'])
+const withoutDatabase = new Set(['databases', 'license', 'operations', 'cluster', 'console'])
 
 export function Page() {
   const [section = ''] = useLocation()[0].split('/').filter(Boolean)
@@ -30,6 +31,7 @@ export function Page() {
       <Route path="/backups/*?" component={Backups} />
       <Route path="/log/*?" component={Log} />
       <Route path="/operations/*?" component={Operations} />
+      <Route path="/cluster/*?" component={ClusterPage} />
       <Route path="/console/*?" component={Console} />
       <Route path="/databases/*?" component={Databases} />
       <Route path="/license/*?" component={LicensePage} />

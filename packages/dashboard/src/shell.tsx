@@ -12,7 +12,7 @@ import { Icon, type IconName } from './parts/icon.tsx'
 import { access } from './session.ts'
 import { compact } from './show.ts'
 import { nextTheme, theme } from './theme.ts'
-import { collections, serverHealth, serverInfo, watch } from './watch.ts'
+import { collections, isClustered, serverHealth, serverInfo, watch } from './watch.ts'
 
 export function Shell() {
   const [drawer, setDrawer] = useState(false)
@@ -87,6 +87,11 @@ function Sidebar() {
           <Link to={['operations']} icon="pulse">
             Operations
           </Link>
+          {isClustered.value && (
+            <Link to={['cluster']} icon="cluster">
+              Cluster
+            </Link>
+          )}
           <Link to={['console']} icon="console">
             Console
           </Link>

@@ -46,6 +46,12 @@ export function duration(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3_600)} h`
 }
 
+/** How long ago or how far behind: whole milliseconds, then seconds with one decimal, then larger units. */
+export function wait(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
+  return milliseconds < 60_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : duration(milliseconds / 1_000)
+}
+
 export function dateTime(msSince1970: number): string {
   const date = new Date(msSince1970)
   if (Number.isNaN(date.getTime())) return 'unknown'

@@ -6,6 +6,8 @@ import { type Health, health, type Info, info } from './api/server.ts'
 export const collections = signal<readonly Collection[] | undefined>(undefined)
 export const collectionsError = signal<Error | undefined>(undefined)
 export const serverHealth = signal<Health | undefined>(undefined)
+/** Whether the server is a node of a cluster, as far as this token may know. */
+export const isClustered = signal(false)
 export const serverInfo = signal<Info | undefined>(undefined)
 
 const everyMs = 4_000
@@ -29,6 +31,7 @@ async function refreshCollections(): Promise<void> {
 
 async function refreshHealth(): Promise<void> {
   serverHealth.value = await health().catch(() => undefined)
+  if (serverHealth.value !== undefined) isClustered.value = serverHealth.value.cluster !== undefined
   serverInfo.value ??= await info().catch(() => undefined)
 }
 

@@ -1,4 +1,5 @@
 // The server's health, version, statistics, metrics, logs and settings.
+import type { NodeStatus } from './cluster.ts'
 import { type CallOptions, call, callText } from './request.ts'
 
 export interface Health {
@@ -11,6 +12,8 @@ export interface Health {
     readonly total: number
     readonly unit: string
   }
+  /** Only of a node of a cluster, and only for tokens that may administer the server. */
+  readonly cluster?: Pick<NodeStatus, 'node' | 'role'>
 }
 
 export interface Stats {

@@ -26,15 +26,17 @@ export class FakeView implements ClusterView {
   lsnToConfirm: (signal: AbortSignal) => Promise<number> = async () => 0
   stepsDown: () => Promise<void> = async () => undefined
   lag = 0
+  failovers = 0
+  syncInterval: ClusterStatus['syncInterval'] = 'unverified'
 
   constructor(node: string) {
     this.node = node
   }
 
   status(): ClusterStatus {
-    const { node, role, lag, stalenessMs, reason, known } = this
+    const { node, role, lag, stalenessMs, failovers, syncInterval, reason, known } = this
     return {
-      ...{ node, role, epoch: 1, lag, stalenessMs, failovers: 0, syncInterval: 'unverified' },
+      ...{ node, role, epoch: 1, lag, stalenessMs, failovers, syncInterval },
       ...(reason !== undefined && { reason }),
       ...(known !== undefined && { leader: { ...known, epoch: 1 } }),
     }

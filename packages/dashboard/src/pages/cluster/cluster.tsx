@@ -1,0 +1,151 @@
+// The cluster as this node knows it: what needs attention, the leader, the state of every node, and handing the lead to another node.
+import { useState } from 'preact/hooks'
+import { type Cluster, cluster, type NodeRole, stepDown } from '../../api/cluster.ts'
+import { AnnalError } from '../../api/request.ts'
+import { useAction, useLoad } from '../../load.ts'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
+import { Badge, Facts, PageHead, Panel } from '../../parts/panel.tsx'
+import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { count, wait } from '../../show.ts'
+import { Attention } from './attention.tsx'
+import { NodeTable, NodeUrl, RoleBadge } from './node-table.tsx'
+
+const everyMs = 2_000
+
+const meanings: { readonly [role in NodeRole]: string } = {
+  bootstrapping: 'Waits for NATS, or reads its checkpoint and the log.',
+  'catching-up': 'Applies what the others wrote. May answer with old data.',
+  follower: 'Has everything and answers reads. Sends writes to the leader.',
+  candidate: 'Takes the lead, or waits for NATS to confirm it. Refuses writes.',
+  leader: 'Takes writes.',
+  deposed: 'Finishes the writes that were on their way, then follows.',
+  'out-of-service': 'The log is not the one that this node has read. Answers no reads of data.',
+}
+
+export function ClusterPage() {
+  const loaded = useLoad((signal) => cluster({ signal }), ['cluster'], { everyMs })
+  const [isConfirming, setConfirming] = useState(false)
+  const leads = loaded.kind === 'ready' && loaded.value.role === 'leader'
+  if (loaded.kind === 'failed' && loaded.error instanceof AnnalError && loaded.error.code === 'not_clustered')
+    return (
+      <Empty title="Not a cluster">
+        <p>This server is not a node of a cluster. Set NDD_CLUSTER_URL to make it one.</p>
+      </Empty>
+    )
+  return (
+    <>
+      <PageHead
+        title="Cluster"
+        actions={
+          leads && (
+            <button type="button" onClick={() => setConfirming(true)}>
+              Step down
+            </button>
+          )
+        }
+      />
+      <Show source={loaded}>
+        {(known) => (
+          <>
+            <Attention cluster={known} />
+            <div class="stack">
+              <div class="halves">
+                <ThisNode cluster={known} />
+                <Leader cluster={known} />
+              </div>
+              <NodeTable cluster={known} />
+            </div>
+            {isConfirming && (
+              <StepDown
+                node={known.node}
+                onClose={() => setConfirming(false)}
+                onDone={() => {
+                  setConfirming(false)
+                  loaded.again()
+                }}
+              />
+            )}
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function ThisNode({ cluster: { node, role, reason, epoch, lag, failovers, ...rest } }: { readonly cluster: Cluster }) {
+  return (
+    <Panel title="This node" actions={<RoleBadge role={role} />}>
+      <Facts
+        facts={[
+          ['Name', <strong>{node}</strong>],
+          ['Role', meanings[role]],
+          ...(reason === undefined ? [] : [['Reason', reason] as const]),
+          ['Epoch', count(epoch)],
+          ['Lag', lag === 1 ? '1 record' : `${count(lag)} records`],
+          ['Staleness', rest.staleness_ms === undefined ? 'not known yet' : wait(rest.staleness_ms)],
+          ['Failovers', `${count(failovers)} since this node started`],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Leader({ cluster: { node, leader, sync_interval: sync } }: { readonly cluster: Cluster }) {
+  const isVerified = sync === 'always'
+  return (
+    <Panel title="Leader and log">
+      <div class="stack tight">
+        <Facts
+          facts={[
+            ['Leader', leader === undefined ? 'none known' : <strong>{leader.node}</strong>],
+            ...(leader === undefined
+              ? []
+              : ([
+                  ['URL', <NodeUrl url={leader.url} isHere={leader.node === node} />],
+                  ['Epoch', count(leader.epoch)],
+                ] as const)),
+            [
+              'NATS',
+              <Badge kind={isVerified ? 'good' : 'warn'}>
+                {isVerified ? 'syncs every message' : 'sync not verified'}
+              </Badge>,
+            ],
+          ]}
+        />
+        {!isVerified && (
+          <p class="muted small">
+            Set NDD_CLUSTER_MONITOR_URL to verify that each NATS server syncs a message before it confirms it. Otherwise
+            a power cut can lose acknowledged writes.
+          </p>
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+function StepDown(props: { readonly node: string; readonly onClose: () => void; readonly onDone: () => void }) {
+  const { busy, error, run } = useAction()
+  const handOver = () =>
+    run(async () => {
+      const { leader } = await stepDown()
+      tell(`${props.node} no longer leads.${leader === undefined ? '' : ` ${leader.node} does.`}`)
+      props.onDone()
+    })
+  return (
+    <Dialog
+      title={`Step down ${props.node}`}
+      onClose={props.onClose}
+      onSubmit={() => void handOver()}
+      footer={<Buttons onCancel={props.onClose} action="Hand over the lead" doing="Handing over…" busy={busy} danger />}
+    >
+      <div class="form">
+        <p>
+          This node finishes the writes that are on their way and then follows. Writes are refused until another node
+          leads, and reads continue.
+        </p>
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}
