@@ -70,8 +70,10 @@ test('the page shows every node, what needs attention, and hands the lead on', {
   // A candidate has taken the lease, and does not take writes yet.
   first.view.known = { node: first.name, url: first.url }
   first.view.role = 'candidate'
+  first.view.syncInterval = 'weak'
   first.view.stalenessMs = 25_000
   await seen.sees('No leader: writes are refused.')
+  await seen.sees('does not sync every message')
   await seen.sees('node-0 last had everything 25.0 s ago.')
 
   await seen.page.setViewport({ width: 390, height: 844 })

@@ -23,6 +23,28 @@ const meanings: { readonly [role in NodeRole]: string } = {
   'out-of-service': 'The log is not the one that this node has read. Answers no reads of data.',
 }
 
+/** What the monitors say about NATS, and what to do. */
+const natsSync: {
+  readonly [sync in Cluster['sync_interval']]: {
+    readonly kind: 'good' | 'warn' | 'bad'
+    readonly text: string
+    readonly advice?: string
+  }
+} = {
+  always: { kind: 'good', text: 'syncs every message' },
+  unverified: {
+    kind: 'warn',
+    text: 'sync not verified',
+    advice:
+      'Without sync of every message, a power cut can lose acknowledged writes. Set NDD_CLUSTER_MONITOR_URL to verify it. If it is set, a monitor does not answer: see the server log.',
+  },
+  weak: {
+    kind: 'bad',
+    text: 'does not sync every message',
+    advice: 'A power cut can lose acknowledged writes. Set sync_interval: always in each NATS server, and restart it.',
+  },
+}
+
 export function ClusterPage() {
   const loaded = useLoad((signal) => cluster({ signal }), ['cluster'], { everyMs })
   const [isConfirming, setConfirming] = useState(false)
@@ -92,7 +114,7 @@ function ThisNode({ cluster: { node, role, reason, epoch, lag, failovers, ...res
 }
 
 function Leader({ cluster: { node, leader, sync_interval: sync } }: { readonly cluster: Cluster }) {
-  const isVerified = sync === 'always'
+  const nats = natsSync[sync]
   return (
     <Panel title="Leader and log">
       <div class="stack tight">
@@ -105,20 +127,10 @@ function Leader({ cluster: { node, leader, sync_interval: sync } }: { readonly c
                   ['URL', <NodeUrl url={leader.url} isHere={leader.node === node} />],
                   ['Epoch', count(leader.epoch)],
                 ] as const)),
-            [
-              'NATS',
-              <Badge kind={isVerified ? 'good' : 'warn'}>
-                {isVerified ? 'syncs every message' : 'sync not verified'}
-              </Badge>,
-            ],
+            ['NATS', <Badge kind={nats.kind}>{nats.text}</Badge>],
           ]}
         />
-        {!isVerified && (
-          <p class="muted small">
-            Set NDD_CLUSTER_MONITOR_URL to verify that each NATS server syncs a message before it confirms it. Otherwise
-            a power cut can lose acknowledged writes.
-          </p>
-        )}
+        {nats.advice && <p class="muted small">{nats.advice}</p>}
       </div>
     </Panel>
   )
