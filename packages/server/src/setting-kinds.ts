@@ -120,7 +120,9 @@ export function list(
         .filter((entry) => entry !== '')
       const refused = entries.find((entry) => parse(entry) === undefined)
       const value = entries.flatMap((entry) => parse(entry) ?? [])
-      return refused === undefined ? { value } : { value, problem: `${name} must name ${wanted}, not "${refused}"` }
+      return refused === undefined
+        ? { value }
+        : { value, problem: `${name} must name ${wanted}, not "${withoutPassword(refused)}"` }
     },
   }
 }
@@ -167,7 +169,12 @@ export function formed(
     parse(given) {
       const value = given === '' ? '' : parse(given)
       if (value !== undefined) return { value }
-      return { value: given, problem: `${name} must be ${wanted}, not "${given}"` }
+      return { value: given, problem: `${name} must be ${wanted}, not "${withoutPassword(given)}"` }
     },
   }
+}
+
+/** What stands before the host of an address may be a password, and messages get into logs. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/.*@/, '//***@')
 }
