@@ -18,6 +18,10 @@ function serving(program: Command, ends: Ends): void {
     .addOption(new Option('-d, --data-dir <dir>', 'data directory, created if missing (default: ./data)'))
     .addOption(new Option('-p, --port <number>', 'port; 0 chooses a free port (default: 8080)'))
     .addOption(new Option('--host <address>', 'address to listen on (default: 127.0.0.1)'))
+    .option(
+      '--cluster <urls>',
+      'NATS servers, comma-separated: serve as a node of a cluster; credentials come from NDD_CLUSTER_CREDENTIALS',
+    )
     .action(async (options) => {
       const { serve } = await import('./commands/serve.ts')
       await serve(options)

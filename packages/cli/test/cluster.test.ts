@@ -1,7 +1,7 @@
 // `annal cluster` against nodes in this process. What the nodes know about the cluster is set by the test.
 import tap, { test } from 'tap'
 import { type HttpNode, startNodes } from '../../server/test/cluster/http-nodes.ts'
-import { annal, freshDir, serve } from './command.ts'
+import { annal, freshDir, serve, start } from './command.ts'
 
 // A loaded machine is slow.
 tap.setTimeout(300_000)
@@ -54,4 +54,24 @@ test('cluster commands say that a single server is none', async (t) => {
     const refused = await annal(['cluster', command, '-s', address])
     t.match([refused.code, refused.err], [76, /not_clustered/])
   }
+})
+
+test('serve --cluster makes the server a node, and takes no password', async (t) => {
+  const dir = freshDir(t)
+  const args = ['serve', '-d', dir, '-p', '0', '--cluster']
+  const refused = await annal([...args, 'nats://annal:secret@127.0.0.1:4222'])
+  t.equal(refused.code, 64)
+  t.match(refused.err, /NDD_CLUSTER_URL.*without user and password/)
+  t.notMatch(refused.out + refused.err, 'secret')
+
+  // Nothing listens on the first port of a machine, so the node waits for NATS.
+  const started = start([...args, 'nats://127.0.0.1:1,nats://localhost:1'])
+  t.teardown(() => void started.child.kill('SIGKILL'))
+  await new Promise<void>((resolve) => {
+    started.child.stdout?.on('data', (bytes: Buffer) => {
+      if (bytes.includes('waiting for NATS: ')) resolve()
+    })
+  })
+  started.child.kill('SIGTERM')
+  t.equal((await started.ended).code, 0, 'a node that waits can be stopped')
 })

@@ -5,6 +5,8 @@ export interface ServeOptions {
   readonly dataDir?: string
   readonly port?: string
   readonly host?: string
+  /** NATS servers of the cluster that the server is a node of, comma-separated. */
+  readonly cluster?: string
   /** The archive that the server follows. */
   readonly follow?: string
 }
@@ -16,6 +18,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   if (options.dataDir !== undefined) process.env.NDD_DATA_DIR = options.dataDir
   if (options.port !== undefined) process.env.NDD_SERVER_PORT = options.port
   if (options.host !== undefined) process.env.NDD_HOST = options.host
+  if (options.cluster !== undefined) process.env.NDD_CLUSTER_URL = options.cluster
   if (options.follow !== undefined) process.env.NDD_FOLLOW_S3 = options.follow
   await import('@annal/server/main')
 }
