@@ -106,14 +106,17 @@ async function uploadedLsn(url: string): Promise<number> {
 async function restore(from: string, to: string, withCommand: boolean): Promise<number> {
   if (!withCommand) return (await restoreArchive({ from, to })).lsn
   const child = spawn(process.execPath, ['--conditions=annal-source', cli, 'restore', from, to, '--json'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let out = ''
+  let [out, err] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => {
     out += bytes.toString()
   })
+  child.stderr.on('data', (bytes: Buffer) => {
+    err += bytes.toString()
+  })
   const [code] = (await once(child, 'close')) as [number]
-  if (code !== 0) throw new Error(`annal restore ended with ${code}`)
+  if (code !== 0) throw new Error(`annal restore ended with ${code}: ${err}`)
   return (JSON.parse(out) as { lsn: number }).lsn
 }
 

@@ -5,6 +5,8 @@ import type { FrameStore } from '../replicated/frame-store.ts'
 /** A store that a test has for itself, empty at first. */
 export interface StoreUnderTest {
   readonly clock: Clock
+  /** Each request takes milliseconds: tests that repeat a thing at many places do so at fewer. */
+  readonly isSlow?: boolean
   /** Another connection to it. */
   connect(): Promise<FrameStore>
 }
