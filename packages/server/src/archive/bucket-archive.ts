@@ -28,6 +28,8 @@ export interface BucketArchiveOptions {
   readonly isRequired: boolean
   readonly onNotice: (sentence: string) => void
   readonly requestMs?: number
+  /** How often the log is looked at while no write waits, and the first wait after a failure, in milliseconds. */
+  readonly tickMs?: number
   readonly due?: BaseDue
   /** How often it is looked whether a base is due, in milliseconds. */
   readonly baseTickMs?: number
@@ -55,7 +57,7 @@ export interface ArchiveFigures {
   readonly trouble: string | undefined
 }
 
-const tickMs = 500
+const tickMsDefault = 500
 const baseTickMsDefault = 10_000
 const retryMsMax = 5_000
 const refusedRetryMsMaxDefault = 60_000
@@ -204,6 +206,7 @@ export class BucketArchive {
   }
 
   async #uploadLog(): Promise<void> {
+    const { tickMs = tickMsDefault } = this.#options
     let retryMs = tickMs
     while (!this.#closing.signal.aborted) {
       try {
@@ -355,7 +358,8 @@ export class BucketArchive {
         this.#baseTrouble = message
         this.#failures++
       }
-      const ms = this.#opened?.bases.isNeeded === false ? (this.#options.baseTickMs ?? baseTickMsDefault) : tickMs
+      const { baseTickMs = baseTickMsDefault, tickMs = tickMsDefault } = this.#options
+      const ms = this.#opened?.bases.isNeeded === false ? baseTickMs : tickMs
       if (!isUploaded) await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined)
     }
   }

@@ -72,7 +72,7 @@ export function newArchive(
 ): BucketArchive {
   return new BucketArchive({
     ...{ place: { bucket: 'annal', prefix: 'shop/' }, dataDir, keep: 2, lagMsMax: 60_000, backlogBytesMax: 1e9 },
-    ...{ isRequired: false, onNotice: (sentence: string) => void notices.push(sentence), requestMs: 5_000 },
+    ...{ isRequired: false, onNotice: (sentence: string) => void notices.push(sentence), requestMs: 5_000, tickMs: 50 },
     ...given,
   })
 }
