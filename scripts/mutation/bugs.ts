@@ -173,7 +173,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'room is not released when a write is applied',
     caughtBy: essentials,
-    file: `${engine}/collection/collection.ts`,
+    file: `${engine}/collection/writer.ts`,
     find: 'this.#reserved = added(this.#reserved, room, -1)',
     put: 'this.#reserved = wanted',
   },
