@@ -9,7 +9,7 @@ import { Freshness } from './freshness.ts'
 import { Leadership } from './leadership.ts'
 import { Lease } from './lease.ts'
 import { type NodeParts, type RunningNode, statusOf } from './node-status.ts'
-import { obstacleOf } from './obstacle.ts'
+import { nameTaken, obstacleOf } from './obstacle.ts'
 import { Presence } from './presence.ts'
 
 /** A node does something else from now on. */
@@ -171,7 +171,7 @@ export class NodeControl implements ClusterView {
     if (this.#out !== undefined) return this.#out
     if (role === 'candidate' && this.#running?.leadership.leads)
       return `NATS has not confirmed the lease for ${Math.round(this.#running.lease.renewedMsAgo)} ms`
-    return this.#obstacle
+    return this.#running?.presence.isNameTaken ? nameTaken : this.#obstacle
   }
 
   async #tick(running: RunningNode): Promise<void> {

@@ -16,6 +16,9 @@ const skewMsMax = 10_000
 /** The log is looked at twice a second or less often, so a node that has everything may have known it this long ago. */
 const freshMsMin = 3000
 
+/** The obstacle of two processes with one name; each of them reports it. */
+export const nameTaken = 'another process has the name of this node (NDD_NODE_NAME)'
+
 /** Returns the reason, or undefined if the node may lead. */
 export function obstacleOf(engine: Engine | undefined, facts: ObstacleFacts): string | undefined {
   const { skewMs, isNameTaken, behindMs = 0, behindMsMax = 0 } = facts
@@ -24,7 +27,7 @@ export function obstacleOf(engine: Engine | undefined, facts: ObstacleFacts): st
     const direction = skewMs > 0 ? 'ahead of' : 'behind'
     return `the clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} that of NATS; a leader may differ by ${skewMsMax / 1000} s`
   }
-  if (isNameTaken) return 'another process has the name of this node (NDD_NODE_NAME)'
+  if (isNameTaken) return nameTaken
   if (behindMs > Math.max(freshMsMin, behindMsMax)) return 'this node has not caught up with the log'
   const quarantined = engine === undefined ? undefined : quarantinedIn(engine)
   if (quarantined !== undefined) return `collection "${quarantined}" is out of service on this node`

@@ -2,8 +2,20 @@
 // and acknowledge nothing that is lost.
 import { setTimeout as sleep } from 'node:timers/promises'
 import tap, { test } from 'tap'
+import { annal } from '../../../cli/test/command.ts'
 import { until } from '../eventually.ts'
-import { caughtUp, createCollection, digestsOf, leaderOf, startNodes, upsert, Writer } from './cluster-nodes.ts'
+import { freePort } from '../free-port.ts'
+import { send, temporaryDirectory } from '../running-app.ts'
+import {
+  ClusterNode,
+  caughtUp,
+  createCollection,
+  digestsOf,
+  leaderOf,
+  startNodes,
+  upsert,
+  Writer,
+} from './cluster-nodes.ts'
 import { skipNats, startNatsServers } from './nats-servers.ts'
 
 tap.setTimeout(600_000)
@@ -41,14 +53,41 @@ test('nodes survive the loss of the leader, a leader that hangs, and the loss of
   t.ok((await second.metric('annal_cluster_epoch')) >= 3)
   t.equal(await third.role(), 'leader')
 
+  t.comment('the leader steps down, over HTTP and by the command')
+  const stepDowns = [
+    async ({ url }: ClusterNode) => (await send(url, 'POST', '/api/v2/cluster/step-down')).status === 200,
+    async ({ url }: ClusterNode) => (await annal(['cluster', 'step-down', '-s', url])).code === 0,
+  ]
+  for (const stepDown of stepDowns) {
+    const before = await leaderOf(nodes)
+    t.ok(await stepDown(before))
+    await leaderOf(nodes.filter((node) => node !== before))
+    await writer.more(20)
+  }
+
+  t.comment('another process has the name of a node')
+  const twin = new ClusterNode(leader.name, await freePort(), await temporaryDirectory(t), leader.environment)
+  t.teardown(() => twin.signal('SIGKILL'))
+  await twin.start()
+  for (const node of [leader, twin])
+    await until(async () => (await node.health()).cluster?.reason?.includes('another process has the name') === true)
+  await twin.signal('SIGKILL')
+  await until(async () => (await leader.health()).cluster?.reason?.includes('another process') !== true)
+
   t.comment('NATS loses its majority')
+  const last = await leaderOf(nodes)
   const [, ...lost] = nats.servers
   await Promise.all(lost.map((server) => server.kill()))
-  await until(async () => (await upsert(third, things, ['in doubt'])) !== 200)
+  await until(async () =>
+    (await Promise.all(nodes.map((node) => upsert(node, things, ['in doubt'])))).every((status) => status !== 200),
+  )
   for (const node of nodes) t.ok((await node.metric('annal_objects')) > 150, 'reads go on')
   await sleep(1500)
   for (const node of nodes) t.not(await node.role(), 'leader')
+  await last.signal('SIGTERM')
+  t.strictSame(await last.process.ended, { code: 0, signal: null }, 'the leader ends while NATS is away')
   for (const server of lost) server.start()
+  await last.start()
   await writer.more(50)
   await writer.end()
 
