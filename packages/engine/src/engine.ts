@@ -17,6 +17,7 @@ import type { LocalCollection } from './collection/collection.ts'
 import { Collections } from './collection/collections.ts'
 import { heldBy } from './collection/memory-use.ts'
 import { repeatEvent } from './collection/repeat-event.ts'
+import { StateDigests } from './collection/state-digests.ts'
 import { type CommitOptions, Committer, type EventDraft } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
@@ -41,6 +42,7 @@ import type { EngineHealth, EngineStats } from './model/engine-stats.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
 import type { RequestKeys } from './model/requests.ts'
+import type { StateDigest } from './model/state-digest.ts'
 import { ProgressReport } from './progress.ts'
 import { answerCall } from './readers/answer-call.ts'
 import { ReaderHub } from './readers/hub.ts'
@@ -101,6 +103,8 @@ export interface EngineParts {
   readonly deltas?: DeltaLimits
   /** Takes checkpoints only when they are called for, and on close. */
   readonly checkpointsOnDemand?: boolean
+  /** Keeps digests of its states. At least so many records are between two of a collection that is written to. */
+  readonly digestEvery?: number
 }
 
 const trimEveryMs = 10 * 60_000
@@ -125,6 +129,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   #catalog = new Catalog()
   #catalogAhead: Catalog | undefined
   readonly #collections: Collections
+  readonly #digests: StateDigests | undefined
   #nextCollectionId = 1
   #notices: string[] = []
   readonly #discards = new Discards((error) =>
@@ -171,9 +176,11 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       },
     )
     this.backups = this.#newBackups(dataDir)
+    this.#digests = parts.digestEvery === undefined ? undefined : new StateDigests(parts.digestEvery)
     this.#collections = new Collections({
       limits: this.limits,
       keys: this.keys,
+      digests: this.#digests,
       onSearch: options.onSearch,
       onServing: (entry, replica) => this.#serveReaders(entry, replica),
       onCalibrated: (collection) => this.#hub?.calibrate(collection.entry.id, collection.calibrationTable()),
@@ -419,6 +426,15 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return (this.#committer as Committer).whenApplied(lsn, timeoutMs)
   }
 
+  get stateDigests(): readonly StateDigest[] {
+    return this.#digests?.kept ?? []
+  }
+
+  async digestQuiet(): Promise<void> {
+    this.checkOpen()
+    await this.#digests?.quiet(this.#catalog, this.#collections.all())
+  }
+
   async applyTailed(records: readonly LogRecord[]): Promise<void> {
     this.checkOpen()
     // An engine that closes stops where it is; the rest is applied when it is opened again.
@@ -628,6 +644,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     await this.backups.jobs.close()
     if (this.#phase === 'open' && !this.#failure) {
       this.#collections.shut()
+      await this.#digests?.settled()
       await this.#catalogGate.hold(() => this.#collections.allApplied())
       await this.#checkpointer.end()
     }

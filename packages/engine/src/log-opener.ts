@@ -2,6 +2,7 @@
 // opener, whose log other nodes append to as well.
 import { type DataDirectory, type DataDirectoryOptions, type LogRecord, openDataDirectory } from '@annal/wal'
 import type { Engine } from './model/engine.ts'
+import type { StateDigest } from './model/state-digest.ts'
 
 /** What an engine requests of an opener. */
 export interface OpenRequest extends DataDirectoryOptions {
@@ -37,4 +38,11 @@ export interface ReplicatedEngine extends Engine {
   applyTailed(records: readonly LogRecord[]): Promise<void>
   /** Resolves to true when every record up to this LSN is applied, and to false after `timeoutMs`. */
   whenApplied(lsn: number, timeoutMs: number): Promise<boolean>
+  /**
+   * Digests of the newest states, oldest first, at most 2,048; none without `digestEvery`. A collection that is written to is hashed now and then, at the same records
+   * in every engine on one log.
+   */
+  readonly stateDigests: readonly StateDigest[]
+  /** Hashes the catalog, and every collection that had no record since the last call, if its state is not hashed yet. */
+  digestQuiet(): Promise<void>
 }

@@ -2,3 +2,4 @@
 
 export { type EngineParts, openReplicatedEngine } from './engine.ts'
 export type { LogOpener, OpenRequest, ReplicatedEngine } from './log-opener.ts'
+export type { StateDigest } from './model/state-digest.ts'

@@ -47,6 +47,7 @@ import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { ObjectWrites } from './object-writes.ts'
 import { Rebuilder, type Rebuilt } from './rebuilder.ts'
+import type { StateDigests } from './state-digests.ts'
 import { noRoom } from './write-memory.ts'
 import { CollectionWriter, type Draft, needsOf, noFilters, roomOf } from './writer.ts'
 
@@ -57,6 +58,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   readonly #calibrator: Calibrator
+  readonly #digests: StateDigests | undefined
   #repeating: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -65,6 +67,8 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly limits: Limits
       readonly keys: KeptRequests
       readonly host: ReplicaHost
+      /** Absent where nobody compares digests. */
+      readonly digests?: StateDigests | undefined
       readonly calibrations: CalibrationQueue
       readonly calibrationStore: CalibrationStore
       readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
@@ -74,9 +78,11 @@ export class LocalCollection extends CollectionLife implements Collection {
   ) {
     super(options)
     this.#limits = options.limits
+    this.#digests = options.digests
     this.#writer = new CollectionWriter(this, {
       committer: options.committer,
       keys: options.keys,
+      before: (lsn) => this.#digests?.before(lsn, this),
       onChanged: (objects) => this.#calibrator.addChanges(objects),
     })
     this.#writes = new ObjectWrites(this, this.#writer, options.limits)
@@ -387,6 +393,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   async applyTailed(lsn: number, event: ObjectEvent): Promise<void> {
     const { recovering: replica } = this
     if (!replica) return
+    await this.#digests?.before(lsn, this)
     const room = roomOf(event, replica)
     if (room.objects > 0) await replica.prepare(room)
     replica.reserve(room, needsOf(event))

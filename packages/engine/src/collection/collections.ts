@@ -13,6 +13,7 @@ import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import type { KeptRequests } from '../requests/request-keys.ts'
 import { LocalCollection } from './collection.ts'
 import type { CollectionBirth } from './life.ts'
+import type { StateDigests } from './state-digests.ts'
 
 export interface CollectionsHost {
   readonly limits: Limits
@@ -23,6 +24,8 @@ export interface CollectionsHost {
   readonly keys: KeptRequests
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
+  /** Absent where nobody compares digests. */
+  readonly digests?: StateDigests | undefined
 }
 
 export class Collections {
@@ -50,10 +53,20 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, onSearch, onServing, onCalibrated, keys } = this.#host
+    const { limits, onSearch, onServing, onCalibrated, keys, digests } = this.#host
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
-    const more = { committer: this.#host.committer(), limits, host, keys, ...kept, onSearch, onServing, onCalibrated }
+    const more = {
+      committer: this.#host.committer(),
+      limits,
+      host,
+      keys,
+      digests,
+      ...kept,
+      onSearch,
+      onServing,
+      onCalibrated,
+    }
     this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
   }
 

@@ -20,6 +20,8 @@ export type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
 export interface WriterOptions {
   readonly committer: Committer
   readonly keys: KeptRequests
+  /** Called before a record is applied, which waits for what it returns. */
+  readonly before: (lsn: number) => Promise<void> | undefined
   /** Called with the number of objects that a change wrote or deleted. */
   readonly onChanged: (objects: number) => void
 }
@@ -99,7 +101,11 @@ export class CollectionWriter {
       .commit(
         draft,
         this.#collection.gate,
-        (lsn, event) => this.#collection.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
+        (lsn, event) => {
+          const apply = () => this.#collection.replica.apply(lsn, event as Parameters<Replica['apply']>[1])
+          const before = this.#options.before(lsn)
+          return before === undefined ? apply() : before.then(apply)
+        },
         options,
       )
       .then((written) => {

@@ -1,7 +1,7 @@
 // Engines that share one replicated log, over a simulated store. Each has its own directory.
 import { setTimeout } from 'node:timers/promises'
 import type { EngineOptions } from '@annal/engine'
-import { openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
+import { type EngineParts, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
 import { WalError } from '@annal/wal'
 import {
   type ChainPlace,
@@ -99,6 +99,7 @@ export async function openNode(
   t: Test,
   { sim, clock }: ReturnType<typeof simulate>,
   options: Partial<EngineOptions> & { readonly uuid?: string } = {},
+  parts: EngineParts = {},
 ): Promise<Node> {
   const { uuid: id = uuid, ...engineOptions } = options
   const dataDir = options.dataDir ?? (await openDirectory(t))
@@ -114,12 +115,12 @@ export async function openNode(
           uuid: id,
           async openLog(from) {
             opened = from
-            const parts = {
+            const opening = {
               store: sim.connect(),
               logId,
               writer: Buffer.from(`writer ${Math.random()}`.padEnd(16).slice(0, 16)),
             }
-            log = await openReplicatedLog({ ...parts, clock, ...(from && { from }) })
+            log = await openReplicatedLog({ ...opening, clock, ...(from && { from }) })
             return log
           },
         }),
@@ -129,6 +130,7 @@ export async function openNode(
       },
       refusal: () => (node?.leads ? undefined : new WalError('not_leader', 'this node follows')),
     },
+    parts,
   )
   node = new Node(engine, log as ReplicatedLog, opened)
   t.teardown(() => node.close())
