@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EngineOptions } from '@annal/engine'
-import { openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
+import { type LogOpener, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
 import { WalError } from '@annal/wal'
 import {
   type ChainPlace,
@@ -17,6 +17,7 @@ import type { ClusterConfig } from './cluster-config.ts'
 import { clusterIdentity, logIdOf } from './cluster-identity.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { openControlBucket } from './control-bucket.ts'
+import { digestEvery } from './digest-watch.ts'
 import { openJetStreamStore } from './jetstream-store.ts'
 import { WeakStreamError } from './log-stream.ts'
 import { natsOptions, natsTrouble } from './nats-connection.ts'
@@ -109,14 +110,15 @@ async function openEngineOn({
     log = await openReplicatedLog({ ...parts, onFenced: (error) => control.fenced(error) })
     return log
   }
-  const engine = await openReplicatedEngine(engineOptions, {
+  const opener: LogOpener = {
     open: (request) => openReplicatedDirectory({ ...request, uuid, openLog }),
     placeBefore(lsn) {
       const place = log?.placeBefore(lsn)
       return place && encodePlace(place)
     },
     refusal: () => control.refusal(),
-  })
+  }
+  const engine = await openReplicatedEngine(engineOptions, opener, { digestEvery })
   // The engine is open, so its opener was called.
   return { engine, log: log as ReplicatedLog }
 }

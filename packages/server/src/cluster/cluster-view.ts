@@ -31,6 +31,8 @@ export interface ClusterStatus {
    */
   readonly stalenessMs: number
   readonly leader?: NodeAddress & { readonly epoch: number }
+  /** The newest LSN at which a part of the state was equal to that of other nodes, and none differed; 0 before the first. */
+  readonly digestLsn: number
   /** Changes of the leader that this node has seen since it started. */
   readonly failovers: number
   /** Why the node is out of service or cannot lead. */

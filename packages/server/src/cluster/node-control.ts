@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Lsn, WalError } from '@annal/wal'
 import type { ClusterConfig } from './cluster-config.ts'
 import type { ClusterStatus, ClusterView, KnownNode, NodeAddress, NodeRole } from './cluster-view.ts'
+import { DigestWatch } from './digest-watch.ts'
 import { Freshness } from './freshness.ts'
 import { Leadership } from './leadership.ts'
 import { Lease } from './lease.ts'
@@ -81,12 +82,17 @@ export class NodeControl implements ClusterView {
         status: () => this.status(),
         serverTimeMs: () => Date.now() - (this.#skewMs ?? 0),
       }),
+      digests: new DigestWatch({
+        ...{ bucket, engine, node },
+        leader: () => (this.#leads() ? node : this.leader()?.node),
+      }),
     }
     this.#report()
     this.#loops = Promise.all([
       this.#every(Math.min(leaseMs / 12, lookMsMax), (running) => this.#tick(running)),
       this.#every(Math.min(leaseMs / 6, lookMsMax), (running) => this.#look(running)),
       this.#every(Math.min(leaseMs, announceMsMax), (running) => this.#announce(running)),
+      this.#every(Math.min(leaseMs, announceMsMax), (running) => this.#compare(running)),
     ])
   }
 
@@ -257,6 +263,15 @@ export class NodeControl implements ClusterView {
       this.#obstacle = isClockWrong
       await this.#depose(isClockWrong)
     }
+  }
+
+  async #compare({ digests }: RunningNode): Promise<void> {
+    if (this.#out !== undefined) return
+    // An engine that stopped says so itself.
+    const differs = await digests.look().catch(() => undefined)
+    if (differs === undefined) return
+    this.#leaveService(differs)
+    await digests.withdraw()
   }
 
   #leaveService(why: string): void {

@@ -3,6 +3,7 @@ import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { FrameStore, ReplicatedLog } from '@annal/wal/replicated'
 import type { ClusterStatus, NodeRole } from './cluster-view.ts'
 import type { ControlBucket } from './control-bucket.ts'
+import type { DigestWatch } from './digest-watch.ts'
 import type { Freshness } from './freshness.ts'
 import type { Leadership } from './leadership.ts'
 import type { Lease } from './lease.ts'
@@ -24,6 +25,7 @@ export interface RunningNode extends NodeParts {
   readonly leadership: Leadership
   readonly freshness: Freshness
   readonly presence: Presence
+  readonly digests: DigestWatch
 }
 
 interface Known {
@@ -37,8 +39,15 @@ interface Known {
 export function statusOf({ node, role, failovers, reason }: Known, running: RunningNode | undefined): ClusterStatus {
   const base = { node, role, failovers, ...(reason !== undefined && { reason }) }
   if (running === undefined)
-    return { ...base, epoch: 0, lag: 0, stalenessMs: Number.POSITIVE_INFINITY, syncInterval: 'unverified' }
-  const { log, engine, lease, freshness, monitor } = running
+    return {
+      ...base,
+      epoch: 0,
+      lag: 0,
+      stalenessMs: Number.POSITIVE_INFINITY,
+      digestLsn: 0,
+      syncInterval: 'unverified',
+    }
+  const { log, engine, lease, freshness, digests, monitor } = running
   const { lsn, epoch } = log.place
   const held = lease.value?.released ? undefined : lease.value
   return {
@@ -46,6 +55,7 @@ export function statusOf({ node, role, failovers, reason }: Known, running: Runn
     epoch,
     lag: Math.max(0, Math.max(lsn, held?.lsn ?? 0) - engine.lsnApplied),
     stalenessMs: role === 'leader' ? 0 : Math.round(freshness.stalenessMs),
+    digestLsn: digests.lsnEqual,
     ...(held && { leader: { node: held.node, url: held.url, epoch: held.epoch } }),
     syncInterval: monitor.syncInterval,
   }

@@ -264,7 +264,7 @@ const nodeRoles: readonly NodeRole[] = [
   'out-of-service',
 ]
 
-function clusterFamilies({ role, epoch, lag, stalenessMs, failovers }: ClusterStatus): Family[] {
+function clusterFamilies({ role, epoch, lag, stalenessMs, digestLsn, failovers }: ClusterStatus): Family[] {
   const roles = nodeRoles.map((each) => ({ labels: { role: each }, value: each === role ? 1 : 0 }))
   return [
     family('gauge', 'annal_cluster_role', 'Role of this node: 1 for the one that it has.', roles),
@@ -274,6 +274,11 @@ function clusterFamilies({ role, epoch, lag, stalenessMs, failovers }: ClusterSt
       'annal_cluster_staleness_seconds',
       'Time since this node had everything that was in the log.',
       stalenessMs / 1_000,
+    ),
+    gauge(
+      'annal_cluster_digest_lsn',
+      'Newest LSN at which the state of this node was equal to that of other nodes.',
+      digestLsn,
     ),
     counter('annal_cluster_failovers_total', 'Changes of the leader that this node has seen.', failovers),
   ]

@@ -10,9 +10,10 @@ function nodeJson({ url, seenMsAgo, ...status }: KnownNode) {
   return { ...statusJson(status), url, seen_ms_ago: Math.round(seenMsAgo) }
 }
 
-function statusJson({ node, role, epoch, lag, stalenessMs, leader, failovers, reason, syncInterval }: ClusterStatus) {
+function statusJson(status: ClusterStatus) {
+  const { node, role, epoch, lag, stalenessMs, digestLsn, leader, failovers, reason, syncInterval } = status
   return {
-    ...{ node, role, epoch, lag, failovers, sync_interval: syncInterval },
+    ...{ node, role, epoch, lag, digest_lsn: digestLsn, failovers, sync_interval: syncInterval },
     ...(Number.isFinite(stalenessMs) && { staleness_ms: Math.ceil(stalenessMs) }),
     ...(leader !== undefined && { leader: { node: leader.node, url: leader.url, epoch: leader.epoch } }),
     ...(reason !== undefined && { reason }),

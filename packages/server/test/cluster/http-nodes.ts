@@ -36,7 +36,7 @@ export class FakeView implements ClusterView {
   status(): ClusterStatus {
     const { node, role, lag, stalenessMs, failovers, syncInterval, reason, known } = this
     return {
-      ...{ node, role, epoch: 1, lag, stalenessMs, failovers, syncInterval },
+      ...{ node, role, epoch: 1, lag, stalenessMs, digestLsn: 0, failovers, syncInterval },
       ...(reason !== undefined && { reason }),
       ...(known !== undefined && { leader: { ...known, epoch: 1 } }),
     }

@@ -6,6 +6,9 @@ const status = {
   role: oneOfTexts(['bootstrapping', 'catching-up', 'follower', 'candidate', 'leader', 'deposed', 'out-of-service']),
   epoch: integer('Number of the newest time of a leader that the node knows; 0 before the first.'),
   lag: integer('Records that are in the log and that the node has not applied.'),
+  digest_lsn: integer(
+    'Newest LSN at which the state of the node was equal to that of other nodes; 0 before the first.',
+  ),
   failovers: integer('Changes of the leader that the node has seen since it started.'),
   sync_interval: oneOfTexts(
     ['always', 'unverified', 'weak'],
