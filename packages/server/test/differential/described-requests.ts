@@ -76,8 +76,11 @@ function renamed(body: unknown, name: string | undefined): unknown {
 
 const depthMax = 6
 
-/** What a search with a recall does follows from measurements in the background, which two servers make at other times. */
-const chosenByTime: ReadonlySet<string> = new Set(['recall'])
+/**
+ * What a search with a recall does follows from measurements in the background, which two servers make at other times. A read that waits for
+ * the next record sees it on the server where a background task appends one meanwhile.
+ */
+const chosenByTime: ReadonlySet<string> = new Set(['recall', 'min_lsn'])
 
 class Values {
   readonly #description: Description
