@@ -109,7 +109,9 @@ export class BucketArchive {
   async stop(): Promise<void> {
     const end = setTimeout(() => this.#closing.abort(), stopMsMax)
     const lsn = this.#lsnDurable
-    while (this.#opened && !this.#trouble && this.#lsnUploaded < lsn && !this.#closing.signal.aborted) {
+    // Also while the archive is still being opened.
+    const isUploading = () => this.#running !== undefined && !this.#fault && !this.#trouble && this.#lsnUploaded < lsn
+    while (isUploading() && !this.#closing.signal.aborted) {
       this.#wake()
       await sleep(stopTickMs)
     }

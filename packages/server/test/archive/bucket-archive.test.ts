@@ -50,6 +50,18 @@ test('a new directory is restored from the bucket, to its end and to moments', a
   t.strictSame(await restored(world), digestsOf(two.engine), 'after a restart it continues')
 })
 
+test('a server that stops before its archive is open uploads what it wrote', async (t) => {
+  const world = await newWorld(t)
+  const one = await openArchived(t, world, 'data')
+  await newCollection(one.engine, 'docs')
+  await one.close()
+  const two = await openArchived(t, world, 'data')
+  await write(two.engine.database().collection('docs'), world.random, 1)
+  const written = digestsOf(two.engine)
+  await two.close()
+  t.strictSame(await restored(world), written)
+})
+
 test('bases: a log that was truncated is restored, and what is old is removed', async (t) => {
   const world = await newWorld(t)
   const first = await openArchived(t, world, 'data', {
