@@ -18,7 +18,10 @@ test('the bytes of a message are those of version 1', (t) => {
   const golden = readFileSync(new URL('../golden/bucket-archive/message-1.json', import.meta.url), 'utf8')
   const { bytes, sum } = encodeMessage(message)
   t.strictSame({ message: bytes.toString('hex') }, JSON.parse(golden))
-  t.strictSame(decodeMessage(bytes, 'it'), { ...message, sum })
+  t.strictSame(decodeMessage(bytes, 'it'), { ...message, isTakeover: false, sum })
+  const takeover = { ...message, isTakeover: true, body: Buffer.alloc(0) }
+  const encoded = encodeMessage(takeover)
+  t.strictSame(decodeMessage(encoded.bytes, 'it'), { ...takeover, sum: encoded.sum })
   t.end()
 })
 
