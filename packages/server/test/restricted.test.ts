@@ -10,10 +10,10 @@ import { type RunningApp, runningApp } from './running-app.ts'
 const rootToken = 'the-root-token-0123456789'
 const fields = [{ name: 'dense', type: 'vector', params: { dimension: 2, space_type: 'l2', precision: 'float32' } }]
 
-/** POST routes that only read; every other one changes something or searches. */
+/** POST routes that change no data; every other one does, or searches. */
 const looking = [
   ...['/objects/query', '/objects/count', '/objects/scroll', '/facets', '/vector/get', '/verify'],
-  ...['/license/generate', '/license/validate'],
+  ...['/license/generate', '/license/validate', '/cluster/step-down'],
 ]
 /** Uses the index, as a search does. */
 const searching = ['GET /api/v2/collection/:name/recall']
