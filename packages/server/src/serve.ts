@@ -176,6 +176,8 @@ export class RunningServer {
   }
 
   #noteRole(node: string, { from, to, epoch, reason }: RoleChange): void {
+    // Health shows the role at once.
+    this.#parts.shared.health.expire()
     this.#warn(`node ${node} is ${to} (it was ${from}), epoch ${epoch}: ${reason}`)
     const object = `${to}, epoch ${epoch}: ${reason}`
     // Nobody requested it.

@@ -1,7 +1,7 @@
 // The health of the server in shared memory. The main thread writes it several times a second, so a serving thread that finds it fresh knows
 // that the main thread is alive. A state that is old, unfinished, or not one of a serving server is not answered by a serving thread: the
 // request goes to the main thread, and a client sees that it does not reply. A state also expires when the main thread replies to a request that
-// may have changed it, so nobody sees health that is older than a reply.
+// may have changed it, so nobody sees health that is older than a reply, and when a node of a cluster changes its role.
 import type { HealthFacts } from '../wire/health-reply.ts'
 
 /** The main thread writes the state this often. */
