@@ -113,3 +113,6 @@ export const limitsConfigurable: Limits = {
   collectionsMax: 100_000,
   backupMsMax: 7 * 24 * hourMs,
 }
+
+/** Counted in a result for each object in addition to its bytes: the id, scores, and the JavaScript objects that hold them. */
+export const objectOverheadBytes = 256

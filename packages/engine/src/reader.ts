@@ -5,6 +5,7 @@ export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.t
 export {
   efMax,
   filterBoostMax,
+  objectOverheadBytes,
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,

@@ -1,5 +1,6 @@
 // Reads objects in a reader's thread as getMany of the owner returns them. What is in shared memory is copied while the version is
 // pinned; vectors that are on disk are read afterwards.
+import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import { vectorForm } from '../model/vector-form.ts'
@@ -10,9 +11,6 @@ import { denseRow, memberRows } from '../search/returned-rows.ts'
 import { emptyPlace } from './hit-buffer.ts'
 import type { OriginalFiles, Slots } from './original-files.ts'
 import type { ObjectPlace, ReplicaView } from './replica-view.ts'
-
-/** Counted for each object in addition to its bytes; see answer-room.ts. */
-export const overheadBytes = 256
 
 /** Which objects are read, and how large they may be together. */
 export interface ObjectsWanted {
@@ -65,7 +63,7 @@ export function draftObjects(
     if (ordinal < 0) continue
     view.findAddresses(ordinal, place)
     if (!view.locate(place)) return 'again'
-    bytes += overheadBytes + place.recordBytes + vectorBytes(view, ordinal, version)
+    bytes += objectOverheadBytes + place.recordBytes + vectorBytes(view, ordinal, version)
     if (bytes > bytesMax) return 'owner'
     const sparse = sparseOf(view, view.sparseOf(place))
     if (sparse === undefined) return 'again'

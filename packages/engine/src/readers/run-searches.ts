@@ -2,6 +2,7 @@
 // sparse fields and fields with several vectors, by the vector of a stored object, reordered by original vectors, and with the vectors of the
 // hits. What exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
 import { unitRows } from '../input/pooling.ts'
+import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
@@ -23,7 +24,7 @@ import type { SparseQuery } from '../vector/field.ts'
 import { findRows, leastWork, type Work } from './find-hits.ts'
 import { emptyPlace, HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles, ReadTurn, Slots } from './original-files.ts'
-import { copyId, copyRecordText, overheadBytes, slotsOf } from './read-objects.ts'
+import { copyId, copyRecordText, slotsOf } from './read-objects.ts'
 import { type ListsReader, listsOf } from './reader-lists.ts'
 import type { ReplicaView } from './replica-view.ts'
 
@@ -119,7 +120,7 @@ class Turn {
         const search = { exact, boostPercentage, prefilterThreshold, ef: Math.max(ef, k) }
         work += leastWork({ view: this.#state.view, matches }, { ...search, fieldIndex, params: definition.params })
         const rows = matches?.count ?? this.#state.view.words.pinnedRows(fieldIndex)
-        if (scoreThreshold === undefined) bytes += overheadBytes * Math.min(k, rows)
+        if (scoreThreshold === undefined) bytes += objectOverheadBytes * Math.min(k, rows)
       }
     }
     if (work > this.#work.left || bytes > this.#bytes) throw left
@@ -339,7 +340,7 @@ class Turn {
       view.findAddresses(ordinal, place)
       if (!view.locate(place)) throw changing
       const vectors = members?.[i]
-      this.#takeBytes(overheadBytes + place.idBytes + place.recordBytes + (vectors?.byteLength ?? 0))
+      this.#takeBytes(objectOverheadBytes + place.idBytes + place.recordBytes + (vectors?.byteLength ?? 0))
       // Adding 0 turns -0, the negated distance of an equal vector, into 0.
       const similarity = (similarities[i] as number) + 0
       const distance = spaceType === 'cosine' ? 1 - similarity : 0 - similarity

@@ -1,15 +1,14 @@
 // Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
+import { objectOverheadBytes } from '../limits.ts'
 import type { Replica } from '../replica/replica.ts'
 
-/** Bytes of an id, scores, and the JavaScript objects that hold them. */
-const overheadBytes = 256
 const floatBytes = 4
 
 /** Bytes of one hit: meta, filter, and its vector if `vectors` is true. */
 export function hitBytes(replica: Replica, ordinal: number, fieldIndex: number, vectors: boolean): number {
   const definition = replica.definition.fields[fieldIndex]
   const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
-  return overheadBytes + replica.objects.textBytesAt(ordinal) + vector
+  return objectOverheadBytes + replica.objects.textBytesAt(ordinal) + vector
 }
 
 /** Bytes of the members of objects in a multi-vector field. */
@@ -25,9 +24,9 @@ export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldI
 /** Bytes of an object with its vectors, or only its id, meta, and filter. */
 export function objectBytes(replica: Replica, ordinal: number, vectors: boolean): number {
   const { definition, objects } = replica
-  if (!vectors) return overheadBytes + objects.textBytesAt(ordinal)
+  if (!vectors) return objectOverheadBytes + objects.textBytesAt(ordinal)
   // The record includes sparse terms.
-  let bytes = overheadBytes + objects.recordBytesAt(ordinal)
+  let bytes = objectOverheadBytes + objects.recordBytesAt(ordinal)
   for (const [index, field] of definition.fields.entries()) {
     if (field.kind === 'dense' && replica.dense[index]?.has(ordinal, replica.version)) {
       bytes += field.params.dimension * floatBytes

@@ -1,8 +1,8 @@
 // Reads the bodies of searches. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts) and gives them the
 // same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
 import type { SearchRequest } from '@annal/engine'
-import { searchesMax, topKDefault } from '@annal/engine/reader'
-import { hotBatchHitsMax } from '../http/limits.ts'
+import { objectOverheadBytes, searchesMax, topKDefault } from '@annal/engine/reader'
+import { largeReplyBytes } from '../http/limits.ts'
 import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import type { BodyCursor } from './body-cursor.ts'
 import { readKeys } from './read-keys.ts'
@@ -69,9 +69,9 @@ export function readSearchBatch(cursor: BodyCursor, context: SearchContext): rea
       const request = isWhole ? requestOf(draft) : undefined
       if (request === undefined) return false
       list.push(request)
-      // Not after the last search: reading a long batch takes longer than forwarding it.
+      // The reader would leave so many hits to the main thread. Not after the last search: reading a long batch takes longer than forwarding it.
       for (const { limit = topKDefault } of draft.fields) hits += limit
-      return hits <= hotBatchHitsMax
+      return hits * objectOverheadBytes <= largeReplyBytes
     })
   })
   return isRead && cursor.ends() ? requests : undefined

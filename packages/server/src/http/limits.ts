@@ -65,8 +65,6 @@ export const preflightMaxAgeS = 7_200
 export const bodyBytesAtOnceMax = 262_144
 /** Serving threads forward larger searches: 10,000 numbers of 25 characters, and a filter of 64 KiB, are shorter. */
 export const hotBodyBytesMax = 524_288
-/** Serving threads forward batches that ask for more hits. The results would be larger than `largeReplyBytes`, counted as the engine does. */
-export const hotBatchHitsMax = largeReplyBytes / 256
 /** Serving threads forward larger reads of objects by id: those of more ids than they read themselves. */
 export const hotReadBytesMax = 65_536
 /** An entry of a list without its vectors: id, meta, and filter of maximum size, with every character escaped. */
