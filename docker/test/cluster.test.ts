@@ -1,6 +1,6 @@
 // Three nodes and three NATS servers on a real Docker engine: started with one command, the leader killed, and started again. Runs with
 // ANNAL_LONG=1 if an engine responds. Without an image of NATS, one is made of the binary that the other tests run.
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -9,25 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { freePort } from '../../packages/server/test/free-port.ts'
+import { answers, skipDocker } from './docker-engine.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const serverImage = 'annal/server:test'
 const natsBinary = path.join(root, '.tools/nats-server')
-
-function answers(command: string, ...args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' })
-    return true
-  } catch {
-    // Not installed, or not running.
-    return false
-  }
-}
-
-const engine = answers('docker', 'compose', 'version') && answers('docker', 'version')
-const long = process.env.ANNAL_LONG === '1'
-const skip = engine ? (long ? false : 'builds images; set ANNAL_LONG=1') : 'no Docker engine answers here'
 
 test('the script has no known faults', {
   skip: answers('shellcheck', '--version') ? false : 'needs shellcheck',
@@ -64,7 +51,7 @@ interface Health {
 }
 
 test('one command starts a cluster, which loses no acknowledged write with its leader', {
-  skip,
+  skip: skipDocker,
   timeout: 1_200_000,
 }, async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'annal-cluster-test-'))

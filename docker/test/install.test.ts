@@ -1,15 +1,16 @@
 // The images and the installer on a real Docker engine: installs with one command, kills, upgrades, and removes. Tests that need an
 // engine take minutes. They run with ANNAL_LONG=1 if an engine responds, and are skipped by name if not.
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Client, connect } from '@annal/client'
 import { after, type Test, test } from 'tap'
+import { freePort } from '../../packages/server/test/free-port.ts'
+import { answers, skipDocker } from './docker-engine.ts'
 
 const run = promisify(execFile)
 const docker = fileURLToPath(new URL('../', import.meta.url))
@@ -20,20 +21,6 @@ const dir = path.join(folder, project)
 const data = path.join(folder, 'data')
 const image = 'annal/server:test'
 const web = 'annal/web:test'
-
-function answers(command: string, ...args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' })
-    return true
-  } catch {
-    // Not installed, or not running.
-    return false
-  }
-}
-
-const engine = answers('docker', 'compose', 'version') && answers('docker', 'version')
-const long = process.env.ANNAL_LONG === '1'
-const skip = engine ? (long ? false : 'builds images; set ANNAL_LONG=1') : 'no Docker engine answers here'
 
 interface Ended {
   readonly code: number
@@ -55,14 +42,6 @@ async function install(...args: readonly string[]): Promise<Ended> {
 
 function setting(name: string): string {
   return new RegExp(`^${name}='(.*)'$`, 'm').exec(readFileSync(path.join(dir, '.env'), 'utf8'))?.[1] ?? ''
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' ? String(address?.port) : ''
 }
 
 async function containerOf(service: string): Promise<string> {
@@ -116,10 +95,10 @@ test('invalid settings are rejected before anything is written', async (t) => {
 })
 
 test('installed in one command, killed, upgraded, rolled back and uninstalled, without losing an acknowledged write', {
-  skip,
+  skip: skipDocker,
   timeout: 1_200_000,
 }, async (t) => {
-  const [port, webPort] = [await freePort(), await freePort()]
+  const [port, webPort] = [`${await freePort()}`, `${await freePort()}`]
   const built = answers('docker', 'image', 'inspect', image) && answers('docker', 'image', 'inspect', web)
   const options = ['--yes', '--dir', dir, '--image', image, '--web-image', web]
   const places = ['--data', data, '--port', port, '--web-port', webPort]
