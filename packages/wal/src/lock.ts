@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xxh64 } from './checksum.ts'
 import { errnoOf, WalError } from './errors.ts'
-import { directoryKey, nodeVfs } from './node-vfs.ts'
+import { directoryKey, holdDirectory, nodeVfs } from './node-vfs.ts'
 import { type ProcessFacts, processAt, processFacts } from './process-facts.ts'
 import type { Vfs } from './vfs.ts'
 import { readSmall, writeFully } from './whole-file.ts'
@@ -68,22 +68,32 @@ export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> 
 export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
   const vfs = options.vfs ?? nodeVfs()
   const path = join(dir, lockName)
-  const facts: Owner = { ...(await processFacts()), directory: directoryKey(dir) }
-  const socket = await freeSocket(dir, options.onWait, async () => {
-    const owner = await ownerOf(vfs, path)
-    return { pid: owner?.pid, isEnding: owner === undefined || (await isGone(owner, facts)), owner }
-  })
-  if (socket === 'taken') throw locked(path, await ownerOf(vfs, path))
+  const held = holdDirectory(dir)
+  const facts: Owner = { ...(await processFacts()), directory: held.key }
+  let socket: Server | undefined
+  const letGo = async () => {
+    await closeSocket(socket)
+    held.letGo()
+  }
   try {
+    const free = await freeSocket(held.key, options.onWait, async () => {
+      const owner = await ownerOf(vfs, path)
+      return { pid: owner?.pid, isEnding: owner === undefined || (await isGone(owner, facts)) }
+    })
+    if (free === 'taken') throw locked(path, await ownerOf(vfs, path))
+    socket = free
     await takeFile(vfs, path, facts, options.force ?? false)
   } catch (error) {
-    await closeSocket(socket)
+    await letGo()
     throw error
   }
   let released: Promise<void> | undefined
   const release = async () => {
-    await vfs.remove(path)
-    await closeSocket(socket)
+    try {
+      await removeOwn(vfs, path, facts)
+    } finally {
+      await letGo()
+    }
   }
   return {
     release() {
@@ -98,13 +108,13 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
  * between the binding of the socket and the LOCK of a process that is starting; that process is then refused by name.
  */
 async function freeSocket(
-  dir: string,
+  key: string,
   onWait: LockOptions['onWait'],
   look: () => Promise<{ readonly pid: number | undefined; readonly isEnding: boolean }>,
 ): Promise<Server | 'taken' | undefined> {
   let hasNotified = false
   for (let waitedMs = 0; ; waitedMs += waitStepMs) {
-    const socket = await bindSocket(dir)
+    const socket = await bindSocket(key)
     if (socket !== 'taken' || waitedMs >= waitMsMax) return socket
     const { pid, isEnding } = await look()
     if (!isEnding) return socket
@@ -112,6 +122,12 @@ async function freeSocket(
     hasNotified ||= waitedMs > 0
     await sleep(waitStepMs)
   }
+}
+
+/** The directory may have been deleted meanwhile, and the path may lead to one that another process has. */
+async function removeOwn(vfs: Vfs, path: string, own: Owner): Promise<void> {
+  const owner = await ownerOf(vfs, path)
+  if (owner?.pid === own.pid && owner.directory === own.directory) await removeIfPresent(vfs, path)
 }
 
 async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): Promise<void> {
@@ -219,9 +235,9 @@ function isFacts(value: unknown): value is Owner {
   )
 }
 
-function bindSocket(dir: string): Promise<Server | 'taken' | undefined> {
+function bindSocket(key: string): Promise<Server | 'taken' | undefined> {
   if (process.platform !== 'linux') return Promise.resolve(undefined)
-  const name = `\0annal-${xxh64(Buffer.from(directoryKey(dir))).toString(16)}`
+  const name = `\0annal-${xxh64(Buffer.from(key)).toString(16)}`
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve, reject) => {
     server.once('error', (error) => (errnoOf(error) === 'EADDRINUSE' ? resolve('taken') : reject(error)))

@@ -2,14 +2,17 @@
 import {
   access,
   close,
+  closeSync,
   constants,
   fdatasync,
   fstat,
+  fstatSync,
   fsync,
   ftruncate,
   link,
   mkdir,
   open,
+  openSync,
   read,
   readdir,
   readFileSync,
@@ -86,6 +89,23 @@ export function nodeVfs(): Vfs {
 export function directoryKey(path: string): string {
   const facts = statSync(path)
   return `${facts.dev}:${facts.ino}`
+}
+
+/** The key of a directory that nothing else gets before `letGo`. */
+export interface HeldDirectory {
+  readonly key: string
+  letGo(): void
+}
+
+/**
+ * Keeps a directory open where the system allows that: if it is deleted meanwhile, its inode number is not given to another directory, which
+ * would have the same key.
+ */
+export function holdDirectory(path: string): HeldDirectory {
+  if (process.platform === 'win32') return { key: directoryKey(path), letGo: () => undefined }
+  const fd = openSync(path, 'r')
+  const { dev, ino } = fstatSync(fd)
+  return { key: `${dev}:${ino}`, letGo: () => closeSync(fd) }
 }
 
 function nodeFile(fd: number): VfsFile {

@@ -118,6 +118,19 @@ test('a directory copied while it is in use can be opened', async (t) => {
   await lock.release()
 })
 
+test('a directory that was deleted while it was locked refuses no directory of later', async (t) => {
+  const waits: (number | undefined)[] = []
+  const locks = []
+  // A file system may give the inode of the deleted directory to the next one, which then had the same key.
+  for (let i = 0; i < 20; i++) {
+    const dir = directory(t)
+    locks.push(await acquireLock(dir, { onWait: (pid) => waits.push(pid) }))
+    rmSync(dir, { recursive: true })
+  }
+  t.same(waits, [])
+  for (const lock of locks) await lock.release()
+})
+
 /** Binds the socket of a directory without a LOCK: the state in the last moment of a process that exits. */
 async function bindSocketOf(dir: string): Promise<() => Promise<void>> {
   const server = createServer()
