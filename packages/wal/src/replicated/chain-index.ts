@@ -3,14 +3,18 @@
 import type { ChainPlace } from './frame-chain.ts'
 
 /** So many messages lie between two places of the index, at first. */
-const spacingMin = 64
+const spacingUsual = 64
 /** With more places, every second one is dropped: 4,096 places take about 400 KiB. */
 const placesMax = 4096
 
 /** Places of a log, in order. */
 export class ChainIndex {
   #places: ChainPlace[] = []
-  #spacing = spacingMin
+  #spacing: number
+
+  constructor(spacing = spacingUsual) {
+    this.#spacing = spacing
+  }
 
   /** Notes the place before a group of records. Places are noted in order; a place at or before the newest one is ignored. */
   note(place: ChainPlace): void {

@@ -1,4 +1,5 @@
 // The replicated log, apart from the local one: a program that uses one machine never loads it.
+export { beginLog, type LogBeginning } from './begin-log.ts'
 export { CopiedDirectory, type CopiedDirectoryOptions, type CopiedPiece } from './copied-directory.ts'
 export type { ChainPlace } from './frame-chain.ts'
 export {
@@ -8,6 +9,8 @@ export {
   type StoreRange,
   StoreUnavailable,
 } from './frame-store.ts'
+export { type TrimFacts, trimUpTo } from './log-trim.ts'
+export { isStoreOf, oldestPlace } from './message-reader.ts'
 export {
   decodePlace,
   encodePlace,
@@ -15,3 +18,4 @@ export {
   type ReplicatedDirectoryOptions,
 } from './replicated-directory.ts'
 export { openReplicatedLog, type ReplicatedLog, type ReplicatedLogOptions, type Tailed } from './replicated-log.ts'
+export { makeSingleDirectory, ownLogFolder, type SingleDirectoryOptions } from './single-directory.ts'

@@ -2,6 +2,7 @@
 // older messages were trimmed.
 import { WalError } from '../errors.ts'
 import type { ChainIndex } from './chain-index.ts'
+import { decodeFrame } from './frame.ts'
 import { type Accepted, type ChainPlace, FrameChain, placeBefore } from './frame-chain.ts'
 import { type FrameStore, type StoredMessage, type StoreRange, StoreUnavailable } from './frame-store.ts'
 import type { Patience } from './patience.ts'
@@ -59,7 +60,8 @@ export class MessageReader {
   async skipTrimmed(chain: FrameChain): Promise<void> {
     const { first } = await this.range()
     if (first <= chain.seq + 1) return
-    if (!chain.skipTo(await this.oldest())) throw trimmed(first, chain.seq + 1)
+    const oldest = await this.oldest()
+    if (oldest === undefined || !chain.skipTo(oldest)) throw trimmed(first, chain.seq + 1)
   }
 
   /** Returns a chain that continues at a place. */
@@ -67,23 +69,14 @@ export class MessageReader {
     return new FrameChain(this.#logId, place)
   }
 
-  /** Returns the place before the first message of the store. */
-  async oldest(): Promise<ChainPlace> {
-    const { first } = await this.range()
-    return placeBefore(this.#logId, await this.messageAt(first))
+  /** Returns the place before the first message of the store; undefined if it has none. */
+  oldest(): Promise<ChainPlace | undefined> {
+    return this.#patience.until(() => oldestPlace(this.#store, this.#logId))
   }
 
   /** Returns a message, or undefined if the store does not have it. */
   find(seq: number): Promise<StoredMessage | undefined> {
     return this.#patience.until(() => this.#store.at(seq))
-  }
-
-  /** Returns a message. Throws `lsn_not_held` when it was trimmed. */
-  async messageAt(seq: number): Promise<StoredMessage> {
-    const message = await this.find(seq)
-    if (message === undefined)
-      throw new WalError('lsn_not_held', `message ${seq} of the replicated log is gone`, { seq })
-    return message
   }
 
   /** Returns the range of the store, and waits until the store answers. */
@@ -99,4 +92,29 @@ export function trimmed(first: number, wanted: number): WalError {
     `the replicated log begins with message ${first}; message ${wanted} was removed. This node needs a newer snapshot.`,
     { seq: wanted, limit: first },
   )
+}
+
+/** Returns the place before the first message of a store; undefined if it has none. Rejects with StoreUnavailable and `log_damaged`. */
+export async function oldestPlace(store: FrameStore, logId: bigint): Promise<ChainPlace | undefined> {
+  for (;;) {
+    const { first, last } = await store.range()
+    if (first > last) return undefined
+    const message = await store.at(first)
+    // It may have been trimmed meanwhile.
+    if (message !== undefined) return placeBefore(logId, message)
+  }
+}
+
+/** Whether the newest message of a store is an intact frame of the log. False if the store is empty. Rejects with StoreUnavailable. */
+export async function isStoreOf(store: FrameStore, logId: bigint): Promise<boolean> {
+  const { last } = await store.range()
+  const message = last === 0 ? undefined : await store.at(last)
+  if (message === undefined) return false
+  try {
+    decodeFrame(logId, message)
+    return true
+  } catch (error) {
+    if (error instanceof WalError) return false
+    throw error
+  }
 }

@@ -1,5 +1,6 @@
 // Opens the data directory of a node of a cluster: lock, identity, then a log that is elsewhere. The directory has the
 // identity of the log, so a directory of a single server, or of another cluster, is refused.
+import { join } from 'node:path'
 import type { DataDirectory, DataDirectoryOptions } from '../data-directory.ts'
 import { WalError } from '../errors.ts'
 import { createIdentity, type Identity, newTimeline, readIdentity } from '../identity.ts'
@@ -9,6 +10,7 @@ import { nodeVfs } from '../node-vfs.ts'
 import { makeNamedDirectory } from '../whole-file.ts'
 import type { ChainPlace } from './frame-chain.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
+import { ownLogFolder } from './single-directory.ts'
 
 /** How the directory of a node is opened. */
 export interface ReplicatedDirectoryOptions
@@ -17,8 +19,8 @@ export interface ReplicatedDirectoryOptions
   readonly uuid: string
   /** The place that the newest checkpoint keeps. Known once `findStart` has resolved. */
   readonly checkpointPlace: () => string | undefined
-  /** Opens the log at its end, from the place of a checkpoint if there is one. */
-  readonly openLog: (from: ChainPlace | undefined) => Promise<ReplicatedLog>
+  /** Opens the log at its end, from the place of a checkpoint if there is one. The directory needs the log from `lsnWanted` on. */
+  readonly openLog: (from: ChainPlace | undefined, lsnWanted: number) => Promise<ReplicatedLog>
 }
 
 /**
@@ -34,9 +36,11 @@ export async function openReplicatedDirectory(options: ReplicatedDirectoryOption
   try {
     const known = await readIdentity({ dir, vfs })
     if (known !== undefined && known.uuid !== uuid) throw mismatch(dir, known, uuid)
+    // It had the same identity before it left, or before it became the first node.
+    if (await vfs.exists(join(dir, ownLogFolder))) throw single(dir, uuid)
     const start = (await options.findStart?.(known)) ?? 1
     const place = options.checkpointPlace()
-    log = await options.openLog(place === undefined ? undefined : decodePlace(place))
+    log = await options.openLog(place === undefined ? undefined : decodePlace(place), start)
     const { lsnFirst, lsnLast } = log.state()
     if (lsnLast < start - 1) throw older(start - 1, lsnLast)
     if (lsnFirst > start) throw notHeld(start, lsnFirst)
@@ -98,6 +102,14 @@ function mismatch(dir: string, known: Identity, uuid: string): WalError {
     'identity_mismatch',
     `${dir} has the data of ${known.uuid}, not of the cluster ${uuid}. Nothing was changed. Give this node an empty directory.`,
     { file: dir, value: known.uuid, limit: uuid },
+  )
+}
+
+function single(dir: string, uuid: string): WalError {
+  return new WalError(
+    'identity_mismatch',
+    `${dir} is the directory of a single server: it has a log of its own. Nothing was changed. Give this node an empty directory, or finish \`annal cluster init --from\`.`,
+    { file: dir, limit: uuid },
   )
 }
 

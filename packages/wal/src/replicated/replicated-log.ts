@@ -11,11 +11,12 @@ import { closeWaitMs, queueBytesMax, queueRecordsMax } from '../limits.ts'
 import type { Appended, Log, LogRecord, LogState, Lsn, NewRecord } from '../log.ts'
 import { acknowledge, recordsOf } from '../settle.ts'
 import { ChainIndex } from './chain-index.ts'
-import { decodeFrame, encodeBatch, encodeFrame } from './frame.ts'
-import { type Accepted, type ChainPlace, chainBeginning, placeBefore } from './frame-chain.ts'
-import { type FrameStore, type StoreRange, StoreUnavailable } from './frame-store.ts'
+import { encodeBatch, encodeFrame } from './frame.ts'
+import { type Accepted, type ChainPlace, chainBeginning } from './frame-chain.ts'
+import { type FrameStore, StoreUnavailable } from './frame-store.ts'
+import { findBeginning } from './log-beginning.ts'
 import { notHeld, notLeader, rolledBack } from './log-refusals.ts'
-import { MessageReader, trimmed } from './message-reader.ts'
+import { MessageReader } from './message-reader.ts'
 import { Patience } from './patience.ts'
 import { fenced, type Publishing, publishFrame, publishProof } from './publish-frame.ts'
 
@@ -28,7 +29,11 @@ export interface ReplicatedLogOptions {
   readonly writer: Uint8Array
   /** The place that a checkpoint was made at. Without it the log is followed from its first message. */
   readonly from?: ChainPlace
+  /** The first record that is read from there on, if it is known: messages before it may be gone. */
+  readonly lsnWanted?: number
   readonly clock?: Clock
+  /** Every so many messages, the log remembers a place. A truncation is up to such a place. */
+  readonly placeEvery?: number
   /** The log led and does not lead any more. */
   readonly onFenced?: (error: WalError) => void
 }
@@ -60,7 +65,7 @@ export class ReplicatedLog implements Log {
     (batch) => this.#commit(batch),
     (error) => this.#stopLeading(error),
   )
-  readonly #index = new ChainIndex()
+  readonly #index: ChainIndex
   readonly #messages: MessageReader
   readonly #readers = new Set<{ place: ChainPlace }>()
   /** The writer of the newest fence. */
@@ -79,11 +84,13 @@ export class ReplicatedLog implements Log {
   #appends = 0
   #frames = 0
   #frameMs = 0
+  #bytesPassed = 0
 
   constructor(options: ReplicatedLogOptions) {
     this.#options = options
     this.#store = options.store
     this.#clock = options.clock ?? systemClock()
+    this.#index = new ChainIndex(options.placeEvery)
     this.#end = options.from ?? chainBeginning
     this.#opened = this.#end
     this.#patience = new Patience(this.#clock, (isAvailable) => {
@@ -103,6 +110,11 @@ export class ReplicatedLog implements Log {
     return this.#end
   }
 
+  /** About how many bytes of records this log has appended, or read in order, since it was opened. */
+  get bytesPassed(): number {
+    return this.#bytesPassed
+  }
+
   /** The newest known place from which every record after `lsn` can be read. A checkpoint at that LSN keeps it. */
   placeBefore(lsn: number): ChainPlace | undefined {
     if (this.#end.lsn <= lsn) return this.#end
@@ -112,15 +124,17 @@ export class ReplicatedLog implements Log {
   /** Reads from the place of opening to the end of the store. */
   async begin(): Promise<void> {
     const range = await this.#messages.range()
-    await this.#findBeginning(range)
-    this.#opened = this.#end
+    const { lsnFirst, place } = await findBeginning(this.#messages, this.#options, range)
+    this.#lsnFirst = lsnFirst
+    this.#end = place
+    this.#opened = place
     await this.#follow(range.last)
   }
 
   /**
    * Takes the log for this node: appends a fence of the epoch and reads everything up to it. Afterwards no frame of an
    * older epoch counts. The epoch must be newer than every epoch of the log; `log_fenced` otherwise. Returns the newest
-   * LSN.
+   * LSN. Throws `log_damaged` if the store has lost messages that this node has read; the log fails then.
    */
   async lead(epoch: number): Promise<Lsn> {
     assert(Number.isSafeInteger(epoch) && epoch > 0, 'an epoch is a positive integer')
@@ -296,6 +310,7 @@ export class ReplicatedLog implements Log {
       groupStart ??= { ...before, seq: seq - 1, seqSum: 0n }
       sum = frame.sum
       this.#frames++
+      this.#bytesPassed += frame.bytes.length
     }
     this.#frameMs += this.#clock.nowMs() - beganMs
     if (groupStart !== undefined) this.#index.note(groupStart)
@@ -326,37 +341,20 @@ export class ReplicatedLog implements Log {
     const { bytes } = encodeFrame(logId, fence)
     for (let attempt = 0; this.#end.epoch < epoch; attempt++) {
       if (attempt > 0) await this.#patience.pause(attempt)
+      const { seq } = this.#end
       // Without an expected message: a fence that competes with a writer that appends could lose forever. A second copy
       // of the fence is noise.
       const outcome = await this.#store.append(bytes, undefined)
+      if (outcome.kind === 'stored' && outcome.seq <= seq) {
+        // More fences would hide it, so this log is not used any more.
+        this.#failure = rolledBack(`message ${seq} is gone, this node has read it`, outcome.seq)
+        throw this.#failure
+      }
       const { last } = await this.#messages.range()
       await this.#follow(outcome.kind === 'stored' ? Math.max(last, outcome.seq) : last)
     }
     const isOurs = this.#end.epoch === epoch && Buffer.compare(this.#fencedBy ?? Buffer.alloc(0), writer) === 0
     if (!isOurs) throw fenced(epoch, this.#end.epoch)
-  }
-
-  /** Finds the first message that this log reads, and verifies that the store continues the place of opening. */
-  async #findBeginning({ first, last }: StoreRange): Promise<void> {
-    const { from, logId } = this.#options
-    if (last > 0 && first > last) throw rolledBack('the store was emptied', last)
-    const oldest = first > 1 ? placeBefore(logId, await this.#messages.messageAt(first)) : chainBeginning
-    this.#lsnFirst = oldest.lsn + 1
-    if (from === undefined) {
-      this.#end = oldest
-      return
-    }
-    // The range may be that of a store that was cut off.
-    const isShorter = last < from.seq && (await this.#messages.find(from.seq)) === undefined
-    if (isShorter) throw rolledBack(`it ends with message ${last}, this node has read message ${from.seq}`, last)
-    if (first > from.seq + 1) {
-      const chain = this.#messages.chainFrom(from)
-      if (!chain.skipTo(oldest)) throw trimmed(first, from.seq + 1)
-      this.#end = chain.place
-    }
-    if (first > from.seq || from.seqSum === 0n) return
-    const { sum } = decodeFrame(logId, await this.#messages.messageAt(from.seq))
-    if (sum !== from.seqSum) throw rolledBack(`message ${from.seq} is not the one that this node has read`, last)
   }
 
   /** Reads up to the message and moves the end. */
@@ -372,11 +370,12 @@ export class ReplicatedLog implements Log {
     if (this.#leads !== undefined || place.seq <= this.#end.seq) return
     this.#end = place
     if (accepted?.kind === 'fence') this.#fencedBy = accepted.writer
+    if (accepted?.kind === 'records') for (const { payload } of accepted.records) this.#bytesPassed += payload.length
   }
 
   /** The place of opening if it is before the record and still held, and otherwise the beginning of the store. */
   async #firstPlace(from: number): Promise<ChainPlace> {
-    const oldest = await this.#messages.oldest()
+    const oldest = (await this.#messages.oldest()) ?? chainBeginning
     return this.#opened.lsn < from && this.#opened.seq > oldest.seq ? this.#opened : oldest
   }
 

@@ -1,9 +1,12 @@
 // One random history of a replicated log: nodes that lead, follow, are cut off, are killed and start again, over a network
-// that loses, repeats, delays, and reorders. The seed decides everything. Afterwards every acknowledged record must be
-// in the log once, at its LSN, and every node must have seen the same records.
+// that loses, repeats, delays, and reorders. They share snapshots of what they have seen, some of which turn out to be
+// damaged, and trim the log behind them. The seed decides everything. Afterwards every acknowledged record must be in the
+// log once, at its LSN, and every node must have seen the same records. Until then, every node has a way to begin: its own
+// checkpoint, if no retention has ended, or a snapshot.
 import { WalError } from '../../src/errors.ts'
-import type { Lsn } from '../../src/log.ts'
-import { type ChainPlace, chainBeginning, FrameChain } from '../../src/replicated/frame-chain.ts'
+import type { LogRecord, Lsn } from '../../src/log.ts'
+import { type ChainPlace, chainBeginning, FrameChain, placeBefore } from '../../src/replicated/frame-chain.ts'
+import { trimUpTo } from '../../src/replicated/log-trim.ts'
 import { openReplicatedLog, type ReplicatedLog } from '../../src/replicated/replicated-log.ts'
 import {
   calmNetwork,
@@ -19,6 +22,8 @@ import {
 const logId = 0x0102030405060708n
 const actionsMax = 220
 const settleStepsMax = 20_000
+/** A history is short, so its log is trimmed up to more places than usual. */
+const placeEvery = 4
 
 /** What became of the records of a history, for a report. */
 export interface HistoryReport {
@@ -26,6 +31,10 @@ export interface HistoryReport {
   readonly refused: number
   readonly leaders: number
   readonly truncations: number
+  /** Messages that were trimmed away. */
+  readonly trimmed: number
+  /** Starts from a snapshot. */
+  readonly loaded: number
 }
 
 interface Seen {
@@ -41,12 +50,11 @@ interface Node {
   isOpening: boolean
   isTaking: boolean
   seen: Seen[]
-  place: ChainPlace
   kept: Checkpoint
   ending: AbortController
 }
 
-/** What a node had applied, and the place after it. */
+/** What a node had applied, and a place from which the log continues: the place after it, or one before. */
 interface Checkpoint {
   readonly seen: readonly Seen[]
   readonly place: ChainPlace
@@ -76,9 +84,15 @@ class History {
   #epochs = 0
   #leaders = 0
   #truncations = 0
+  #loaded = 0
+  /** Oldest first. */
+  #snapshots: Checkpoint[] = []
+  /** Whether a retention ends at times, so that nothing waits for a node that needs more of the log. */
+  readonly #forgets: boolean
 
   constructor(seed: number) {
     this.#random = seededRandom(seed)
+    this.#forgets = this.#random.chance(0.5)
     this.#sim = new SimFrameStore({ random: this.#random, faults: roughNetwork, messageBytesMax: 160 })
     this.#nodes = Array.from({ length: 2 + this.#random.below(2) }, (_, name) => ({
       name,
@@ -87,7 +101,6 @@ class History {
       isOpening: false,
       isTaking: false,
       seen: [],
-      place: chainBeginning,
       kept: emptyCheckpoint,
       ending: new AbortController(),
     }))
@@ -105,6 +118,8 @@ class History {
       refused: this.#refused.length,
       leaders: this.#leaders,
       truncations: this.#truncations,
+      trimmed: this.#sim.range.first - 1,
+      loaded: this.#loaded,
     }
   }
 
@@ -113,13 +128,14 @@ class History {
     if (node === undefined) return
     const chance = this.#random.next()
     if (node.log === undefined) this.#open(node)
-    else if (chance < 0.6) this.#append(node)
-    else if (chance < 0.75) this.#take(node)
-    else if (chance < 0.83) node.client.isPartitioned = !node.client.isPartitioned
-    else if (chance < 0.88) this.#kill(node)
-    else if (chance < 0.92) node.kept = { seen: [...node.seen], place: node.place }
-    else if (chance < 0.95) this.#truncate(node)
-    else if (chance < 0.97) void node.log.stepDown()
+    else if (chance < 0.52) this.#append(node)
+    else if (chance < 0.66) this.#take(node)
+    else if (chance < 0.73) node.client.isPartitioned = !node.client.isPartitioned
+    else if (chance < 0.79) this.#kill(node)
+    else if (chance < 0.85) this.#keep(node)
+    else if (chance < 0.91) this.#share(node)
+    else if (chance < 0.98) this.#truncate(node)
+    else void node.log.stepDown()
   }
 
   #append(node: Node): void {
@@ -176,61 +192,106 @@ class History {
     node.isOpening = true
     const { client, ending, kept } = node
     node.seen = [...kept.seen]
-    node.place = kept.place
     const writer = Buffer.alloc(16, node.name + 1)
-    const options = { store: client, logId, writer, clock: this.#clock }
+    const isExact = kept.place.lsn === kept.seen.length
+    const parts = { store: client, logId, writer, clock: this.#clock, placeEvery }
+    const options = isExact ? parts : { ...parts, lsnWanted: kept.seen.length + 1 }
     openReplicatedLog(kept.place.seq === 0 ? options : { ...options, from: kept.place }).then(
       (log) => {
         if (node.client !== client) return
         node.isOpening = false
-        if (log.state().lsnFirst > kept.place.lsn + 1) return this.#restart(node)
+        if (log.state().lsnFirst > kept.seen.length + 1) return this.#restart(node)
         node.log = log
         void this.#follow(node, log, ending.signal)
       },
       (error) => {
-        if (node.client === client) this.#restartAfter(node, error)
+        if (node.client !== client) return
+        // What follows its place is after its checkpoint.
+        if (isExact && !this.#forgets) this.#errors.push(error)
+        else this.#restartAfter(node, error)
       },
     )
   }
 
   async #follow(node: Node, log: ReplicatedLog, signal: AbortSignal): Promise<void> {
+    const apply = ({ lsn, payload }: LogRecord) => {
+      const [id = ''] = Buffer.from(payload).toString().split('.')
+      node.seen.push({ lsn, id })
+    }
+    let isTailing = false
     try {
-      for await (const { records, place } of log.tail(node.place, signal)) {
+      const { place: end } = log
+      for await (const record of log.read((node.seen.length + 1) as Lsn)) {
         if (signal.aborted) return
-        for (const { lsn, payload } of records) {
-          const [id = ''] = Buffer.from(payload).toString().split('.')
-          node.seen.push({ lsn, id })
-        }
-        node.place = place
+        apply(record)
+      }
+      isTailing = true
+      for await (const { records } of log.tail(end, signal)) {
+        if (signal.aborted) return
+        records.forEach(apply)
       }
     } catch (error) {
-      if (!signal.aborted) this.#restartAfter(node, error)
+      if (signal.aborted) return
+      // What it waits for is after its checkpoint.
+      if (isTailing && !this.#forgets) this.#errors.push(error)
+      else this.#restartAfter(node, error)
     }
   }
 
-  /** The place of the node was trimmed away: it starts again from the newest checkpoint of all. */
+  /** As a node that checkpoints: the log knows a place, which may be long before what the node has applied. */
+  #keep(node: Node): void {
+    const end = node.log?.place
+    const place = end?.lsn === node.seen.length ? end : node.log?.placeBefore(node.seen.length)
+    if (place !== undefined && node.seen.length > 0) node.kept = { seen: [...node.seen], place }
+  }
+
+  /** Puts the checkpoint of a node where all can load it. The two newest stay. */
+  #share({ kept }: Node): void {
+    const newest = this.#snapshots.at(-1)
+    if (kept.seen.length <= (newest?.seen.length ?? 0)) return
+    this.#snapshots = [...this.#snapshots, kept].slice(-2)
+  }
+
   #restartAfter(node: Node, error: unknown): void {
     if (error instanceof WalError && error.code === 'lsn_not_held') this.#restart(node)
     else this.#errors.push(error)
   }
 
+  /** What the node reads was trimmed away: it starts again, from the newest snapshot that is not damaged if it needs one. */
   #restart(node: Node): void {
+    if (this.#lsnFirst() <= node.kept.seen.length + 1) {
+      this.#kill(node)
+      return
+    }
+    if (!this.#forgets) this.#errors.push(new Error(`node ${node.name} needs what was trimmed, and nobody forgot it`))
     this.#kill(node)
-    node.kept = this.#newestKept()
+    // Of two, one may be damaged. Then it is listed no more.
+    if (this.#snapshots.length > 1 && this.#random.chance(0.3)) this.#snapshots.pop()
+    const snapshot = this.#snapshots.at(-1)
+    if (snapshot === undefined || this.#lsnFirst() > snapshot.seen.length + 1) {
+      this.#errors.push(new Error(`node ${node.name} has no way to begin: the log begins with LSN ${this.#lsnFirst()}`))
+      return
+    }
+    node.kept = snapshot
+    this.#loaded++
   }
 
-  #newestKept(): Checkpoint {
-    return this.#nodes
-      .map(({ kept }) => kept)
-      .reduce((newest, kept) => (kept.place.seq > newest.place.seq ? kept : newest))
+  /** The first record of the log. */
+  #lsnFirst(): number {
+    const message = this.#sim.at(this.#sim.range.first)
+    return message === undefined ? 1 : placeBefore(logId, message).lsn + 1
   }
 
-  /** As the owner of snapshots does: what the newest checkpoint covers may go. */
-  #truncate(node: Node): void {
-    const { place } = this.#newestKept()
-    if (place.lsn === 0 || node.log === undefined) return
+  /** As a leader does: up to the second newest snapshot, and not past what a node needs, unless that is forgotten. */
+  #truncate({ log }: Node): void {
+    if (log === undefined) return
+    const snapshots = this.#snapshots.map(({ seen }) => seen.length)
+    const checkpoints = this.#nodes.map(({ kept }) => kept.seen.length)
+    const expired = this.#forgets && this.#random.chance(0.6) ? Math.max(0, ...snapshots) : 0
+    const upTo = trimUpTo({ snapshots, checkpoints, expired })
+    if (upTo === 0) return
     this.#truncations++
-    node.log.truncateBefore((place.lsn + 1) as Lsn).catch((error) => this.#errors.push(error))
+    log.truncateBefore((upTo + 1) as Lsn).catch((error) => this.#errors.push(error))
   }
 
   async #step(events: number): Promise<void> {

@@ -365,9 +365,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a log that was rolled back is accepted',
     'replicated/suites',
-    'replicated/replicated-log.ts',
-    '    if (sum !== from.seqSum) throw',
-    '    if (sum !== from.seqSum && sum === 0n) throw',
+    'replicated/log-beginning.ts',
+    'from.seqSum !== 0n && decodeFrame(logId, message).sum !== from.seqSum)',
+    'from.seqSum !== 0n && decodeFrame(logId, message).sum === 0n)',
   ),
   bug(
     'a node that follows does not note whose fence it passed',
@@ -375,5 +375,26 @@ export const plantedBugs: readonly PlantedBug[] = [
     'replicated/replicated-log.ts',
     '          this.#advance(chain.place, accepted)',
     '          this.#advance(chain.place)',
+  ),
+  bug(
+    'the log is trimmed past the second newest snapshot',
+    'replicated/histories',
+    'replicated/log-trim.ts',
+    'const snapshotsMin = 2',
+    'const snapshotsMin = 1',
+  ),
+  bug(
+    'the log is trimmed past what a node needs',
+    'replicated/histories',
+    'replicated/log-trim.ts',
+    'Math.min(limit, ...checkpoints)',
+    'limit',
+  ),
+  bug(
+    'a node begins after records that it does not have',
+    'replicated/suites',
+    'replicated/log-beginning.ts',
+    '    if (lsnWanted < lsnFirst) throw trimmed(oldest.seq + 1, from.seq + 1)\n',
+    '',
   ),
 ]
