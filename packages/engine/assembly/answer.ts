@@ -2,7 +2,7 @@
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
 import { COSINE, END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, metric, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKeyFrom, exactKeysOf, clampSimilarity, touchCold } from './distance/exact'
+import { exactKeyFrom, exactKeysOf, exactKeysOfScan, clampSimilarity, touchCold } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery, prepareQueryBound } from './encode'
 import * as pool from './hnsw/pool'
@@ -159,7 +159,9 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
     memory.copy(ranked, poolBytes, <usize>count << 3)
     for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.entryAt(i)))
   }
-  touchCold(ids, min(count, ROWS_TOUCHED))
+  // The rows that are read in any case. Whether others are read is known only when those before them were.
+  const sure = min(count, (k + ROWS_PER_BATCH - 1) & ~(ROWS_PER_BATCH - 1))
+  touchCold(ids, min(sure, ROWS_TOUCHED))
   pool.clear(k)
   let error: f32 = 0
   for (let from: i32 = 0; from < count; from += ROWS_PER_BATCH) {
@@ -169,7 +171,7 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
     }
     const n = min(ROWS_PER_BATCH, count - from)
     const ahead = from + ROWS_TOUCHED
-    if (ahead < count) touchCold(ids + (<usize>ahead << 2), min(ROWS_PER_BATCH, count - ahead))
+    if (ahead < sure) touchCold(ids + (<usize>ahead << 2), min(ROWS_PER_BATCH, sure - ahead))
     exactKeysOf(ids + (<usize>from << 2), n, keys)
     for (let i: i32 = 0; i < n; ++i) {
       const key = load<f32>(keys + (<usize>i << 2))
@@ -231,7 +233,7 @@ function appendRow(entry: u64, id: u32): void {
 
 /** Rows that are re-ranked between two checks for an early stop: `exactKeysOf` computes four keys at a time. */
 const ROWS_PER_BATCH: i32 = 4
-/** Rows whose cold parts are prefetched ahead. */
+/** Rows whose cold parts are prefetched ahead, a multiple of ROWS_PER_BATCH. */
 const ROWS_TOUCHED: i32 = 12
 
 /** Converts an exact key to the scale of walk keys, which are squared distances for cosine: |x - y|^2 = 2 - 2 cos = 2 + 2 key. */
@@ -246,7 +248,7 @@ function insertExact(count: i32): void {
     reportProgress()
     const first = ids + (<usize>from << 2)
     const end = min(ROWS_PER_STEP, count - from) << 2
-    exactKeysOf(first, end >> 2, keys)
+    exactKeysOfScan(first, end >> 2, keys)
     for (let i: i32 = 0; i < end; i += 4) {
       const entry = pool.entryOf(load<f32>(keys + <usize>i), load<u32>(first + <usize>i))
       if (entry < pool.worst) pool.insert(entry)

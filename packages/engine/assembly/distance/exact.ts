@@ -24,7 +24,7 @@ import {
   rules,
 } from '../layout'
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
-import { sumi, sums4f, variable } from '../lanes'
+import { sumi, sums4f, sums4i, variable } from '../lanes'
 import { RELAXED, addDot, dot1, dot4, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
@@ -56,8 +56,8 @@ function fma(a: v128, b: v128, c: v128): v128 {
 
 /**
  * Keys of four float32 rows: squared distances (l2) or negative inner products. The length is rounded up to four floats; the padding is zero in
- * all rows. Four rows at a time hide the latency of their loads. Every key is computed here, because another order of the sums would round
- * differently: equal rows would have different keys.
+ * all rows. Four rows at a time hide the latency of their loads. Every key is computed in this order, because another order of the sums would
+ * round differently: equal rows would have different keys.
  */
 function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   let s0 = f32x4.splat(0)
@@ -87,6 +87,65 @@ function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
     s3 = fma(x, v128.load(d + i), s3)
   }
   return f32x4.neg(sums4f(s0, s1, s2, s3))
+}
+
+/**
+ * Writes the keys of eight float32 rows, whose ordinals are at `from`, to `out`. Every key has the sum of `floatKeys4`. Each addition waits for
+ * the one before, so eight sums take little longer than four.
+ */
+function storeFloatKeys8(q: usize, from: usize, out: usize): void {
+  const a = coldOf(load<u32>(from))
+  const b = coldOf(load<u32>(from, 4))
+  const c = coldOf(load<u32>(from, 8))
+  const d = coldOf(load<u32>(from, 12))
+  const e = coldOf(load<u32>(from, 16))
+  const f = coldOf(load<u32>(from, 20))
+  const g = coldOf(load<u32>(from, 24))
+  const h = coldOf(load<u32>(from, 28))
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let s4 = s0
+  let s5 = s0
+  let s6 = s0
+  let s7 = s0
+  const bytes = ((<usize>dimension << 2) + 15) & ~15
+  if (metric == L2) {
+    for (let i: usize = 0; i < bytes; i += 16) {
+      const x = v128.load(q + i)
+      s0 = addSquares(x, a + i, s0)
+      s1 = addSquares(x, b + i, s1)
+      s2 = addSquares(x, c + i, s2)
+      s3 = addSquares(x, d + i, s3)
+      s4 = addSquares(x, e + i, s4)
+      s5 = addSquares(x, f + i, s5)
+      s6 = addSquares(x, g + i, s6)
+      s7 = addSquares(x, h + i, s7)
+    }
+    v128.store(out, sums4f(s0, s1, s2, s3))
+    v128.store(out, sums4f(s4, s5, s6, s7), 16)
+    return
+  }
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const x = v128.load(q + i)
+    s0 = fma(x, v128.load(a + i), s0)
+    s1 = fma(x, v128.load(b + i), s1)
+    s2 = fma(x, v128.load(c + i), s2)
+    s3 = fma(x, v128.load(d + i), s3)
+    s4 = fma(x, v128.load(e + i), s4)
+    s5 = fma(x, v128.load(f + i), s5)
+    s6 = fma(x, v128.load(g + i), s6)
+    s7 = fma(x, v128.load(h + i), s7)
+  }
+  v128.store(out, f32x4.neg(sums4f(s0, s1, s2, s3)))
+  v128.store(out, f32x4.neg(sums4f(s4, s5, s6, s7)), 16)
+}
+
+@inline
+function addSquares(x: v128, row: usize, sum: v128): v128 {
+  const difference = f32x4.sub(x, v128.load(row))
+  return fma(difference, difference, sum)
 }
 
 /** Prevents the compiler from removing loads that only prefetch. */
@@ -123,8 +182,7 @@ function storeRefinedKeys4(from: usize, out: usize): void {
   const low = f32x4.mul(valuesOf(dot4(queryResidual, ra, rb, rc, rd, codeBytes), sumResidual), steps)
   let fine: v128
   if (precision == INT8) {
-    const ab = i32x4.replace_lane(i32x4.splat(dotTwoBits(ca)), 1, dotTwoBits(cb))
-    const all = i32x4.replace_lane(i32x4.replace_lane(ab, 2, dotTwoBits(cc)), 3, dotTwoBits(cd))
+    const all = dotTwoBits4(ca, cb, cc, cd)
     fine = f32x4.mul(f32x4.sub(f32x4.convert_i32x4_s(all), f32x4.splat(<f32>1.5 * <f32>sum)), f32x4.splat(0.25))
   } else {
     const all = dot4(queryCode, ca, cb, cc, cd, codeBytes)
@@ -170,6 +228,14 @@ export function exactKeysOf(from: usize, count: i32, out: usize): void {
   for (; i < count; ++i) store<f32>(out + (<usize>i << 2), exactKey(load<u32>(from + (<usize>i << 2))))
 }
 
+/** The same for a scan, which compares many rows: as far as possible eight at a time. */
+export function exactKeysOfScan(from: usize, count: i32, out: usize): void {
+  let i: i32 = 0
+  if (precision == FLOAT32)
+    for (; i + 7 < count; i += 8) storeFloatKeys8(query, from + (<usize>i << 2), out + (<usize>i << 2))
+  if (i < count) exactKeysOf(from + (<usize>i << 2), count - i, out + (<usize>i << 2))
+}
+
 /** Dot product of the query code with the residuals of 2 bits. One byte holds the residuals of the dimensions i, i+16, i+32, and i+48. */
 function dotTwoBits(cold: usize): i32 {
   const three = i8x16.splat(<i8>variable(3))
@@ -196,6 +262,35 @@ function dotTwoBits(cold: usize): i32 {
     p += 16
   }
   return sumi(total)
+}
+
+/** The same for the residuals of four rows, as i32x4. */
+function dotTwoBits4(a: usize, b: usize, c: usize, d: usize): v128 {
+  const three = i8x16.splat(<i8>variable(3))
+  let s0 = i32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let q = queryCode
+  const end = queryCode + (codeBytes >> 4) * queryStep()
+  for (let i: usize = 0; q < end; i += 16) {
+    let x0 = v128.load(a + i)
+    let x1 = v128.load(b + i)
+    let x2 = v128.load(c + i)
+    let x3 = v128.load(d + i)
+    const stop = min(end, q + 4 * queryStep())
+    for (; q < stop; q += queryStep()) {
+      s0 = addDot(q, v128.and(x0, three), s0)
+      s1 = addDot(q, v128.and(x1, three), s1)
+      s2 = addDot(q, v128.and(x2, three), s2)
+      s3 = addDot(q, v128.and(x3, three), s3)
+      x0 = i8x16.shr_u(x0, 2)
+      x1 = i8x16.shr_u(x1, 2)
+      x2 = i8x16.shr_u(x2, 2)
+      x3 = i8x16.shr_u(x3, 2)
+    }
+  }
+  return sums4i(s0, s1, s2, s3)
 }
 
 /** Estimated inner product of the query (minus the center, except for ip) with the row minus the center, from the refined code. */
