@@ -15,7 +15,7 @@ import { OriginalsChunks, type OriginalsFile } from './originals-chunks.ts'
 import type { OriginalsOwner, OriginalsPlace } from './originals-owner.ts'
 import type { OriginalsList, SharedOriginals } from './originals-rows.ts'
 import { dumpOriginalsState, type OriginalsState, type SeveralState } from './originals-state.ts'
-import { damagedRow, readRowNow, readRows, slotRuns } from './read-originals.ts'
+import { damagedRow, readRowLater, readRowNow, readRows, slotRuns } from './read-originals.ts'
 
 /** A vector as appended. */
 export interface GivenRow {
@@ -155,6 +155,12 @@ export class Originals {
   readNow(ordinal: number, bytes: Uint8Array): bigint | undefined {
     const slot = this.#slots.get(ordinal) - 1
     return slot < 0 ? undefined : readRowNow(this.#files, slot, bytes)
+  }
+
+  /** Like `readNow`, without waiting in the calling thread. Nothing else may use the bytes until the promise is settled. */
+  readLater(ordinal: number, bytes: Uint8Array): Promise<bigint | undefined> {
+    const slot = this.#slots.get(ordinal) - 1
+    return slot < 0 ? Promise.resolve(undefined) : readRowLater(this.#files, slot, bytes)
   }
 
   /** The error of the row of an ordinal that does not match its checksum. */

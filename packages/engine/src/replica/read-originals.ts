@@ -50,7 +50,25 @@ export function readRowNow(chunks: OriginalsChunks, slot: number, bytes: Uint8Ar
   const { chunk, row } = chunks.locate(slot)
   const { file, version, headSum } = chunks.at(chunk)
   if (version === 1) return undefined
-  return isReadNow(file, bytes, headBytes + row * chunks.rowBytes - sumBytes) ? headSum : undefined
+  return isReadNow(file, bytes, rowWithSum(chunks, row)) ? headSum : undefined
+}
+
+/** Like `readRowNow`, without waiting in the calling thread. Nothing else may use the bytes until the promise is settled. */
+export async function readRowLater(
+  chunks: OriginalsChunks,
+  slot: number,
+  bytes: Uint8Array,
+): Promise<bigint | undefined> {
+  const { chunk, row } = chunks.locate(slot)
+  const { version, headSum } = chunks.at(chunk)
+  if (version === 1) return undefined
+  const read = await chunks.readAt(chunk, rowWithSum(chunks, row), bytes)
+  return read === bytes.length ? headSum : undefined
+}
+
+/** Where a row begins in a file of version 2, with the checksum before it. */
+function rowWithSum(chunks: OriginalsChunks, row: number): number {
+  return headBytes + row * chunks.rowBytes - sumBytes
 }
 
 /** The error of a row that does not match its checksum. */

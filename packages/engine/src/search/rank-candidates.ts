@@ -1,6 +1,6 @@
 // Orders the candidates of a search by their original vectors, and reads only those that can be among the best k. The reads are a batch of
 // the thread that searches, because a read from the page cache takes less time than handing it to another thread. If the disk is slow, they
-// are handed over, so that the thread waits for a few reads and half a millisecond in every few searches.
+// are handed over, so that the thread waits for a few reads and half a millisecond in every few searches. Handed-over reads share buffers.
 import { yieldToOthers } from '@annal/wal'
 import { assert, type EngineError } from '../errors.ts'
 import type { GivenRow } from '../replica/originals.ts'
@@ -9,6 +9,7 @@ import { CandidateRanking } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
 import type { RankOptions } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
+import { ReadBuffers } from './read-buffers.ts'
 
 /** Candidates that are read in one turn of the event loop. */
 const directMax = 512
@@ -20,6 +21,9 @@ const slowReadMs = 0.1
 const slowReadsMax = 2
 /** Searches whose reads are handed over after a slow one. */
 const handedOver = 16
+/** Bytes of the rows that a search hands over at a time, and the least number of them. They keep the threads that read busy. */
+const handedOverBytes = 2 ** 17
+const handedOverMin = 8
 
 /** Original vectors on disk by ordinal. Each of the ordinals has one. */
 export interface OriginalRows {
@@ -28,6 +32,8 @@ export interface OriginalRows {
    * of its file; undefined if only `readGiven` can read the row, which then reports why.
    */
   readNow(ordinal: number, bytes: Uint8Array): bigint | undefined
+  /** Like `readNow`, without waiting. Nothing else may use the bytes until the promise is settled. */
+  readLater(ordinal: number, bytes: Uint8Array): Promise<bigint | undefined>
   /** The error of a row that does not match its checksum. */
   damaged(ordinal: number): EngineError
   /** Reads vectors without waiting. Throws snapshot_damaged if a row is wrong. */
@@ -52,19 +58,13 @@ export async function rankCandidates(
   comparer: OriginalComparer,
 ): Promise<RankedCandidates> {
   const ranking = new CandidateRanking(candidates, options)
-  const { spaceType } = options.definition.params
+  const batch = { candidates, rows, query, spaceType: options.definition.params.spaceType, comparer }
   while (!isSlow(rows)) {
-    if (rankSome(ranking, { candidates, rows, query, spaceType, comparer })) return ranking.result()
+    if (rankSome(ranking, batch)) return ranking.result()
     if (slow.has(rows)) break
     await yieldToOthers()
   }
-  while (!ranking.isDone) {
-    const some = [...candidates.ordinals.subarray(ranking.next, ranking.end(directMax))]
-    for (const [i, row] of (await rows.readGiven(some)).entries()) {
-      assert(row, `ordinal ${some[i]} has an original`)
-      if (!ranking.isDone) ranking.put(similarityOf(query, row.vector, spaceType))
-    }
-  }
+  await rankHandedOver(ranking, batch)
   return ranking.result()
 }
 
@@ -103,6 +103,76 @@ function rankSome(ranking: CandidateRanking, { candidates, rows, query, spaceTyp
     before = now
   }
   return ranking.isDone
+}
+
+const buffers = new ReadBuffers()
+
+/** Compares candidates with reads that are handed over, as many at a time as one buffer holds. */
+async function rankHandedOver(ranking: CandidateRanking, batch: Batch): Promise<void> {
+  if (ranking.isDone) return
+  const { comparer, query, spaceType } = batch
+  comparer.begin(query, spaceType)
+  const rowBytes = comparer.row.length
+  const most = Math.max(handedOverMin, Math.floor(handedOverBytes / rowBytes))
+  const buffer = buffers.take(most * rowBytes)
+  while (!ranking.isDone) {
+    const ordinals = batch.candidates.ordinals.subarray(ranking.next, ranking.end(most))
+    const read = await readAll(batch.rows, ordinals, buffer, rowBytes)
+    if (read === undefined) await rankGiven(ranking, batch, ordinals)
+    else putAll(ranking, batch, ordinals, read)
+  }
+  // Not after an error: other reads may still write to it.
+  buffers.putBack(buffer)
+}
+
+interface ReadRow {
+  readonly headSum: bigint
+  readonly bytes: Uint8Array
+}
+
+/** Reads rows into `buffer`, one after another. Undefined if one can only be read otherwise. */
+async function readAll(
+  rows: OriginalRows,
+  ordinals: Uint32Array,
+  buffer: Uint8Array,
+  rowBytes: number,
+): Promise<readonly ReadRow[] | undefined> {
+  const read = await Promise.all(
+    Array.from(ordinals, async (ordinal, i) => {
+      const bytes = buffer.subarray(i * rowBytes, (i + 1) * rowBytes)
+      const headSum = await rows.readLater(ordinal, bytes)
+      return headSum === undefined ? undefined : { headSum, bytes }
+    }),
+  )
+  return read.every((row) => row !== undefined) ? read : undefined
+}
+
+function putAll(
+  ranking: CandidateRanking,
+  { rows, query, spaceType, comparer }: Batch,
+  ordinals: Uint32Array,
+  read: readonly ReadRow[],
+): void {
+  // Another search may have used the comparer meanwhile.
+  comparer.begin(query, spaceType)
+  for (const [i, { headSum, bytes }] of read.entries()) {
+    if (ranking.isDone) return
+    comparer.row.set(bytes)
+    const similarity = comparer.compare(headSum)
+    if (Number.isNaN(similarity)) throw rows.damaged(ordinals[i] as number)
+    ranking.put(similarity)
+  }
+}
+
+async function rankGiven(
+  ranking: CandidateRanking,
+  { rows, query, spaceType }: Batch,
+  ordinals: Uint32Array,
+): Promise<void> {
+  for (const [i, row] of (await rows.readGiven([...ordinals])).entries()) {
+    assert(row, `ordinal ${ordinals[i]} has an original`)
+    if (!ranking.isDone) ranking.put(similarityOf(query, row.vector, spaceType))
+  }
 }
 
 /** Whether this search hands its reads over, which is counted. */

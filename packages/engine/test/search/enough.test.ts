@@ -124,6 +124,7 @@ async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | 
     generation: 0,
     version: 0,
     lsnApplied: 0,
+    lsnCreated: 0,
   })
 }
 

@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
@@ -102,6 +103,44 @@ for (const space of spaces)
     t.ok(missed <= results / 500, `${missed} of ${results} missed`)
     t.ok(compared < (60 * n) / 4, `${compared / 60} of ${n} candidates compared`)
   })
+
+/** A disk that answers reads later, in another order, and keeps the buffers that they were given. */
+function withSlowReads(vfs: Vfs, random: () => number, used: Set<ArrayBufferLike>): Vfs {
+  return {
+    ...vfs,
+    async open(path, mode) {
+      const { readNow: _, ...file } = await vfs.open(path, mode)
+      const read: typeof file.read = async (bytes, position) => {
+        used.add(bytes.buffer)
+        await setTimeout(3 * random())
+        return file.read(bytes, position)
+      }
+      return { ...file, read }
+    },
+  }
+}
+
+test(`handed-over reads of searches at the same time share few buffers (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const rows = rowsOf('l2')
+  const here = await openOriginals(t, nodeVfs(), rows)
+  const used = new Set<ArrayBufferLike>()
+  const slow = await openOriginals(t, withSlowReads(nodeVfs(), random, used), rows)
+  used.clear()
+  const callers = 4
+  const definition = { params: { dimension, spaceType: 'l2' as const } }
+  const ordinals = Uint32Array.from({ length: n }, (_, i) => i)
+  const searchOf = async (first: number) => {
+    for (let i = first; i < first + 8; i++) {
+      const query = rows.slice(i * dimension, (i + 1) * dimension)
+      const candidates = { ordinals, similarities: new Float32Array(n) }
+      const expected = await rankCandidates(candidates, here.originals, { k: 10, definition }, query)
+      t.strictSame(await rankCandidates(candidates, slow.originals, { k: 10, definition }, query), expected)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, (_, i) => searchOf(8 * i)))
+  t.ok(used.size <= callers, `${used.size} buffers`)
+})
 
 test('no candidates, fewer than k, and a threshold that nothing reaches', async (t) => {
   const rows = rowsOf('l2')
