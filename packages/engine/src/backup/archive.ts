@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type HistoryPlace, historySegments, type Identity, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
 import type { Checkpoint, CheckpointPlace } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
+import type { Manifest } from '../snapshot/manifest.ts'
 import { type DiskFile, filesOfCheckpoint, heldBeyond } from './archive-size.ts'
 
 export interface ArchiveLimits {
@@ -76,6 +77,8 @@ export interface Trimmed extends Reach {
   /** Something younger than the wanted age was removed, because there was no space for more. */
   readonly isShortened: boolean
   readonly bytesMax: number
+  /** The checkpoint with which the history begins after the next removal; undefined if there is none. */
+  readonly next: Pick<Manifest, 'lsn' | 'timeMs'> | undefined
 }
 
 /** Removes what exceeds the limits and returns what remains. The caller removes images. */
@@ -90,7 +93,8 @@ export async function trimArchive(
   await archive.dropOlder(nowMs - limits.maxAgeMs)
   const bytesMax = await bytesMaxOf(place, limits, archive.bytes())
   const isShortened = await archive.dropMore(bytesMax)
-  return { ...(await archive.reach()), lsnNotNeeded: archive.lsnNotNeeded, isShortened, bytesMax }
+  const { lsnNotNeeded, next } = archive
+  return { ...(await archive.reach()), lsnNotNeeded, isShortened, bytesMax, next }
 }
 
 async function bytesMaxOf({ vfs, dataDir }: ArchivePlace, limits: ArchiveLimits, bytes: number): Promise<number> {
@@ -142,6 +146,10 @@ class Archive {
     return this.#bases[0] ?? this.#live.at(-1)
   }
 
+  get next(): Manifest | undefined {
+    return (this.#bases[1] ?? this.#live.at(-1))?.manifest
+  }
+
   /** Files that returned with a copy of the directory, and files before records that are not archived. */
   async dropUnreachable(): Promise<void> {
     const oldestLive = this.#live.at(-1)?.manifest.lsn ?? Number.POSITIVE_INFINITY
@@ -154,7 +162,7 @@ class Archive {
   }
 
   async dropOlder(startMs: number): Promise<void> {
-    const next = () => (this.#bases[1] ?? this.#live.at(-1))?.manifest.timeMs ?? Number.POSITIVE_INFINITY
+    const next = () => this.next?.timeMs ?? Number.POSITIVE_INFINITY
     while (this.#bases[0] && next() <= startMs) await this.#dropBase(this.#bases[0])
     while (this.#bases.length > basesMax) await this.#dropBase(leastUseful(this.#bases))
     const oldest = this.#oldest?.manifest

@@ -1,5 +1,5 @@
-// The existing backups: folders `<data>/backups/<id>` with one image each, created under a temporary name and renamed
-// when everything in them is durable. Names are stored in the manifests; folder names are numbers only.
+// The existing backups. On a single server they are folders `<data>/backups/<id>` with one image each, created under a temporary name and
+// renamed when everything in them is durable. Names are stored in the manifests; folder names are numbers only.
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
@@ -9,20 +9,100 @@ import { type Image, readImage, type StoredImage, writeImageManifest } from './i
 
 const folderForm = /^[0-9a-f]{32}$/
 
-export class BackupStore {
+/** A backup whose files are on this disk until it is closed. */
+export interface OpenBackup {
+  readonly stored: StoredImage
+  close(): Promise<void>
+}
+
+/** Where backups are. */
+export abstract class BackupStore {
   readonly vfs: Vfs
   readonly dir: string
-  readonly #held = new Map<string, StoredImage>()
 
   constructor(vfs: Vfs, dir: string) {
     this.vfs = vfs
     this.dir = dir
   }
 
-  /**
-   * Reads the existing backups and removes unfinished ones that a crash left. Returns the faults of folders that cannot
-   * be read.
-   */
+  /** Removes unfinished backups that a crash left. Returns the faults of backups that cannot be read. */
+  abstract open(): Promise<string[]>
+
+  /** Oldest first. */
+  abstract all(): StoredImage[]
+
+  abstract find(database: string, name: string): StoredImage | undefined
+
+  /** Makes the files of a backup readable. */
+  abstract files(stored: StoredImage): Promise<OpenBackup>
+
+  /** Writes the manifest of a folder that holds everything else, which makes it a backup. */
+  abstract add(temporary: string, image: Image): Promise<StoredImage>
+
+  abstract remove(database: string, name: string): Promise<void>
+
+  /** Removes the backups of a deleted database. */
+  abstract forget(database: string): Promise<void>
+
+  list(database: string): StoredImage[] {
+    return this.all().filter(({ image }) => image.database === database)
+  }
+
+  /** Throws backup_not_found. */
+  get(database: string, name: string): StoredImage {
+    const found = this.find(database, name)
+    if (found) return found
+    throw notFound(name)
+  }
+
+  /** Reads a backup that may be removed in the meantime: then it throws backup_not_found, whatever `read` did. */
+  async reading<T>(database: string, name: string, read: (stored: StoredImage) => Promise<T>): Promise<T> {
+    const stored = this.get(database, name)
+    const refuseRemoved = (cause?: unknown) => {
+      if (this.find(database, name)?.sha256 !== stored.sha256) throw notFound(name, cause)
+    }
+    try {
+      const opened = await this.files(stored)
+      const result = await read(opened.stored).finally(() => opened.close())
+      refuseRemoved()
+      return result
+    } catch (error) {
+      refuseRemoved(error)
+      throw error
+    }
+  }
+
+  /** Yields what `read` yields from the files of a backup. */
+  async *streaming(
+    stored: StoredImage,
+    read: (stored: StoredImage) => AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
+    const opened = await this.files(stored)
+    try {
+      yield* read(opened.stored)
+    } finally {
+      await opened.close()
+    }
+  }
+
+  /** Creates a folder to fill; `add` turns it into a backup. */
+  async begin(): Promise<string> {
+    const { vfs, dir } = this
+    const temporary = join(dir, `tmp-${randomBytes(16).toString('hex')}`)
+    await makeDurableDirectory(vfs, temporary, dirname(dir))
+    return temporary
+  }
+
+  /** Abandons an unfinished folder. */
+  async abandon(temporary: string): Promise<void> {
+    await this.vfs.removeTree(temporary)
+  }
+}
+
+/** The backups of a single server. */
+export class BackupFolders extends BackupStore {
+  readonly #held = new Map<string, StoredImage>()
+
   async open(): Promise<string[]> {
     const { vfs, dir } = this
     if (!(await vfs.exists(dir))) return []
@@ -42,52 +122,21 @@ export class BackupStore {
     return troubles
   }
 
-  /** Oldest first. */
   all(): StoredImage[] {
     return [...this.#held.values()].sort((a, b) => a.image.takenAtMs - b.image.takenAtMs)
-  }
-
-  list(database: string): StoredImage[] {
-    return this.all().filter(({ image }) => image.database === database)
   }
 
   find(database: string, name: string): StoredImage | undefined {
     return this.#held.get(keyOf(database, name))
   }
 
-  /** Throws backup_not_found. */
-  get(database: string, name: string): StoredImage {
-    const found = this.find(database, name)
-    if (found) return found
-    throw notFound(name)
+  async files(stored: StoredImage): Promise<OpenBackup> {
+    return { stored, close: async () => undefined }
   }
 
-  /** Reads a backup that may be removed in the meantime: then it throws backup_not_found, whatever `read` did. */
-  async reading<T>(database: string, name: string, read: (stored: StoredImage) => Promise<T>): Promise<T> {
-    const stored = this.get(database, name)
-    const refuseRemoved = (cause?: unknown) => {
-      if (this.find(database, name) !== stored) throw notFound(name, cause)
-    }
-    const result = await read(stored).catch((error: unknown) => {
-      refuseRemoved(error)
-      throw error
-    })
-    refuseRemoved()
-    return result
-  }
-
-  /** Creates a folder to fill; `add` turns it into a backup. */
-  async begin(): Promise<string> {
-    const { vfs, dir } = this
-    const temporary = join(dir, `tmp-${randomBytes(16).toString('hex')}`)
-    await makeDurableDirectory(vfs, temporary, dirname(dir))
-    return temporary
-  }
-
-  /** Writes the manifest of a folder that holds everything else, which makes it a backup. */
   async add(temporary: string, image: Image): Promise<StoredImage> {
     const { vfs, dir } = this
-    const folder = temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length)
+    const folder = folderOf(temporary)
     await writeImageManifest(vfs, temporary, { ...image, folder })
     await vfs.syncDirectory(temporary)
     const path = join(dir, folder)
@@ -96,11 +145,6 @@ export class BackupStore {
     const stored = await readImage(vfs, path)
     this.#keep(stored)
     return stored
-  }
-
-  /** Abandons an unfinished folder. */
-  async abandon(temporary: string): Promise<void> {
-    await this.vfs.removeTree(temporary)
   }
 
   async remove(database: string, name: string): Promise<void> {
@@ -114,9 +158,18 @@ export class BackupStore {
     await this.vfs.removeTree(leaving)
   }
 
+  async forget(database: string): Promise<void> {
+    for (const { image } of this.list(database)) await this.remove(database, image.name)
+  }
+
   #keep(stored: StoredImage): void {
     this.#held.set(keyOf(stored.image.database, stored.image.name), stored)
   }
+}
+
+/** The name that the folder of a backup gets: 32 hexadecimal digits. */
+export function folderOf(temporary: string): string {
+  return temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length)
 }
 
 function notFound(name: string, cause?: unknown): EngineError {

@@ -4,9 +4,10 @@ import { EngineError } from '../errors.ts'
 import type { BackupInfo, JobStatus } from '../model/backups.ts'
 import { printed } from '../model/ids.ts'
 import type { BackupStore } from './backup-store.ts'
+import { checkSpace } from './check-space.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { imageBytes, type StoredImage } from './image.ts'
-import { checkSpace, imageCollection } from './image-collection.ts'
+import { imageCollection } from './image-collection.ts'
 import { Job } from './job.ts'
 
 const nameForm = /^[A-Za-z0-9_-]{1,200}(?![\s\S])/
@@ -134,7 +135,7 @@ export class Backups {
     await this.settled(database)
     this.#jobs.delete(database)
     this.#restores.delete(database)
-    for (const { image } of this.store.list(database)) await this.store.remove(database, image.name)
+    await this.store.forget(database)
   }
 
   /** Cancels the running jobs and removes their files. */
@@ -153,7 +154,7 @@ export class Backups {
         this.#host,
         collection,
         temporary,
-        { name, database },
+        { name, database, ...this.#aliasesOf(collection) },
         { older },
         {
           checkWanted: () => {
@@ -170,6 +171,12 @@ export class Backups {
       await store.abandon(temporary).catch(() => undefined)
       throw error
     }
+  }
+
+  #aliasesOf({ entry }: Imaged): { readonly aliases?: readonly string[] } {
+    const leading = this.#host.catalog().aliasesOf(entry.databaseId)
+    const aliases = leading.filter(({ collectionId }) => collectionId === entry.id).map(({ name }) => name)
+    return aliases.length > 0 ? { aliases } : {}
   }
 
   /** Only a backup of this directory: ids have no meaning elsewhere. */
@@ -204,5 +211,7 @@ function endIfRunning(job: Job | undefined, why: string): boolean {
 export function infoOf({ image }: StoredImage): BackupInfo {
   const { name, collection, database, takenAtMs, lsn, timeMs, objects, fieldsNow, digest } = image
   const bytes = imageBytes(image)
-  return { name, collection, database, takenAt: takenAtMs, lsn, timeMs, objects, fields: fieldsNow, digest, bytes }
+  const { aliases = [] } = image
+  const moment = { takenAt: takenAtMs, lsn, timeMs }
+  return { name, collection, aliases, database, ...moment, objects, fields: fieldsNow, digest, bytes }
 }

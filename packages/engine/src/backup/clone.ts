@@ -5,9 +5,10 @@ import { basename } from 'node:path'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { checkDigest } from './check-digest.ts'
-import type { BackupHost, Imaged } from './host.ts'
+import { checkSpace } from './check-space.ts'
+import type { Imaged } from './host.ts'
 import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
-import { checkSpace, imageCollection } from './image-collection.ts'
+import { imageCollection } from './image-collection.ts'
 import { type LoadAs, loadImage } from './load-image.ts'
 import {
   damaged,
@@ -39,12 +40,12 @@ export async function cloneCollection(
 ): Promise<Cloned> {
   const { side } = host
   const stored = await importImage(side, async (dir) => {
-    const image = await linkedImage(side, source, dir, watch.checkWanted)
+    const image = await linkedImage(host, source, dir, watch.checkWanted)
     await checkSpace(side, growingBytes(image) + freeBytesMin)
     return image
   })
   const { image } = stored
-  const id = side.nextCollectionId()
+  const id = host.nextCollectionId()
   const as = { id, name: target.name, host: side.replicaHost(image.hashSeed) }
   const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
   // Requests to the clone report a failure, so nothing needs to await this.
@@ -57,7 +58,7 @@ export async function cloneCollection(
         watch.onRead(bytes)
         checkWanted()
       }
-      const loading = loadClone(side, source, stored, { ...as, onRead })
+      const loading = loadClone(host, source, stored, { ...as, onRead })
       loading.then(resolve, reject)
       return loading
     },
@@ -72,6 +73,7 @@ export async function cloneCollection(
     importId: basename(stored.dir),
     imageSha256: stored.sha256,
     digest: image.digest,
+    ...(target.parentId !== undefined && { parent: { id: target.parentId, lsn: image.lsn } }),
   } as const
   try {
     const options = { claim: target.claim, facts: { contentLsn: image.lsn } }
@@ -83,31 +85,44 @@ export async function cloneCollection(
   }
 }
 
-function linkedImage(host: BackupHost, source: Imaged, dir: string, checkWanted: () => void): Promise<Image> {
+/** The image of a clone that only this engine reads needs no checksums of its own. */
+function linkedImage(
+  { side, isShared }: ImportHost,
+  source: Imaged,
+  dir: string,
+  checkWanted: () => void,
+): Promise<Image> {
   const label = { name: '', database: '' }
-  return imageCollection(host, source, dir, label, { linkOnly: true }, { checkWanted, onProgress: () => undefined })
+  return imageCollection(
+    side,
+    source,
+    dir,
+    label,
+    { linkOnly: !isShared },
+    { checkWanted, onProgress: () => undefined },
+  )
 }
 
-async function loadClone(host: BackupHost, source: Imaged, stored: StoredImage, as: LoadAs): Promise<Replica> {
+async function loadClone(host: ImportHost, source: Imaged, stored: StoredImage, as: LoadAs): Promise<Replica> {
   const nearer = await nearerImage(host, source, stored)
-  const replica = await loadImage(host.vfs, nearer ?? stored, as).finally(
-    () => nearer && host.vfs.removeTree(nearer.dir),
+  const replica = await loadImage(host.side.vfs, nearer ?? stored, as).finally(
+    () => nearer && host.side.vfs.removeTree(nearer.dir),
   )
   const { digest } = stored.image
   return checkDigest(replica, digest, () => damaged(stored, `the digest of its state is not ${digest}`))
 }
 
 /** Returns the same state with fewer records to apply, as long as nothing was written to the source since. */
-async function nearerImage(host: BackupHost, source: Imaged, stored: StoredImage): Promise<StoredImage | undefined> {
+async function nearerImage(host: ImportHost, source: Imaged, stored: StoredImage): Promise<StoredImage | undefined> {
   const { lsn, tail } = stored.image
   const isUnchanged = () => source.recovering?.lsnApplied === lsn
   if (tail.bytes <= tailBytesMax || !isUnchanged()) return undefined
   try {
-    await host.takeCheckpoint()
+    await host.side.takeCheckpoint()
     if (!isUnchanged()) return undefined
-    const nearer = await importImage(host, (dir) => linkedImage(host, source, dir, () => source.checkOpen()))
+    const nearer = await importImage(host.side, (dir) => linkedImage(host, source, dir, () => source.checkOpen()))
     if (nearer.image.lsn === lsn) return nearer
-    await host.vfs.removeTree(nearer.dir)
+    await host.side.vfs.removeTree(nearer.dir)
   } catch {
     // No checkpoint could be taken, or the source is deleted: the records still lead to the state.
   }

@@ -115,7 +115,7 @@ export async function readContainer(
 
 function readManifest(bytes: Uint8Array): unknown {
   try {
-    return parseImageText(new TextDecoder('utf-8', { fatal: true }).decode(bytes), 'the manifest')
+    return parseImageText(new TextDecoder('utf-8', { fatal: true }).decode(bytes), 'the manifest').value
   } catch (error) {
     if (error instanceof EngineError && error.code === 'format_too_new') throw error
     throw wrong('its manifest is damaged')

@@ -2,20 +2,29 @@
 
 import { EngineError } from '../errors.ts'
 import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
+import type { BranchRequest } from '../model/names.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { WriteOptions } from '../model/requests.ts'
 import { keyed } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
+import { checkSpace } from './check-space.ts'
 import { cloneCollection } from './clone.ts'
 import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
-import { checkSpace } from './image-collection.ts'
 import type { Job } from './job.ts'
 import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
-import { buildChecked, fillFrom, type ImportHost, type RestoreWatch, restoreImage } from './restore-image.ts'
+import {
+  buildChecked,
+  fillFrom,
+  type ImportHost,
+  type Restored,
+  type RestoreTarget,
+  type RestoreWatch,
+  restoreImage,
+} from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
 
 /** Free disk space that an upload must leave. */
@@ -35,6 +44,15 @@ export interface BackupDoor {
   reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
   /** Throws when the engine is closed, the database was deleted, or backups are not possible here. */
   checkOpen(): void
+  /** Throws while this engine appends nothing. */
+  checkWritable(): void
+}
+
+/** What belongs to a collection that is being made. */
+interface Making {
+  readonly claim: Claim | undefined
+  /** The collection that it is a branch of, which must still exist when its record is written. */
+  readonly parent?: Imaged | undefined
 }
 
 export class DatabaseBackups implements BackupsOfDatabase {
@@ -47,7 +65,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 
   async create(collection: string, name?: string): Promise<{ readonly name: string }> {
-    const { backups } = this.#opened()
+    const { backups } = this.#writing()
     return backups.create(this.#name, await this.#serving(collection), name)
   }
 
@@ -56,11 +74,11 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 
   async cancel(): Promise<boolean> {
-    return this.#opened().backups.cancel(this.#name)
+    return this.#writing().backups.cancel(this.#name)
   }
 
   cancelRestore(): boolean {
-    return this.#opened().backups.cancelRestore(this.#name)
+    return this.#writing().backups.cancelRestore(this.#name)
   }
 
   restoreStatus(): JobStatus {
@@ -76,7 +94,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 
   async remove(name: string): Promise<void> {
-    await this.#opened().backups.store.remove(this.#name, name)
+    await this.#writing().backups.store.remove(this.#name, name)
   }
 
   async restore(name: string, target: string, moment?: Moment, options?: WriteOptions): Promise<Acknowledgement> {
@@ -90,12 +108,12 @@ export class DatabaseBackups implements BackupsOfDatabase {
     moment: Moment | undefined,
     claim: Claim | undefined,
   ): Promise<Acknowledgement> {
-    const { host, backups } = this.#opened()
+    const { host, backups } = this.#writing()
     const { image } = this.#stored(name)
-    return this.#door.reserving(target, (free) =>
+    const restored = await this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(image) }, (job) => {
         const watch = this.#watchOf(job)
-        return restoreImage(host, this.#target(free, claim), watch, (dir) =>
+        return restoreImage(host, this.#target(free, { claim }), watch, (dir) =>
           backups.store.reading(this.#name, name, (stored) =>
             moment
               ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
@@ -104,6 +122,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
         )
       }),
     )
+    return restored.acknowledged
   }
 
   async restorePast(
@@ -122,20 +141,45 @@ export class DatabaseBackups implements BackupsOfDatabase {
     moment: Moment,
     claim: Claim | undefined,
   ): Promise<Acknowledgement> {
-    const { host, backups, database } = this.#opened()
     const past: PastOf = {
-      database: database.name,
+      database: this.#name,
       collection,
       collectionIdAt: (lsn) => this.#door.collectionIdAt(collection, lsn),
     }
+    const { acknowledged } = await this.#restoreMoment(past, target, moment, { claim })
+    return acknowledged
+  }
+
+  async #restoreMoment(past: PastOf, target: string, moment: Moment, { claim, parent }: Making): Promise<Restored> {
+    const { host, backups } = this.#writing()
     return this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
         const watch = this.#watchOf(job)
-        return restoreImage(host, this.#target(free, claim), watch, (dir) =>
+        return restoreImage(host, this.#target(free, { claim, parent }), watch, (dir) =>
           imageOfPast(host.side, past, moment, dir, watch.checkWanted),
         )
       }),
     )
+  }
+
+  /** A clone or an earlier state of the collection that remembers its parent. Throws as `clone` and `restorePast` do. */
+  async branch(
+    collection: string,
+    { name, asOf }: BranchRequest,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly contentLsn: number }> {
+    const parts = ['branch', collection, name, JSON.stringify(asOf ?? null)]
+    return this.#keyed(options, parts, async (claim) => {
+      if (asOf === undefined) return this.#clone(collection, name, claim, true)
+      const parent = await this.#serving(collection)
+      const past: PastOf = {
+        database: this.#name,
+        collection: parent.entry.definition.name,
+        collectionIdAt: async () => parent.entry.id,
+      }
+      const { acknowledged, contentLsn } = await this.#restoreMoment(past, name, asOf, { claim, parent })
+      return { ...acknowledged, contentLsn }
+    })
   }
 
   async clone(
@@ -150,17 +194,18 @@ export class DatabaseBackups implements BackupsOfDatabase {
     collection: string,
     target: string,
     claim: Claim | undefined,
+    isBranch = false,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
-    const { host, backups } = this.#opened()
+    const { host, backups } = this.#writing()
     return this.#door.reserving(target, async (free) => {
       const source = await this.#serving(collection)
       let onRead: (bytes: number) => void = () => undefined
       const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(
         host,
         source,
-        this.#target(free, claim),
+        this.#target(free, { claim, parent: isBranch ? source : undefined }),
         {
-          checkWanted: () => this.#door.checkOpen(),
+          checkWanted: () => this.#checkWritable(),
           onRead: (read) => onRead(read),
         },
       )
@@ -192,11 +237,13 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   download(name: string): { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> } {
     const stored = this.#stored(name)
-    return { bytes: containerBytes(stored), stream: writeContainer(this.#door.host.side.vfs, stored) }
+    const { host, backups } = this.#door
+    const stream = backups.store.streaming(stored, (files) => writeContainer(host.side.vfs, files))
+    return { bytes: containerBytes(stored), stream }
   }
 
   async upload(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo> {
-    const { host, backups } = this.#opened()
+    const { host, backups } = this.#writing()
     const { side } = host
     backups.checkFree(this.#name, name)
     const { store } = backups
@@ -222,23 +269,24 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   /** Returns the digest. Throws backup_damaged. */
   async #buildAside(stored: StoredImage): Promise<string> {
-    const { side } = this.#door.host
-    const { replica, digest } = await buildChecked(side, stored, {
-      id: side.nextCollectionId(),
-      name: stored.image.collection,
+    const { host } = this.#door
+    return host.building(async (id) => {
+      const as = { id, name: stored.image.collection }
+      const checkWanted = () => this.#checkWritable()
+      const { replica, digest } = await buildChecked(host.side, stored, as, { checkWanted, onRead: () => undefined })
+      try {
+        await auditReplica(replica)
+        return digest
+      } finally {
+        await replica.remove()
+      }
     })
-    try {
-      await auditReplica(replica)
-      return digest
-    } finally {
-      await replica.remove()
-    }
   }
 
   #watchOf(job: Job): RestoreWatch {
     const checkWanted = () => {
       job.check()
-      this.#door.checkOpen()
+      this.#checkWritable()
     }
     // Everything is read twice: once to compare it and once to load it.
     return { checkWanted, onRead: countingFor(job, 2) }
@@ -247,6 +295,17 @@ export class DatabaseBackups implements BackupsOfDatabase {
   #opened(): BackupDoor {
     this.#door.checkOpen()
     return this.#door
+  }
+
+  /** For what changes backups or creates collections. */
+  #writing(): BackupDoor {
+    this.#checkWritable()
+    return this.#door
+  }
+
+  #checkWritable(): void {
+    this.#door.checkOpen()
+    this.#door.checkWritable()
   }
 
   async #serving(name: string): Promise<Imaged> {
@@ -271,8 +330,12 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return keyed(keys, options, { databaseId: database.id, parts: () => parts.map(String) }, write)
   }
 
-  #target(name: string, claim: Claim | undefined) {
-    return { databaseId: this.#door.database.id, name, claim, checkThere: () => this.#door.checkOpen() }
+  #target(name: string, { claim, parent }: Making): RestoreTarget {
+    const checkThere = () => {
+      this.#checkWritable()
+      parent?.checkOpen()
+    }
+    return { databaseId: this.#door.database.id, name, claim, parentId: parent?.entry.id, checkThere }
   }
 }
 

@@ -14,15 +14,22 @@ import {
   currentReach,
   type Reach,
   sweepArchive,
+  type Trimmed,
   trimArchive,
 } from './archive.ts'
 import { type DiskFile, filesOfImage } from './archive-size.ts'
 import type { ReplicaToCome } from './arrival.ts'
-import { BackupStore } from './backup-store.ts'
+import { BackupFolders } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'
 import { imageBytes, readImage } from './image.ts'
 import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sweepImports } from './restore-image.ts'
+import { SharedBackupStore } from './shared-backup-store.ts'
+import type { SharedFiles } from './shared-files.ts'
+import { SharedImages } from './shared-images.ts'
+
+/** From this share of a limit of the history on, its oldest records are about to be removed. */
+const nearlyFull = 0.8
 
 export interface EngineSide extends BackupHost {
   readonly archive: ArchiveLimits | undefined
@@ -30,6 +37,8 @@ export interface EngineSide extends BackupHost {
   readonly keepLog: boolean
   /** Images of records after this LSN are not removed. */
   readonly retainAfter?: (() => number) | undefined
+  /** Files that other engines on the same log can read. */
+  readonly shared?: SharedFiles | undefined
   readonly backupMsMax: number
   /** Called with a sentence for the log. */
   readonly onNotice: (sentence: string) => void
@@ -45,6 +54,7 @@ export class EngineBackups {
   /** Undefined where no history is kept. */
   readonly #archive: ArchiveLimits | undefined
   #reach: Reach | undefined
+  #trimmed: Trimmed | undefined
   /** Recovery needs no record up to this LSN. */
   #lsnNotNeeded = 0
   #trimming: Promise<void> = Promise.resolve()
@@ -54,18 +64,36 @@ export class EngineBackups {
   readonly #files = new Map<string, readonly DiskFile[]>()
   /** Images whose collections are being created. */
   readonly #made = new Map<string, Replica | ReplicaToCome>()
+  /** Undefined where no other engine reads the images of this one. */
+  readonly #images: SharedImages | undefined
+  readonly #sharedBackups: SharedBackupStore | undefined
+  /** Collections that are built and have no record yet, by id. */
+  #alone: Promise<unknown> = Promise.resolve()
+  readonly #building = new Map<number, Promise<unknown>>()
 
   constructor(side: EngineSide) {
     this.#side = side
     this.#archive = side.archive?.maxAgeMs ? side.archive : undefined
-    this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')), {
-      msMax: side.backupMsMax,
-    })
+    const { shared, vfs, catalog } = side
+    const dir = join(side.dataDir, 'backups')
+    this.#images = shared && new SharedImages(side, shared)
+    this.#sharedBackups = shared && new SharedBackupStore(vfs, dir, { shared: shared.backups, catalog })
+    this.jobs = new Backups(side, this.#sharedBackups ?? new BackupFolders(vfs, dir), { msMax: side.backupMsMax })
     this.book = new LogBook(side)
     this.host = {
       side,
+      isShared: shared !== undefined,
+      nextCollectionId: () => side.nextCollectionId(),
+      building: (build) => this.#build(build),
       commitRestored: (...restored) => this.#commitRestored(...restored),
     }
+  }
+
+  /** Runs one action at a time: each may take as much memory as a collection. */
+  alone<T>(action: () => Promise<T>): Promise<T> {
+    const done = this.#alone.then(action)
+    this.#alone = done.catch(() => undefined)
+    return done
   }
 
   /** Removes unfinished backups that a crash left; returns the faults of unreadable ones. */
@@ -89,12 +117,16 @@ export class EngineBackups {
    */
   async firstReplica(entry: CollectionEntry): Promise<Replica | ReplicaToCome | EngineError> {
     const { id, definition, hashSeed, restored, lsnCreated: lsn } = entry
+    const made = restored && this.#made.get(restored.importId)
+    // A restore of this engine that another node overtook may have files of its own under this id. It ends when it notices.
+    if (!made) await this.#building.get(id)?.catch(() => undefined)
     if (!restored) return Replica.empty(id, definition, { ...this.#side.replicaHost(hashSeed), lsn, generation: 0 })
+    if (!made) await this.#images?.fetch(restored)
     try {
       const facts = { collectionId: id, name: definition.name, hashSeed, ...restored }
-      const found = this.#made.get(restored.importId) ?? (await replayRestored(this.#side, facts))
+      const found = made ?? (await replayRestored(this.#side, facts))
       if (!(found instanceof Replica)) return found
-      found.adoptedAt(lsn)
+      found.createdAt(lsn)
       return found
     } catch (error) {
       if (error instanceof EngineError) return error
@@ -131,6 +163,19 @@ export class EngineBackups {
     if (lsn === 0) return 'first-record'
     if (timeMs <= this.#side.clock.now() - (this.#archive?.maxAgeMs ?? 0)) return 'age'
     return this.#shortened ?? 'start'
+  }
+
+  /** Records up to this LSN are the next to be removed; 0 while the limits are far. */
+  removedNextLsn(): number {
+    const { keepLog, clock, newestCheckpoint, retainAfter } = this.#side
+    if (keepLog) return 0
+    const retained = retainAfter?.() ?? Number.POSITIVE_INFINITY
+    const archive = this.#archive
+    if (!archive) return Math.min(newestCheckpoint()?.manifest.lsn ?? 0, retained)
+    const { next, bytes = 0, bytesMax = 0 } = this.#trimmed ?? {}
+    if (next === undefined) return 0
+    const isOld = next.timeMs <= clock.now() - nearlyFull * archive.maxAgeMs
+    return isOld || bytes >= nearlyFull * bytesMax ? Math.min(next.lsn, retained) : 0
   }
 
   /** Resolves when no removal is running. */
@@ -177,6 +222,7 @@ export class EngineBackups {
         if (!isForStart(image) && isForMoment(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
       const trimmed = await trimArchive(this.#side, limits, clock.now(), images)
       this.#reach = trimmed
+      this.#trimmed = trimmed
       if (trimmed.isShortened) this.#shortened = 'size'
       lsnNotNeeded = trimmed.lsnNotNeeded
     }
@@ -186,6 +232,7 @@ export class EngineBackups {
     await releaseImports(
       this.#side,
       (image) => isForStart(image) || image.lsn > retainAfter || (image.lsn > lsnNotNeeded && isForMoment(image)),
+      (image) => this.#images?.isInLog(image.lsn) ?? false,
     )
     for (const id of this.#files.keys()) if (!catalog().imports.some((image) => image.id === id)) this.#files.delete(id)
   }
@@ -236,10 +283,28 @@ export class EngineBackups {
       checkThere()
       return draft
     }
+    const commit = () => this.#side.commit(makeDraft, options)
     try {
-      return await this.#side.commit(makeDraft, options)
+      return await (this.#images?.naming(draft.importId, commit) ?? commit())
     } finally {
       this.#made.delete(draft.importId)
+    }
+  }
+
+  /** Removes what no record and no database needs any more from the shared files. */
+  async collectShared(confirm: () => Promise<unknown>): Promise<void> {
+    await this.#images?.collect(confirm)
+    await this.#sharedBackups?.removeDeleted()
+  }
+
+  async #build<T>(build: (id: number) => Promise<T>): Promise<T> {
+    const id = this.#side.nextCollectionId()
+    const built = build(id)
+    this.#building.set(id, built)
+    try {
+      return await built
+    } finally {
+      this.#building.delete(id)
     }
   }
 }

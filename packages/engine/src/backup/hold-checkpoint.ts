@@ -6,7 +6,7 @@ import { EngineError } from '../errors.ts'
 import { isMissing } from '../file-damage.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { manifestName, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedRequestKeys, manifestName, snapshotFiles } from '../snapshot/manifest.ts'
 
 /** A checkpoint whose files stay until its folder is removed. */
 export interface HeldCheckpoint {
@@ -77,6 +77,8 @@ async function link(vfs: Vfs, { path, manifest }: Checkpoint, into: string): Pro
       files.push({ name: file, bytes })
     }
   }
+  for (const { name: file } of listedRequestKeys(manifest))
+    files.push({ name: file, bytes: await sizeOf(vfs, join(path, file)) })
   files.push({ name: manifestName, bytes: await sizeOf(vfs, join(path, manifestName)) })
   for (const file of files) {
     await vfs.link(join(path, file.name), join(dir, file.name))

@@ -2,10 +2,12 @@
 import type { Identity, Log, Vfs } from '@annal/wal'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import type { PastRecords } from '../history/past-records.ts'
 import type { Clock } from '../model/engine.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import type { SharedFiles } from './shared-files.ts'
 
 export interface BackupHost {
   readonly vfs: Vfs
@@ -15,10 +17,14 @@ export interface BackupHost {
   /** Identity of the data directory. */
   identity(): Pick<Identity, 'uuid' | 'timeline' | 'forkedAfterLsn'>
   log(): Log
+  /** The records of the log and its archive. */
+  past(): PastRecords
   /** Time of the newest record. */
   timeMs(): number
   newestCheckpoint(): Checkpoint | undefined
   takeCheckpoint(): Promise<unknown>
+  /** Files that other engines on the same log can read. */
+  readonly shared?: SharedFiles | undefined
   /** The next checkpoint writes the collection again, because its files in the newest one are damaged or missing. */
   renewSnapshot(collectionId: number): void
   /** The options for replicas of a collection with this hash seed. */

@@ -2,6 +2,7 @@
 
 import type { FieldSchema } from '../model/schema.ts'
 import { type ListedFile, listedFiles, listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
+import { lsnsPart } from '../snapshot/snapshot-format.ts'
 import { type ImageOriginals, listedParts, originalsName, type StoredImage } from './image.ts'
 
 export interface ImageBase {
@@ -30,9 +31,16 @@ export function saysLengths({ originals, originalBytes }: ManifestCollection): b
   return originals.length === (originalBytes?.length ?? 0)
 }
 
-export function baseOfCheckpoint(dir: string, collection: ManifestCollection): ImageBase {
+/** With `keepLsns`, for an image that stays in this log, it has the LSNs of the objects. */
+export function baseOfCheckpoint(
+  dir: string,
+  collection: ManifestCollection,
+  { keepLsns = false }: { readonly keepLsns?: boolean } = {},
+): ImageBase {
   const { id, lsn, fields, files } = collection
-  const parts = files.map((file) => ({ part: file.part, files: listedFiles(collection, file) }))
+  // The LSNs of its objects mean nothing in another log.
+  const content = files.filter(({ part }) => keepLsns || part !== lsnsPart)
+  const parts = content.map((file) => ({ part: file.part, files: listedFiles(collection, file) }))
   return { dir, collectionId: id, lsn, fields, parts, originals: originalsOwner(collection) }
 }
 

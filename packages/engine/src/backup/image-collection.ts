@@ -2,7 +2,7 @@
 // continue.
 import { join } from 'node:path'
 import { type LogRecord, type Lsn, WalError } from '@annal/wal'
-import { assert, EngineError } from '../errors.ts'
+import { assert } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import { isMissing } from '../file-damage.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -16,6 +16,8 @@ import { type Start, startWithImage } from './past.ts'
 export interface ImageLabel {
   readonly name: string
   readonly database: string
+  /** Aliases of the collection, for information. */
+  readonly aliases?: readonly string[]
 }
 
 /** The purpose of an image. */
@@ -219,15 +221,4 @@ function sizeOf(replica: Replica): number {
 
 function sum(numbers: readonly number[] = []): number {
   return numbers.reduce((total, number) => total + number, 0)
-}
-
-/** Refuses early when the disk has too little space. */
-export async function checkSpace(host: BackupHost, bytes: number): Promise<void> {
-  const free = await host.vfs.freeBytes(host.dataDir)
-  if (free >= bytes) return
-  throw new EngineError('read_only', `this needs ${bytes} bytes of free disk space, but only ${free} are free`, {
-    field: 'disk',
-    value: free,
-    limit: bytes,
-  })
 }

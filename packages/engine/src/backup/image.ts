@@ -7,16 +7,18 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import { type FieldSchema, hasPackedCodes } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { type ListedFile, listedFiles } from '../snapshot/manifest.ts'
-import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
+import { parseSealed, readSealed, type Seal, sealedText, type Unsealed, writeSealed } from '../snapshot/sealed-json.ts'
 
 export const imageManifestName = 'manifest.json'
 /**
  * Format 2 added a header to files of original vectors, which a reader of format 1 would take for a vector. Format 3 stores vectors of
  * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
  * reader of format 3 would not find. Format 5 has them of the objects as well. Format 6 has fields of int4
- * and int2, which a reader of format 5 does not know. An image has the oldest format that can express it.
+ * and int2, which a reader of format 5 does not know. Format 7 has the aliases of the collection, which a reader of format 6 refuses in an
+ * upload. An image has the oldest format that can express it.
  */
-const seal: Seal = { format: 6, key: 'image' }
+const seal: Seal = { format: 7, key: 'image' }
+const formatWithPackedCodes = 6
 const formatWithObjectDeltas = 5
 const formatWithFieldDeltas = 4
 const formatWithoutDeltas = 3
@@ -69,6 +71,8 @@ export interface Image {
   readonly takenAtMs: number
   readonly database: string
   readonly collection: string
+  /** Aliases that led to the collection. A restore does not create them. Absent if there were none. */
+  readonly aliases?: readonly string[]
   /** The data directory it was made in, and its collection there. */
   readonly source: { readonly uuid: string; readonly collectionId: number }
   /**
@@ -175,10 +179,11 @@ function sealed(image: Image): Seal & { readonly value: Image } {
   const changed = image.parts.filter(({ deltas }) => deltas?.length)
   const hasObjects = changed.some(({ part }) => part === 0)
   const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
-  const format = image.fields.some(hasPackedCodes) ? seal.format : ofFiles
+  const ofFields = image.fields.some(hasPackedCodes) ? formatWithPackedCodes : ofFiles
+  const format = image.aliases?.length ? seal.format : ofFields
   return { ...seal, format, value: image }
 }
 
-export function parseImageText(text: string, path: string): unknown {
-  return parseSealed(text, path, seal).value
+export function parseImageText(text: string, path: string): Pick<Unsealed, 'value' | 'sum'> {
+  return parseSealed(text, path, seal)
 }

@@ -8,6 +8,7 @@ import { accessing } from '../file-damage.ts'
 import { rebuild } from '../replica/rebuild.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { loadReplica } from '../snapshot/replica-parts.ts'
+import { lsnsPart } from '../snapshot/snapshot-format.ts'
 import { SnapshotSource } from '../snapshot/snapshot-source.ts'
 import { listedParts, originalsName, partName, type StoredImage, tailPart } from './image.ts'
 import { readTail } from './tail-file.ts'
@@ -18,6 +19,16 @@ export interface LoadAs {
   readonly host: ReplicaHost
   /** Called with the bytes read since the last call; when it throws, the load stops. */
   readonly onRead?: (bytes: number) => void
+  /** For an image of a collection of this log: its objects keep their LSNs. */
+  readonly own?: OwnLsns | undefined
+}
+
+/** What the LSNs of objects depend on besides the files of an image. */
+export interface OwnLsns {
+  /** Of the record that created the collection. */
+  readonly lsnCreated: number
+  /** Number of records at the beginning of the tail that belong to what the record began with, not to the log. */
+  readonly adopted: number
 }
 
 /** Throws snapshot_damaged, with no files left behind, when the files do not make a collection. */
@@ -25,16 +36,23 @@ export async function loadImage(vfs: Vfs, stored: StoredImage, as: LoadAs): Prom
   const replica = await loadSnapshot(vfs, stored, as)
   const { dir, image } = stored
   const head = { collectionId: image.source.collectionId, lsn: image.lsn, bytes: image.tail.bytes, sum: image.tail.sum }
-  return foldTail(replica, readTail(watched(vfs, as.onRead), join(dir, partName(tailPart)), head), as.host)
+  return foldTail(replica, readTail(watched(vfs, as.onRead), join(dir, partName(tailPart)), head), as)
 }
 
-async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onRead }: LoadAs): Promise<Replica> {
+async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onRead, own }: LoadAs): Promise<Replica> {
   const { dir, image } = stored
   const definition = { name, fields: image.fields }
-  if (image.snapshotLsn === 0) return Replica.empty(id, definition, { ...host, lsn: 0, generation: 0 })
+  if (image.snapshotLsn === 0)
+    return Replica.empty(id, definition, {
+      ...host,
+      lsn: 0,
+      lsnCreated: own?.lsnCreated ?? 0,
+      generation: 0,
+    })
   const placed = await placeOriginals(vfs, stored, id, host.originals.dir)
   const { snapshotLsn: lsn } = image
   const filesOf = (part: number) => {
+    if (part === lsnsPart && (own === undefined || !image.parts.some((one) => one.part === lsnsPart))) return []
     const missing = { part, bytes: 0, sum: '0', sha256: '' }
     const file = image.parts.find((candidate) => candidate.part === part) ?? missing
     return listedParts(image, file).map(
@@ -43,7 +61,7 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onR
           SnapshotSource.open(watched(vfs, onRead), join(dir, name), expected),
     )
   }
-  const entry = { id, databaseId: 0, definition, createdAtMs: 0, lsnCreated: 0, hashSeed: host.seed }
+  const entry = { id, databaseId: 0, definition, createdAtMs: 0, lsnCreated: own?.lsnCreated ?? 0, hashSeed: host.seed }
   const listed = image.originals.map((file) => ({ ...file, name: originalsName(file) }))
   const from = { pool: host.pool, originals: host.originals, listed, lsnApplied: 0 }
   return loadReplica(entry, lsn, filesOf, from).catch(async (error) => {
@@ -77,22 +95,26 @@ async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number,
 }
 
 /** Applies records to a replica that precedes them. Returns another replica when one of them was a rebuild. */
-async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: ReplicaHost): Promise<Replica> {
+async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, { host, own }: LoadAs): Promise<Replica> {
   let replica = from
+  let position = 0
   try {
     for await (const record of records) {
       const event = decodeEvent(record)
+      const isOwn = own !== undefined && position++ >= own.adopted
       if (event.kind === 'collection-rebuilt') {
         const made = await rebuild(replica, event.fields, host, () => undefined)
         await replica.remove()
         replica = made
       } else if (
         event.kind === 'objects-upserted' ||
+        event.kind === 'objects-restored' ||
         event.kind === 'objects-deleted' ||
         event.kind === 'filters-replaced' ||
+        event.kind === 'objects-patched' ||
         event.kind === 'fields-changed'
       )
-        await replica.adopt(event)
+        await (isOwn ? replica.apply(record.lsn, event) : replica.adopt(event))
       else throw new EngineError('snapshot_damaged', `a record of type ${record.type} does not belong to a collection`)
     }
     return replica

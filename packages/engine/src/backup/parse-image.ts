@@ -48,6 +48,9 @@ export function parseImage(raw: unknown): Image {
     objects: whole(input.objects, 'objects', countMax),
     fieldsNow: parseFieldsNow(list(input.fieldsNow, 'fieldsNow'), fields),
     digest: text(input.digest, 'digest', /^([0-9a-f]{16})?$/),
+    ...(input.aliases !== undefined && {
+      aliases: list(input.aliases, 'aliases').map((name) => named(name, 'aliases')),
+    }),
   }
   checkFiles(image)
   return image
@@ -67,7 +70,7 @@ const imageKeys = [
     'fields',
     'snapshotLsn',
   ],
-  ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest'],
+  ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest', 'aliases'],
 ]
 
 /** A snapshot has one file for the objects and one for each field; without a snapshot the tail holds everything. */

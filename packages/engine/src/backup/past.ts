@@ -1,17 +1,21 @@
 // Resolves a moment of the past to its record, and builds the image of one collection just after that record.
 import { join } from 'node:path'
-import { type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
+import { type LogRecord, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
+import type { CollectionRestored } from '../events/event.ts'
 import { isMissing } from '../file-damage.ts'
+import type { PastRecords, Piece } from '../history/past-records.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { basesOf, historyOf } from './archive.ts'
+import { basesOf } from './archive.ts'
 import type { BackupHost } from './host.ts'
-import { type Image, partName, readImage, type StoredImage, tailPart } from './image.ts'
+import { type Image, imageManifestName, partName, readImage, type StoredImage, tailPart } from './image.ts'
 import { baseOfCheckpoint, baseOfImage, type ImageBase, saysLengths } from './image-base.ts'
 import { makeImage } from './make-image.ts'
+import { sharedBase } from './shared-bases.ts'
+import { downloadImage } from './shared-images.ts'
 import { readTail } from './tail-file.ts'
 
 /** The starting point for a moment. */
@@ -22,6 +26,14 @@ export interface Start {
   readonly tail: AsyncIterable<LogRecord> | undefined
   readonly hashSeed: HashSeed
   readonly fields: Image['fields']
+  /** Removes files that only this start needs. */
+  readonly remove?: () => Promise<void>
+  /** Time of the record, if it is known. */
+  readonly timeMs?: number
+  /** Of the record that created the collection; 0 if it is unknown. */
+  readonly lsnCreated?: number
+  /** The newest record of the collection, if it is before `lsn`. */
+  readonly lsnOfCollection?: number
 }
 
 /** The collection whose past is requested. */
@@ -50,47 +62,114 @@ export async function imageOfPast(
   dir: string,
   checkWanted: () => void,
 ): Promise<Image> {
-  const { uuid } = host.identity()
-  const place = historyOf(host, host.identity())
+  const found = await findPast(host, subject, moment)
+  const timeMs = 'timeMs' in moment ? moment.timeMs : 0
+  const make = () => makePastImage(host, subject, found, { dir, timeMs, linkOnly: false, checkWanted })
+  return reaching(make).finally(found.start.remove)
+}
+
+/** A collection at a moment, and the records that lead from a starting point to it. */
+export interface Past {
+  /** The record of the moment. */
+  readonly lsn: number
+  readonly collectionId: number
+  readonly start: Start
+  /** Records of the collection after the starting point, up to the moment. They can be read once. */
+  readonly records: AsyncIterable<LogRecord>
+  /**
+   * Of the records read so far: the time of the newest one, of any collection; the newest one of the collection; the number of those that
+   * belong to what the record of the collection began with.
+   */
+  readonly seen: { timeMs: number; lsnOfCollection: number; adopted: number }
+}
+
+/** Throws restore_unreachable, and what `collectionIdAt` throws. */
+export async function findPast(
+  host: BackupHost,
+  subject: PastOf,
+  moment: Moment,
+  { keepLsns = false }: { readonly keepLsns?: boolean } = {},
+): Promise<Past> {
+  const past = host.past()
   const bases = await basesOf(host)
   const lsnEnd = host.log().state().lsnDurable
-  const lsn = await reaching(() => lsnOf(place, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
+  const lsn = await reaching(() => lsnOf(past, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
   const collectionId = await subject.collectionIdAt(lsn)
-  const start = await reaching(() => startOf(host, place, bases, { collectionId, stored: subject.stored }, lsn))
-  async function* records(): AsyncGenerator<LogRecord> {
-    if (start.tail) yield* start.tail
-    if (start.lsn < lsn) yield* recordsOf(place, collectionId, { from: start.lsn + 1, to: lsn })
-  }
-  return reaching(() =>
-    makeImage(host.vfs, dir, {
-      base: start.base,
-      records: records(),
-      linkOnly: false,
-      older: undefined,
-      checkWanted,
-      onProgress: () => undefined,
-      facts: {
-        name: '',
-        database: subject.database,
-        collection: subject.collection,
-        takenAtMs: host.clock.now(),
-        source: { uuid, collectionId: start.base?.collectionId ?? collectionId },
-        lsn,
-        timeMs: 'timeMs' in moment ? moment.timeMs : 0,
-        hashSeed: start.hashSeed,
-        fields: start.fields,
-        // The number is known when the image is loaded.
-        objects: 0,
-        fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
-        digest: '',
-      },
-    }),
+  const start = await reaching(() =>
+    startOf(host, past, bases, { collectionId, stored: subject.stored, keepLsns }, lsn),
   )
+  const base = bases.findLast(({ manifest }) => manifest.lsn <= lsn)
+  const timeMs = Math.max(base?.manifest.timeMs ?? 0, start.timeMs ?? 0)
+  const seen = { timeMs, lsnOfCollection: start.lsnOfCollection ?? start.lsn, adopted: 0 }
+  async function* records(): AsyncGenerator<LogRecord> {
+    for await (const record of start.tail ?? []) {
+      seen.adopted++
+      yield record
+    }
+    if (start.lsn >= lsn) return
+    for await (const record of recordsOf(past, collectionId, { from: start.lsn + 1, to: lsn }, seen)) {
+      seen.lsnOfCollection = record.lsn
+      yield record
+    }
+  }
+  return { lsn, collectionId, start, records: records(), seen }
+}
+
+/** Writes the files of the image into an empty directory, without its manifest. */
+export function makePastImage(
+  host: BackupHost,
+  subject: Pick<PastOf, 'database' | 'collection'>,
+  { lsn, collectionId, start, records }: Past,
+  options: {
+    readonly dir: string
+    readonly timeMs: number
+    readonly linkOnly: boolean
+    readonly checkWanted: () => void
+  },
+): Promise<Image> {
+  const { dir, timeMs, linkOnly, checkWanted } = options
+  return makeImage(host.vfs, dir, {
+    base: start.base,
+    records,
+    linkOnly,
+    older: undefined,
+    checkWanted,
+    onProgress: () => undefined,
+    facts: {
+      name: '',
+      database: subject.database,
+      collection: subject.collection,
+      takenAtMs: host.clock.now(),
+      source: { uuid: host.identity().uuid, collectionId: start.base?.collectionId ?? collectionId },
+      lsn,
+      timeMs,
+      hashSeed: start.hashSeed,
+      fields: start.fields,
+      // The number is known when the image is loaded.
+      objects: 0,
+      fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
+      digest: '',
+    },
+  })
+}
+
+/** The records of two moments; without the second one, the end of the log. Throws restore_unreachable. */
+export async function lsnsOf(
+  host: BackupHost,
+  from: Moment,
+  to: Moment | undefined,
+): Promise<{ readonly from: number; readonly to: number }> {
+  await host.log().sync()
+  const past = host.past()
+  const bases = await basesOf(host)
+  const end = { lsn: host.log().state().lsnDurable, nowMs: host.clock.now() }
+  const resolve = (moment: Moment) => reaching(() => lsnOf(past, bases, moment, end))
+  return { from: await resolve(from), to: to === undefined ? end.lsn : await resolve(to) }
 }
 
 /** The record just before a moment. Throws restore_unreachable. */
 export async function lsnOf(
-  place: HistoryPlace,
+  past: PastRecords,
   bases: readonly Checkpoint[],
   moment: Moment,
   end: { readonly lsn: number; readonly nowMs: number },
@@ -102,41 +181,89 @@ export async function lsnOf(
   const { timeMs } = moment
   if (!(timeMs <= end.nowMs))
     throw unreachable(`${timeOf(timeMs)} is in the future: the log ends at ${timeOf(end.nowMs)}`)
-  const base = bases.findLast(({ manifest }) => manifest.timeMs <= timeMs)
-  const from = base?.manifest.lsn ?? (await originOf(place, `${timeOf(timeMs)}`))
-  let lsn = from
-  for await (const record of from < end.lsn ? readHistory(place, { from: from + 1, to: end.lsn }) : []) {
+  let lsn = past.isIndexed ? await startBefore(past, timeMs) : await startAtBase(past, bases, timeMs)
+  for await (const record of lsn < end.lsn ? past.records({ from: lsn + 1, to: end.lsn }) : []) {
     if (peekEvent(record.payload).timeMs > timeMs) return lsn
     lsn = record.lsn
   }
   return end.lsn
 }
 
+async function startAtBase(past: PastRecords, bases: readonly Checkpoint[], timeMs: number): Promise<number> {
+  const base = bases.findLast(({ manifest }) => manifest.timeMs <= timeMs)
+  return base?.manifest.lsn ?? originOf(past, timeOf(timeMs))
+}
+
+/** The first record of the newest piece that begins at or before a time. Times in a log never decrease. */
+async function startBefore(past: PastRecords, timeMs: number): Promise<number> {
+  const pieces = await past.pieces()
+  let [low, high] = [0, pieces.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const { lsnFirst } = pieces[middle] as Piece
+    const isBefore = (await timeAt(past, lsnFirst)) <= timeMs
+    if (isBefore) low = middle + 1
+    else high = middle
+  }
+  return pieces[low - 1]?.lsnFirst ?? originOf(past, timeOf(timeMs))
+}
+
+async function timeAt(past: PastRecords, lsn: number): Promise<number> {
+  let timeMs = 0
+  for await (const { payload } of past.records({ from: lsn, to: lsn })) timeMs = peekEvent(payload).timeMs
+  return timeMs
+}
+
 /** 0 when the history begins with the very first record. */
-export async function originOf(place: HistoryPlace, wanted: string): Promise<number> {
-  const [first] = await historySegments(place)
-  if (first?.lsnFirst === 1) return 0
-  throw unreachable(`${wanted} cannot be reached: the oldest record in the log is LSN ${first?.lsnFirst ?? 'none'}`)
+export async function originOf(past: PastRecords, wanted: string): Promise<number> {
+  const [first] = await past.pieces()
+  if (first === undefined || first.lsnFirst === 1) return 0
+  throw unreachable(`${wanted} cannot be reached: the oldest record in the log is LSN ${first.lsnFirst}`)
 }
 
 async function startOf(
   host: BackupHost,
-  place: HistoryPlace,
+  past: PastRecords,
   bases: readonly Checkpoint[],
-  { collectionId, stored }: { readonly collectionId: number; readonly stored: StoredImage | undefined },
+  {
+    collectionId,
+    stored,
+    keepLsns,
+  }: { readonly collectionId: number; readonly stored: StoredImage | undefined; readonly keepLsns: boolean },
   lsn: number,
 ): Promise<Start> {
   let best = stored && stored.image.lsn <= lsn ? startWithImage(host, stored, stored.image.lsn) : undefined
-  for (const { path, manifest } of bases) {
-    const collection = manifest.collections.find(({ id }) => id === collectionId)
-    const entry = manifest.catalog.collections.find(({ id }) => id === collectionId)
-    if (!collection || !entry || !saysLengths(collection) || collection.lsn > lsn) continue
-    if (best && best.lsn >= collection.lsn) continue
-    const { hashSeed } = entry
-    const { fields } = collection
-    best = { base: baseOfCheckpoint(path, collection), lsn: collection.lsn, tail: undefined, hashSeed, fields }
+  for (const checkpoint of bases) {
+    const start = startWithCheckpoint(checkpoint, collectionId, lsn, keepLsns)
+    if (start && (best === undefined || best.lsn < start.lsn)) best = start
   }
-  return best ?? startWithBirth(host, place, bases, collectionId, lsn)
+  if (best && (best.lsn === lsn || (await holds(past, best.lsn + 1)))) return best
+  const shared = host.shared && (await sharedBase(host, host.shared, { collectionId, lsn }))
+  if (!shared) return best ?? startWithBirth(host, past, bases, collectionId, lsn)
+  return { ...(startWithCheckpoint(shared, collectionId, lsn, keepLsns) as Start), remove: () => shared.remove() }
+}
+
+async function holds(past: PastRecords, lsn: number): Promise<boolean> {
+  const [first] = await past.pieces()
+  return first !== undefined && first.lsnFirst <= lsn
+}
+
+/** Undefined if the checkpoint does not hold the collection as of the record or before. */
+function startWithCheckpoint(
+  { path, manifest }: Checkpoint,
+  collectionId: number,
+  lsn: number,
+  keepLsns: boolean,
+): Start | undefined {
+  const collection = manifest.collections.find(({ id }) => id === collectionId)
+  const entry = manifest.catalog.collections.find(({ id }) => id === collectionId)
+  if (!collection || !entry || !saysLengths(collection) || collection.lsn > lsn) return undefined
+  const base = baseOfCheckpoint(path, collection, { keepLsns })
+  const { hashSeed, lsnCreated } = entry
+  const { fields, lsn: lsnOfCollection } = collection
+  // A collection that was not written to has no records up to that of the checkpoint.
+  const start = Math.max(collection.lsn, Math.min(manifest.lsn, lsn))
+  return { base, lsn: start, tail: undefined, hashSeed, fields, lsnCreated, lsnOfCollection }
 }
 
 export function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
@@ -151,7 +278,7 @@ export function startWithImage(host: BackupHost, stored: StoredImage, lsn: numbe
 /** The record that created the collection. */
 async function startWithBirth(
   host: BackupHost,
-  place: HistoryPlace,
+  past: PastRecords,
   bases: readonly Checkpoint[],
   collectionId: number,
   lsn: number,
@@ -159,23 +286,32 @@ async function startWithBirth(
   const before = bases.findLast(
     ({ manifest }) => manifest.lsn <= lsn && manifest.catalog.collections.every(({ id }) => id !== collectionId),
   )
-  const from = before?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
-  for await (const record of from < lsn ? readHistory(place, { from: from + 1, to: lsn }) : []) {
+  const from = before?.manifest.lsn ?? (await originOf(past, `LSN ${lsn}`))
+  for await (const record of from < lsn ? past.records({ from: from + 1, to: lsn }) : []) {
     if (!isCatalogRecord(record)) continue
     const event = decodeEvent(record)
     if (!('collectionId' in event) || event.collectionId !== collectionId) continue
+    const { lsn: lsnCreated } = record
     if (event.kind === 'collection-created')
-      return { base: undefined, lsn: record.lsn, tail: undefined, hashSeed: event.hashSeed, fields: event.fields }
-    if (event.kind === 'collection-restored')
-      return startWithImage(host, await importedImage(host, event.importId), record.lsn)
+      return { ...event, base: undefined, lsn: lsnCreated, tail: undefined, lsnCreated }
+    if (event.kind === 'collection-restored') {
+      const start = startWithImage(host, await importedImage(host, event), record.lsn)
+      return { ...start, timeMs: event.timeMs, lsnCreated }
+    }
   }
   throw unreachable(`the collection does not exist yet at LSN ${lsn}`)
 }
 
 /** The image of a restored or cloned collection, as long as it is kept. */
-async function importedImage(host: BackupHost, id: string): Promise<StoredImage> {
+async function importedImage(
+  host: BackupHost,
+  restored: Pick<CollectionRestored, 'importId' | 'imageSha256'>,
+): Promise<StoredImage> {
+  const { vfs, dataDir, shared } = host
+  const dir = join(dataDir, 'imports', restored.importId)
   try {
-    return await readImage(host.vfs, join(host.dataDir, 'imports', id))
+    if (shared && !(await vfs.exists(join(dir, imageManifestName)))) await downloadImage(host, shared, restored)
+    return await readImage(vfs, dir)
   } catch (error) {
     if (!isMissing(error)) throw error
     throw unreachable(
@@ -186,12 +322,15 @@ async function importedImage(host: BackupHost, id: string): Promise<StoredImage>
 }
 
 async function* recordsOf(
-  place: HistoryPlace,
+  past: PastRecords,
   collectionId: number,
   range: { readonly from: number; readonly to: number },
+  seen: { timeMs: number },
 ): AsyncGenerator<LogRecord> {
-  for await (const record of readHistory(place, range)) {
-    if (!peekEvent(record.payload).collectionIds.includes(collectionId)) continue
+  for await (const record of past.records(range)) {
+    const { timeMs, collectionIds } = peekEvent(record.payload)
+    seen.timeMs = Math.max(seen.timeMs, timeMs)
+    if (!collectionIds.includes(collectionId)) continue
     if (!isCatalogRecord(record)) yield record
     else throw unreachable(`the collection no longer exists at LSN ${range.to}: it was deleted by ${record.lsn}`)
   }

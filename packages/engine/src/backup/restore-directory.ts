@@ -22,6 +22,7 @@ import {
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
+import { recordsInFiles } from '../history/past-records.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { listedRequestKeys, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
@@ -56,7 +57,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   // When a checkpoint is damaged, the one before it leads to the same state with more records.
   for (const base of [...usable, undefined]) {
     try {
-      const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
+      const start = base?.manifest.lsn ?? (await originOf(recordsInFiles(place), `LSN ${lsn}`))
       await makeDirectory(vfs, options, { place, base, start, lsn })
       return { lsn }
     } catch (error) {
@@ -115,7 +116,7 @@ async function lsnWanted(
   const from = bases.at(-1)?.manifest
   const end = await endOf(place, from?.lsn ?? 0, from?.timeMs ?? 0)
   if (moment === undefined) return end.lsn
-  const lsn = await lsnOf(place, bases, moment, { lsn: end.lsn, nowMs: end.timeMs })
+  const lsn = await lsnOf(recordsInFiles(place), bases, moment, { lsn: end.lsn, nowMs: end.timeMs })
   if (lsn > 0) return lsn
   throw unreachable('there is no record before that moment')
 }

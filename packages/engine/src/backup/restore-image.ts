@@ -13,6 +13,7 @@ import type { Claim } from '../requests/request-keys.ts'
 import type { ReplicaToCome } from './arrival.ts'
 import { digestInBackground } from './background-digest.ts'
 import { checkDigest } from './check-digest.ts'
+import { checkSpace } from './check-space.ts'
 import type { BackupHost } from './host.ts'
 import {
   filesOf,
@@ -23,13 +24,17 @@ import {
   type StoredImage,
   writeImageManifest,
 } from './image.ts'
-import { checkSpace } from './image-collection.ts'
 import { loadImage } from './load-image.ts'
 import { linkImage } from './make-image.ts'
 import { verifyImage } from './verify-image.ts'
 
 export interface ImportHost {
-  readonly side: BackupHost & { nextCollectionId(): number }
+  readonly side: BackupHost
+  /** Runs with the id of a collection that has no record yet. A record of another node with this id waits until it has ended. */
+  /** Whether other engines read the images of this one. */
+  readonly isShared: boolean
+  nextCollectionId(): number
+  building<T>(build: (id: number) => Promise<T>): Promise<T>
   /**
    * Appends the record and applies it with the replica that was, or will be, made for it. `checkThere` may still refuse
    * in its turn.
@@ -49,6 +54,8 @@ export interface RestoreTarget {
   readonly name: string
   /** The request key of the call that creates it. */
   readonly claim?: Claim | undefined
+  /** The collection of this directory that it is a branch of. */
+  readonly parentId?: number | undefined
   /** Throws when the database no longer exists. */
   checkThere(): void
 }
@@ -58,6 +65,12 @@ export interface RestoreWatch {
   readonly checkWanted: () => void
   /** Called with the bytes of the image read since the last call: first to compare, then to load them. */
   readonly onRead: (bytes: number) => void
+}
+
+export interface Restored {
+  readonly acknowledged: Acknowledgement
+  /** The newest record of the source that it reflects. */
+  readonly contentLsn: number
 }
 
 /** Free disk space that a restore must leave. */
@@ -73,32 +86,44 @@ export async function restoreImage(
   target: RestoreTarget,
   watch: RestoreWatch,
   fill: (dir: string) => Promise<Image>,
-): Promise<Acknowledgement> {
+): Promise<Restored> {
   const { side } = host
   const stored = await importImage(side, fill)
   try {
-    const id = side.nextCollectionId()
-    const { replica, digest } = await buildChecked(side, stored, { id, name: target.name }, watch)
-    const draft: RestoredDraft = {
-      kind: 'collection-restored',
-      collectionId: id,
-      databaseId: target.databaseId,
-      name: target.name,
-      fields: replica.definition.fields,
-      hashSeed: stored.image.hashSeed,
-      importId: basename(stored.dir),
-      imageSha256: stored.sha256,
-      digest,
-    }
-    const { claim, checkThere } = target
-    return await host.commitRestored(draft, replica, checkThere, { claim }).catch(async (error) => {
-      await replica.remove()
-      throw error
-    })
+    return await host.building((id) => commitImage(host, stored, { ...target, id }, watch))
   } catch (error) {
     await side.vfs.removeTree(stored.dir)
     throw error
   }
+}
+
+async function commitImage(
+  host: ImportHost,
+  stored: StoredImage,
+  target: RestoreTarget & { readonly id: number },
+  watch: RestoreWatch,
+): Promise<Restored> {
+  const { id, name, databaseId, claim, parentId, checkThere } = target
+  const { replica, digest } = await buildChecked(host.side, stored, { id, name }, watch)
+  const draft: RestoredDraft = {
+    kind: 'collection-restored',
+    collectionId: id,
+    databaseId,
+    name,
+    fields: replica.definition.fields,
+    hashSeed: stored.image.hashSeed,
+    importId: basename(stored.dir),
+    imageSha256: stored.sha256,
+    digest,
+    ...(parentId !== undefined && { parent: { id: parentId, lsn: stored.image.lsn } }),
+  }
+  const contentLsn = stored.image.lsn
+  const options = { claim, ...(parentId !== undefined && { facts: { contentLsn } }) }
+  const acknowledged = await host.commitRestored(draft, replica, checkThere, options).catch(async (error) => {
+    await replica.remove()
+    throw error
+  })
+  return { acknowledged, contentLsn }
 }
 
 /** Links another image's files, each verified by its checksum before anything is built from them. */
@@ -200,11 +225,13 @@ export async function sweepImports(vfs: Vfs, dataDir: string, imports: readonly 
 export async function releaseImports(
   { vfs, dataDir, catalog }: Pick<BackupHost, 'vfs' | 'dataDir' | 'catalog'>,
   isNeeded: (image: CatalogImport) => boolean,
+  /** Whether it can still be fetched for a record. */
+  isShared: (image: CatalogImport) => boolean = () => false,
 ): Promise<void> {
   for (const image of catalog().imports) {
     if (isNeeded(image)) continue
     await vfs.removeTree(join(dataDir, 'imports', image.id))
-    catalog().forgetImport(image.id)
+    if (!isShared(image)) catalog().forgetImport(image.id)
   }
 }
 

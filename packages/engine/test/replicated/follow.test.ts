@@ -4,6 +4,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
+import type { Lsn } from '@annal/wal'
 import { decodePlace } from '@annal/wal/replicated'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
@@ -150,7 +151,6 @@ test('a follower refuses writes before it looks at them, and reads it cannot ans
     const unsupported = node.engine.database()
     await t.rejects(unsupported.backups.create('things'), { code: 'unsupported_in_cluster' })
     await t.rejects(unsupported.backups.clone('things', 'copy'), { code: 'unsupported_in_cluster' })
-    await t.rejects(unsupported.history.events(), { code: 'unsupported_in_cluster' })
   }
 })
 
@@ -276,4 +276,22 @@ test('threads that search see what a follower applies', async (t) => {
     const found = await reader.here('things', { field: 'dense', query, limit: 1, ef: 512, minLsn: lsn })
     t.equal(found?.hits[0]?.id, `o${i * 50 + 7}`)
   }
+})
+
+test('an engine that meets a record of a later version stops, and names its type and version', async (t) => {
+  const world = simulate(t)
+  const failures: Error[] = []
+  const [leader, follower] = [
+    await openNode(t, world),
+    await openNode(t, world, { onFailed: (error) => void failures.push(error) }),
+  ]
+  await leader.lead(1)
+  await leader.engine.database().createCollection({ name: 'things', fields })
+  await caughtUp(leader, follower)
+  const message = /record of type 99, version 1, which requires a newer version of Annal/
+  const record = { lsn: (follower.engine.lsnApplied + 1) as Lsn, type: 99, version: 1, payload: Buffer.from('new') }
+  await t.rejects(follower.engine.applyTailed([record]), { code: 'format_too_new', message })
+  t.match(failures, [{ code: 'format_too_new', message }], 'the server ends with this sentence')
+  t.equal(follower.engine.health().status, 'failed')
+  t.throws(() => follower.engine.database(), { code: 'closed', message })
 })

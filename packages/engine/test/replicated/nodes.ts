@@ -1,7 +1,12 @@
 // Engines that share one replicated log, over a simulated store. Each has its own directory.
 import { setTimeout } from 'node:timers/promises'
 import type { EngineOptions } from '@annal/engine'
-import { type EngineParts, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
+import {
+  type EngineParts,
+  openReplicatedEngine,
+  type ReplicatedEngine,
+  type SharedFiles,
+} from '@annal/engine/replicated'
 import { WalError } from '@annal/wal'
 import {
   type ChainPlace,
@@ -82,7 +87,10 @@ export class Node {
 
   async close(): Promise<void> {
     this.#ending.abort()
-    await this.#tailing
+    await this.#tailing.catch((error) => {
+      // It waited for a file when it was closed, or its engine has failed and says so.
+      if (error.code !== 'closed' && this.engine.health().status !== 'failed') throw error
+    })
     await this.engine.close()
   }
 
@@ -98,10 +106,10 @@ export class Node {
 export async function openNode(
   t: Test,
   { sim, clock }: ReturnType<typeof simulate>,
-  options: Partial<EngineOptions> & { readonly uuid?: string } = {},
+  options: Partial<EngineOptions> & { readonly uuid?: string; readonly shared?: SharedFiles } = {},
   parts: EngineParts = {},
 ): Promise<Node> {
-  const { uuid: id = uuid, ...engineOptions } = options
+  const { uuid: id = uuid, shared, ...engineOptions } = options
   const dataDir = options.dataDir ?? (await openDirectory(t))
   let node: Node | undefined
   let log: ReplicatedLog | undefined
@@ -124,6 +132,7 @@ export async function openNode(
             return log
           },
         }),
+      ...(shared && { shared }),
       placeBefore(lsn) {
         const place = log?.placeBefore(lsn)
         return place && encodePlace(place)

@@ -3,6 +3,7 @@
 import type { LogRecord } from '@annal/wal'
 import { seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
+import { digestRequestKey } from '../../src/replicated.ts'
 import { type Node, openNode, simulate } from './nodes.ts'
 
 // A loaded machine is slow.
@@ -140,4 +141,36 @@ test('an engine that applied other content has other digests from then on', asyn
   const differ = lsns.filter(([each, digest]) => second.get(each) !== digest).map(([each]) => Number(each.slice(2)))
   t.ok(differ.length > 0 && lsns.length > differ.length, 'digests before are equal')
   t.equal(Math.min(...differ) >= 30, true)
+})
+
+test('a record requests digests of a collection that is written to without a break', async (t) => {
+  const world = simulate(t, 76)
+  const [leader, follower] = [
+    await openNode(t, world, {}, { digestEvery: 2 ** 20 }),
+    await openNode(t, world, {}, { digestEvery: 2 ** 20 }),
+  ]
+  await leader.lead(1)
+  const collection = await leader.engine.database().createCollection({ name: 'things', fields })
+  let written = 0
+  let isEnded = false
+  const writers = Array.from({ length: 4 }, async () => {
+    while (!isEnded) await collection.upsert(objects(written++, 1))
+  })
+  const common = () => {
+    const others = keptBy(t, follower)
+    return leader.engine.stateDigests.filter((each) => each.part !== 0 && others.has(key(each)))
+  }
+  t.strictSame(common(), [], 'nothing is hashed without a request')
+  const [, { lsn = 0, name } = {}] = leader.engine.stateLsns
+  t.equal(name, 'things')
+  await leader.engine.control.putSetting(digestRequestKey, '1')
+  const until = written + 40
+  while (written < until) await collection.upsert(objects(written++, 1))
+  await caughtUp(leader, follower)
+  isEnded = true
+  await Promise.all(writers)
+  await caughtUp(leader, follower)
+  const [found] = common()
+  t.ok(found !== undefined && found.lsn >= lsn)
+  t.equal(keptBy(t, follower).get(key(found ?? { part: 0, lsn: 0 })), found?.digest)
 })
