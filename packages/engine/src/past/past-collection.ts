@@ -1,0 +1,137 @@
+// A collection at an earlier moment as its users see it.
+import { runInTurns, TimeSlice } from '@annal/wal'
+import { parseFilter } from '../filter/parse-filter.ts'
+import { type Limits, searchesMax } from '../limits.ts'
+import type { PastCollection } from '../model/as-of.ts'
+import type { Fields } from '../model/fields.ts'
+import type { Filter } from '../model/filter.ts'
+import { checkBatch, parseIds } from '../model/ids.ts'
+import type { AsOf, AsOfMoment, AsOfOptions } from '../model/moment.ts'
+import type { StoredObject } from '../model/object.ts'
+import type {
+  AnswerRoom,
+  FacetRequest,
+  Facets,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
+  SearchRequest,
+  SearchResult,
+} from '../model/query.ts'
+import { objectBytes } from '../search/answer-room.ts'
+import { countFacets, parseFacets } from '../search/facets.ts'
+import { measureRecall, parseRecall } from '../search/recall.ts'
+import { parseSearch } from '../search/request.ts'
+import { parseScroll, scroll } from '../search/scroll.ts'
+import { search } from '../search/search.ts'
+import { storedObjects } from '../search/stored.ts'
+import { asOfPage, type ParsedMoment, parsePastCursor, pastCursor } from './parse-as-of.ts'
+import type { LoadedPast, PastStates, PastSubject } from './past-states.ts'
+
+/** What reads of the past need of the engine. */
+export interface PastDoor {
+  readonly states: PastStates
+  readonly limits: Limits
+  /** Throws invalid_argument. */
+  parse(asOf: AsOf): ParsedMoment
+  /** Throws when the engine is closed, the database was deleted, or the history is not here. */
+  check(): void
+}
+
+export class LocalPastCollection implements PastCollection {
+  readonly name: string
+  readonly asOf: AsOfMoment
+  readonly #door: PastDoor
+  readonly #subject: PastSubject
+  readonly #waitMs: number
+
+  private constructor(door: PastDoor, subject: PastSubject, asOf: AsOfMoment, waitMs: number) {
+    this.name = subject.collection
+    this.asOf = asOf
+    this.#door = door
+    this.#subject = subject
+    this.#waitMs = waitMs
+  }
+
+  /** Resolves when the moment is loaded. */
+  static async open(
+    door: PastDoor,
+    subject: PastSubject,
+    asOf: AsOf,
+    { waitMs = Number.POSITIVE_INFINITY }: AsOfOptions = {},
+  ): Promise<LocalPastCollection> {
+    door.check()
+    const moment = await door.states.use(subject, door.parse(asOf), waitMs, async ({ moment }) => moment)
+    return new LocalPastCollection(door, subject, moment, waitMs)
+  }
+
+  #use<T>(read: (replica: LoadedPast['replica']) => Promise<T>): Promise<T> {
+    this.#door.check()
+    const { lsn, timeMs } = this.asOf
+    const moment = { moment: { lsn }, timeMs }
+    return this.#door.states.use(this.#subject, moment, this.#waitMs, ({ replica }) => read(replica))
+  }
+
+  async get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined> {
+    return (await this.getMany([id], room))[0]
+  }
+
+  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
+    const wanted = parseIds(ids)
+    return this.#use(async (replica) => {
+      const found = wanted.map((id) => replica.find(id)).filter((ordinal) => ordinal >= 0)
+      room?.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
+      return storedObjects(replica, found)
+    })
+  }
+
+  async search<Name extends string>(
+    request: SearchRequest<Fields, Name>,
+    room?: AnswerRoom,
+  ): Promise<SearchResult<Fields, Name>> {
+    const [result] = await this.searchBatch([request], room)
+    // The result has the fields that were parsed from the request.
+    return result as SearchResult<Fields, Name>
+  }
+
+  searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
+    checkBatch(requests, 'searches', searchesMax)
+    return this.#use(async (replica) => {
+      const searches = requests.map((request) => parseSearch(request, replica.definition, this.#door.limits))
+      const slice = new TimeSlice()
+      const results = await Promise.all(searches.map((input) => search(replica, input, { room, slice })))
+      return results.map((result): SearchResult => ({ ...result, asOf: this.asOf }))
+    })
+  }
+
+  count(filter: Filter = []): ReturnType<PastCollection['count']> {
+    const conditions = parseFilter(filter)
+    return this.#use(async (replica) => {
+      const { count } = replica.filters.evaluate(conditions)
+      return { count, lsn: replica.lsnApplied, asOf: this.asOf }
+    })
+  }
+
+  facets(request: FacetRequest): Promise<Facets> {
+    const input = parseFacets(request)
+    return this.#use(async (replica) => ({ ...(await runInTurns(countFacets(replica, input))), asOf: this.asOf }))
+  }
+
+  scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
+    const { lsn } = this.asOf
+    asOfPage({ asOf: { lsn }, cursor: request.cursor })
+    const input = parseScroll({ ...request, cursor: parsePastCursor(request.cursor)?.cursor }, this.#door.limits)
+    return this.#use(async (replica) => {
+      const { cursor, ...page } = await scroll(replica, input, room)
+      return { ...page, cursor: cursor === undefined ? undefined : pastCursor(lsn, cursor), asOf: this.asOf }
+    })
+  }
+
+  recall(request: RecallRequest = {}): Promise<RecallReport> {
+    return this.#use(async (replica) => {
+      const report = await measureRecall(replica, parseRecall(request, replica.definition, this.#door.limits))
+      return { ...report, asOf: this.asOf }
+    })
+  }
+}
