@@ -1,23 +1,45 @@
-// The history of one database: its events and their times, from the log and its archive. Records of other databases are
-// neither shown nor counted.
+// The history of one database: its events and their times, the versions of its objects, and what differs between two moments, from the log
+// and its archive. Records of other databases are neither shown nor counted.
 
-import { activityBucketsDefault, eventsDefault } from '../defaults.ts'
+import type { Backups } from '../backup/backups.ts'
+import type { Imaged } from '../backup/host.ts'
+import type { PastReplica } from '../backup/past-replica.ts'
+import type { RestoreWatch } from '../backup/restore-image.ts'
+import { activityBucketsDefault, eventsDefault, versionsDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
+import { idsOf } from '../events/object-ids.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
-import { activityBucketsMax, eventsMax, historyStepBytesMax } from '../limits.ts'
+import { activityBucketsMax, eventsMax, historyStepBytesMax, versionsMax } from '../limits.ts'
+import type { Moment } from '../model/backups.ts'
 import type {
   Activity,
   ActivityRequest,
+  DiffRequest,
   EventPage,
   EventsRequest,
   History,
   HistoryProgress,
+  ObjectChange,
   PastEvent,
+  Undone,
+  UndoRequest,
+  VersionPage,
+  VersionsRequest,
 } from '../model/history.ts'
+import { parseIds, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
+import type { Acknowledgement } from '../model/object.ts'
+import type { RequestFacts, WriteOptions } from '../model/requests.ts'
+import type { Replica } from '../replica/replica.ts'
+import { keyed } from '../requests/keyed.ts'
+import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { activityOf } from './activity.ts'
+import { addIds, changesBetween, digestsOf } from './compare-moments.ts'
 import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } from './log-book.ts'
+import { readVersions } from './read-versions.ts'
 import type { OwnerId } from './summary.ts'
+import { planUndo, type RestoredContent, restoredContent, type UndoPlan } from './undo.ts'
+import { chosenBy } from './undo-request.ts'
 
 type IsOwn = (owner: OwnerId) => boolean
 
@@ -26,15 +48,50 @@ interface Wanted {
   readonly limit: number
 }
 
+/** A collection whose objects can be restored. */
+export interface Undoable extends Imaged {
+  /** Commits what `plan` finds when every earlier write is applied; later ones wait for it. */
+  restoreObjects<Facts extends RequestFacts>(
+    plan: (live: Replica) => Promise<{ readonly content: RestoredContent | undefined; readonly facts: Facts }>,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement & Facts>
+}
+
+/** The functions of the database that its history uses. */
+export interface HistoryDoor {
+  readonly database: { readonly id: number; readonly name: string }
+  readonly book: LogBook
+  /** Restores are among them, and undos count as such. */
+  readonly jobs: Backups
+  readonly keys: KeptRequests
+  /** Throws collection_not_found. */
+  collection(name: string): Undoable
+  /** Finds a collection, including deleted ones. Throws collection_not_found. */
+  collectionIdAt(name: string, lsn: number): Promise<number>
+  /** The records of two moments; undefined is now. Throws restore_unreachable. */
+  lsnsOf(moments: readonly [Moment, Moment | undefined]): Promise<{ readonly from: number; readonly to: number }>
+  /** Runs `use` with a collection as of a moment, whatever its name was then. One at a time, because it takes as much memory as the collection. */
+  withPast<T>(
+    of: { readonly id: number; readonly name: string },
+    moment: Moment,
+    watch: RestoreWatch,
+    use: (past: PastReplica) => Promise<T>,
+  ): Promise<T>
+  /** Throws when the engine is closed, the database was deleted, or the log is not in the data directory. */
+  checkOpen(): void
+  /** Throws while this engine appends nothing. */
+  checkWritable(): void
+}
+
 export class DatabaseHistory implements History {
+  readonly #door: HistoryDoor
   readonly #databaseId: number
   readonly #book: LogBook
-  readonly #checkOpen: () => void
 
-  constructor(databaseId: number, book: LogBook, checkOpen: () => void) {
-    this.#databaseId = databaseId
-    this.#book = book
-    this.#checkOpen = checkOpen
+  constructor(door: HistoryDoor) {
+    this.#door = door
+    this.#databaseId = door.database.id
+    this.#book = door.book
   }
 
   async activity(request: ActivityRequest = {}): Promise<Activity> {
@@ -65,8 +122,107 @@ export class DatabaseHistory implements History {
     return { ...progress, ...page }
   }
 
+  async versions(request: VersionsRequest): Promise<VersionPage> {
+    const limit = wholeNumber(request.limit ?? versionsDefault, 'limit', 1, versionsMax)
+    const from = wholeNumber(request.from ?? 0, 'from', 0, Number.MAX_SAFE_INTEGER)
+    const to = wholeNumber(request.to ?? Number.MAX_SAFE_INTEGER, 'to', 0, Number.MAX_SAFE_INTEGER)
+    const [id = ''] = parseIds([request.id])
+    const { entry, recovering } = this.#door.collection(request.collection)
+    const reading = await this.#readOn()
+    const progress = progressOf(reading)
+    if (!progress.complete) return { versions: [], ...progress }
+    const mine = (owner: OwnerId) => owner === entry.id
+    const [first] = reading.segments
+    const isWhole = first !== undefined && first.lsnFirst <= entry.lsnCreated && entry.restored === undefined
+    const page = await this.#book.runExclusively(() =>
+      readVersions({
+        book: this.#book,
+        segments: reading.segments.filter((segment) =>
+          holds(segment, mine, 0, to === Number.MAX_SAFE_INTEGER ? to : to + 1),
+        ),
+        collectionId: entry.id,
+        fieldNames: entry.definition.fields.map(({ name }) => name),
+        isWhole,
+        existsNow: (recovering?.find(id) ?? -1) >= 0,
+        ...{ id, from, to, limit },
+      }),
+    )
+    return { ...progress, ...page }
+  }
+
+  async *diff({ collection, from, to }: DiffRequest): AsyncGenerator<ObjectChange> {
+    const moments = [checkedMoment(from, 'from'), to === undefined ? undefined : checkedMoment(to, 'to')] as const
+    this.#door.checkOpen()
+    const lsns = await this.#door.lsnsOf(moments)
+    if (lsns.from > lsns.to)
+      throw new EngineError('invalid_argument', `from is LSN ${lsns.from}, after to, LSN ${lsns.to}`, {
+        field: 'from',
+        value: lsns.from,
+        limit: lsns.to,
+      })
+    const collectionId = await this.#door.collectionIdAt(collection, lsns.to)
+    const ids = new Set<string>()
+    const range = { from: lsns.from + 1, to: lsns.to }
+    for await (const { payload } of this.#book.objectRecords(collectionId, range)) addIds(ids, idsOf(payload))
+    if (ids.size === 0) return
+    const digests = (lsn: number) =>
+      this.#door.withPast({ id: collectionId, name: collection }, { lsn }, unwatched, ({ replica }) =>
+        digestsOf(replica, ids, () => this.#door.checkOpen()),
+      )
+    const before = await digests(lsns.from)
+    yield* changesBetween(ids, before, await digests(lsns.to))
+  }
+
+  async undo(request: UndoRequest, options?: WriteOptions): Promise<Undone> {
+    const chosen = chosenBy(request)
+    const moment = checkedMoment(request.asOf, 'asOf')
+    const { collection: name, dryRun = false } = request
+    const { ids, filter, asOf } = request
+    const parts = () => ['undo', name, JSON.stringify({ ids, filter, asOf })]
+    const call = { databaseId: this.#databaseId, parts }
+    this.#door.checkWritable()
+    const run = (claim: Claim | undefined) =>
+      this.#door.jobs.restoring(this.#door.database.name, { collection: name, bytes: 0 }, async (job) => {
+        const collection = this.#door.collection(name)
+        await collection.served()
+        let read = 0
+        const onRead = (bytes: number) => {
+          read += bytes
+          job.progress({ bytesDone: read })
+        }
+        const checkWanted = () => {
+          job.check()
+          this.#door.checkWritable()
+        }
+        return this.#door.withPast({ id: collection.entry.id, name }, moment, { checkWanted, onRead }, async (past) => {
+          checkWanted()
+          const counts = ({ restored, deleted }: UndoPlan) => ({
+            restored: restored.length,
+            deleted: deleted.length,
+            asOfLsn: past.lsn,
+          })
+          if (dryRun) {
+            const { lsnApplied, plan } = await collection.gate.between(() => {
+              const { replica } = collection
+              return { lsnApplied: replica.lsnApplied, plan: planUndo(chosen, replica, past) }
+            })
+            return { lsn: lsnApplied, durable: true, ...counts(plan) }
+          }
+          return collection.restoreObjects(async (live) => {
+            const plan = planUndo(chosen, live, past)
+            const content =
+              plan.restored.length + plan.deleted.length > 0 ? await restoredContent(plan, past) : undefined
+            // The last moment at which it can be canceled.
+            checkWanted()
+            return { content, facts: counts(plan) }
+          }, claim)
+        })
+      })
+    return dryRun ? run(undefined) : keyed(this.#door.keys, options, call, run)
+  }
+
   #readOn(): Promise<Reading> {
-    this.#checkOpen()
+    this.#door.checkOpen()
     return this.#book.readOn()
   }
 
@@ -123,22 +279,32 @@ export class DatabaseHistory implements History {
     const { ledger } = this.#book
     if (collection === undefined)
       return (owner) => (owner < 0 ? -owner : ledger.byId(owner)?.databaseId) === this.#databaseId
-    const ids = new Set(ledger.collectionsOf(this.#databaseId, collection).map(({ id }) => id))
+    const ids = ledger.everNamed(this.#databaseId, collection)
     return (owner) => ids.has(owner)
   }
 
-  #pastEvent({ lsn, timeMs, kind, bytes, collectionId, objects, ids, catalog }: RecordFacts): PastEvent {
-    const collection = collectionId === undefined ? undefined : this.#book.ledger.byId(collectionId)?.name
+  #pastEvent({ lsn, timeMs, kind, bytes, collectionId, objects, ids, catalog, author }: RecordFacts): PastEvent {
+    const subject = collectionId ?? subjectOf(catalog)
+    const collection = subject === undefined ? undefined : this.#book.ledger.byId(subject)?.name
     return {
       ...{ lsn, timeMs, kind, bytes },
       ...(collection !== undefined && { collection }),
       ...(objects > 0 && { objects, ids }),
+      ...(author && { author }),
       ...(catalog && 'fields' in catalog && { fields: catalog.fields.map(({ name }) => name) }),
       ...(catalog?.kind === 'token-put' && { token: catalog.token.name }),
       ...(catalog?.kind === 'token-dropped' && { token: catalog.name }),
+      ...((catalog?.kind === 'alias-put' || catalog?.kind === 'alias-dropped') && { alias: catalog.name }),
+      ...(catalog?.kind === 'collection-promoted' && { keptAs: catalog.keptAs }),
       ...(catalog?.kind === 'database-changed' && { active: catalog.active }),
     }
   }
+}
+
+/** The collection that a change of names is about. */
+function subjectOf(catalog: RecordFacts['catalog']): number | undefined {
+  if (catalog?.kind === 'alias-put') return catalog.targetId
+  return catalog?.kind === 'collection-promoted' ? catalog.promotedId : undefined
 }
 
 function isMine(facts: RecordFacts, mine: IsOwn): boolean {
@@ -155,4 +321,14 @@ function holds({ summary }: ReadSegment, mine: IsOwn, from: number, before: numb
 
 function progressOf(reading: Reading): HistoryProgress {
   return { complete: isComplete(reading), segmentsRead: reading.read, segments: reading.total }
+}
+
+const unwatched: RestoreWatch = { checkWanted: () => undefined, onRead: () => undefined }
+
+function checkedMoment(moment: Moment, field: string): Moment {
+  const { lsn, timeMs } = { ...(moment as { readonly lsn?: unknown; readonly timeMs?: unknown }) }
+  if (timeMs === undefined && Number.isSafeInteger(lsn) && (lsn as number) >= 0) return { lsn: lsn as number }
+  if (lsn === undefined && Number.isFinite(timeMs)) return { timeMs: timeMs as number }
+  const message = `${field} must be { lsn } with a whole number from 0, or { timeMs }, not ${printed(moment)}`
+  throw new EngineError('invalid_argument', message, { field, value: printed(moment) })
 }

@@ -1,11 +1,13 @@
 // The past of a database as its log and archive tell it: complete, in order, its own alone, and the same however it is paged.
 import { type Database, type Engine, EngineError, type PastEvent } from '@annal/engine'
-import { nodeVfs, readIdentity } from '@annal/wal'
+import { type Identity, nodeVfs, readIdentity } from '@annal/wal'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
+import { historyOf } from '../../src/backup/archive.ts'
 import type { BackupHost } from '../../src/backup/host.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { LogBook } from '../../src/history/log-book.ts'
+import { recordsInFiles } from '../../src/history/past-records.ts'
 import { denseField, openedEngine, runRandomLife, someVector, temporaryDirectory } from '../backup/rig.ts'
 
 const seed = chosenSeed()
@@ -141,6 +143,7 @@ test('a long log is read in steps, each of which adds to the result', async (t) 
   const host = {
     ...{ vfs, dataDir, identity: () => identity, catalog: () => new Catalog() },
     log: () => ({ state: () => ({ lsnDurable }) }),
+    past: () => recordsInFiles(historyOf({ vfs, dataDir }, identity as Identity)),
   } as unknown as BackupHost
   const book = new LogBook(host, { stepBytesMax: 1 })
   const steps = []
