@@ -1,18 +1,22 @@
 // The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes.
 import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
+import { EngineError } from '../errors.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
+import { type PatchesInput, parsePatches } from '../input/patches.ts'
 import type { Limits } from '../limits.ts'
 import type { Filter } from '../model/filter.ts'
-import { parseIds } from '../model/ids.ts'
-import type { Acknowledgement } from '../model/object.ts'
-import type { WriteOptions } from '../model/requests.ts'
+import { parseIds, printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
+import type { Acknowledgement, ConditionalReply, WriteResult } from '../model/object.ts'
+import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
 import { choiceOf, chosen } from '../requests/choice.ts'
-import type { Claim } from '../requests/request-keys.ts'
+import { Claim } from '../requests/request-keys.ts'
+import { ConditionalWrites, type Outcome, type ShortResult } from './conditional-writes.ts'
 import type { CollectionLife } from './life.ts'
 import { noRoom, roomFor, roomForFilters } from './write-memory.ts'
 import { type CollectionWriter, type Draft, noFilters } from './writer.ts'
@@ -21,22 +25,35 @@ export class ObjectWrites {
   readonly #collection: CollectionLife
   readonly #writer: CollectionWriter
   readonly #limits: Limits
+  readonly #conditional: ConditionalWrites
 
   constructor(collection: CollectionLife, writer: CollectionWriter, limits: Limits) {
     this.#collection = collection
     this.#writer = writer
     this.#limits = limits
+    this.#conditional = new ConditionalWrites(collection, writer)
   }
 
   async upsert(
     objects: ObjectsInput,
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly upserted: number }> {
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const { columns, filters } = await parseObjects(objects, this.#collection.definition, this.#limits)
+    const isAtomic = parseAtomic(options)
+    const { columns, filters, conditions } = await parseObjects(objects, this.#collection.definition, this.#limits)
     const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
     const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
+    if (conditions !== undefined || isAtomic) {
+      const rules = JSON.stringify({ isAtomic, conditions })
+      const { changed, ...done } = await this.#decided(
+        options,
+        ['upsert', ...(pieces ?? []), rules],
+        'upserted',
+        (claim, facts) => this.#conditional.upsert(columns, conditions ?? [], { isAtomic, claim, facts }),
+      )
+      return { ...done, upserted: changed }
+    }
     return this.#writer.once(
       options,
       () => ['upsert', ...(pieces ?? [])],
@@ -56,13 +73,80 @@ export class ObjectWrites {
     )
   }
 
+  /** Runs a write that depends on what is stored. `name` is what its reply calls the number of changed objects. */
+  async #decided(
+    options: WriteOptions | undefined,
+    parts: readonly (string | Uint8Array)[],
+    name: 'upserted' | 'updated' | 'deleted',
+    write: (claim: Claim | undefined, facts: (outcome: Outcome) => RequestFacts) => Promise<Acknowledgement & Outcome>,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly changed: number }> {
+    const facts = ({ changed, results, isRefused }: Outcome) => ({
+      [name]: changed,
+      results,
+      ...(isRefused && { isRefused }),
+    })
+    // A repetition gets the same members from its facts.
+    const answer: KeptAnswer = await this.#writer.once(
+      options,
+      () => parts,
+      async (claim) => {
+        const { lsn, durable, ...outcome } = await write(claim, facts)
+        return { lsn, durable, ...facts(outcome) }
+      },
+    )
+    const { lsn, durable, results, isRefused } = answer
+    const whole = results.map(({ id, status, lsn: own, error }): WriteResult => {
+      return { id, status, lsn: own ?? lsn, ...(error && { error }) }
+    })
+    // With a claim the caller throws, when the claim has kept the answer.
+    if (isRefused && !(options?.requestKey instanceof Claim)) throw conflictError(whole)
+    return { lsn, durable, changed: Number(answer[name]), results: whole, ...(isRefused && { isRefused }) }
+  }
+
+  async patch(
+    patches: PatchesInput,
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
+    await this.#collection.served()
+    this.#writer.committer.checkWritable()
+    const isAtomic = parseAtomic(options)
+    const checked = await parsePatches(patches, this.#limits)
+    const parts = ['patch', JSON.stringify({ isAtomic, checked })]
+    const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
+      this.#conditional.patch(checked, { isAtomic, claim, facts }),
+    )
+    return { ...done, updated: changed }
+  }
+
+  async #deleteIf(
+    wanted: readonly string[],
+    ifLsn: number,
+    options: WriteOptions | undefined,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly deleted: readonly string[] }> {
+    const [id, ...others] = wanted
+    if (id === undefined || others.length > 0) {
+      const message = `ifLsn needs exactly one id, got ${wanted.length}`
+      throw new EngineError('invalid_argument', message, { field: 'ids', value: wanted.length, limit: 1 })
+    }
+    const lsn = wholeNumber(ifLsn, 'ifLsn', 1, Number.MAX_SAFE_INTEGER)
+    const {
+      changed,
+      results: _,
+      ...done
+    } = await this.#decided(options, ['deleteIf', id, String(lsn)], 'deleted', (claim, facts) =>
+      this.#conditional.delete(id, lsn, { isAtomic: true, claim, facts }),
+    )
+    return { ...done, deleted: changed === 0 ? [] : [id] }
+  }
+
   async delete(
     ids: readonly string[],
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    options?: DeleteOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly deleted: readonly string[] }> {
     await this.#collection.served()
     this.#writer.committer.checkWritable()
     const wanted = [...new Set(parseIds(ids))]
+    if (options?.ifLsn !== undefined) return this.#deleteIf(wanted, options.ifLsn, options)
     return this.#writer.once(
       options,
       () => ['delete', ...wanted],
@@ -200,4 +284,25 @@ export class ObjectWrites {
       return { lsn, durable, updated: result.touched.length }
     }
   }
+}
+
+/** An answer whose members are those of a request record. */
+interface KeptAnswer extends Acknowledgement {
+  readonly results: readonly ShortResult[]
+  readonly isRefused?: true
+  readonly [name: string]: unknown
+}
+
+/** The refusal of an atomic write. */
+export function conflictError(results: readonly WriteResult[]): EngineError {
+  const failed = results.filter(({ status }) => status !== 'ok')
+  const message = `${failed.length} of ${results.length} objects could not be written, so none was`
+  return new EngineError('conflict', message, { field: 'objects', value: failed[0]?.id, results })
+}
+
+function parseAtomic(options: ConditionalOptions | undefined): boolean {
+  const atomic: unknown = options?.atomic ?? false
+  if (typeof atomic === 'boolean') return atomic
+  const message = `atomic must be true or false, got ${printed(atomic)}`
+  throw new EngineError('invalid_argument', message, { field: 'atomic', value: printed(atomic) })
 }
