@@ -1,4 +1,6 @@
 // The catalog as stored in a manifest.
+
+import type { BranchParent } from '../events/event.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database-facts.ts'
 import type { CollectionSchema } from '../model/schema.ts'
@@ -17,6 +19,16 @@ export interface TokenEntry extends TokenFacts {
   readonly createdAtMs: number
 }
 
+/** The place of a consumer of the change feed. */
+export interface CursorEntry {
+  readonly databaseId: number
+  readonly name: string
+  /** It has processed every change up to this LSN. */
+  readonly lsn: number
+  /** Time of the record that said so. */
+  readonly updatedAtMs: number
+}
+
 export interface CollectionEntry {
   readonly id: number
   readonly databaseId: number
@@ -26,6 +38,31 @@ export interface CollectionEntry {
   readonly hashSeed: HashSeed
   /** The image of the restore that created the collection, if any. */
   readonly restored?: RestoredFrom
+  /** LSN since which it has its name. Absent if it always had it. */
+  readonly lsnNamed?: number
+  /** Present in branches. */
+  readonly parent?: BranchParent
+}
+
+/** A name that leads to a collection of its database. */
+export interface AliasEntry {
+  readonly databaseId: number
+  readonly name: string
+  readonly collectionId: number
+  /** LSN since which it leads there, and the time of that record. */
+  readonly lsn: number
+  readonly timeMs: number
+}
+
+/** A deleted collection that an existing one descends from. */
+export interface FormerParent {
+  readonly id: number
+  readonly databaseId: number
+  /** Its last name. */
+  readonly name: string
+  readonly createdAtMs: number
+  readonly deletedAtMs: number
+  readonly parent?: BranchParent
 }
 
 export interface RestoredFrom {
@@ -53,6 +90,12 @@ export interface CatalogState {
   readonly tokens: readonly TokenEntry[]
   readonly settings: readonly (readonly [key: string, value: string])[]
   readonly collections: readonly CollectionEntry[]
+  /** Absent while there are none. */
+  readonly cursors?: readonly CursorEntry[]
+  /** Absent if there are none, as in catalogs of earlier versions. */
+  readonly aliases?: readonly AliasEntry[]
+  /** Absent if there are none. */
+  readonly formerParents?: readonly FormerParent[]
   /** Images that the log or its archive may still refer to. */
   readonly imports?: readonly CatalogImport[]
 }
