@@ -1,8 +1,9 @@
 // The only way to change state: append an event, wait until it is durable, apply it, acknowledge it. All refusals
 // happen before the append. After it nothing may fail, and when something does the engine stops.
 import type { Log, NewRecord } from '@annal/wal'
-import { encodeEvent, upsertRecord, withRequest } from './events/codec.ts'
-import type { Event } from './events/event.ts'
+import { currentAuthor } from './events/author.ts'
+import { encodeEvent, upsertRecord, withAuthor, withRequest } from './events/codec.ts'
+import type { CatalogEvent, Event } from './events/event.ts'
 import type { Clock } from './model/engine.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { RequestFacts } from './model/requests.ts'
@@ -14,6 +15,9 @@ import type { RequestRecord } from './requests/request-record.ts'
 /** An event without its time. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
 
+/** A change of the catalog, before it has a time. */
+export type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
+
 /** Writes that free memory and disk, or revoke access, continue when the disk is full. */
 const freeing: ReadonlySet<Event['kind']> = new Set([
   'objects-deleted',
@@ -21,6 +25,7 @@ const freeing: ReadonlySet<Event['kind']> = new Set([
   'database-dropped',
   'database-changed',
   'token-dropped',
+  'alias-dropped',
 ])
 
 /** What a commit needs besides the event. */
@@ -40,6 +45,8 @@ export class Committer {
   readonly #onBroken: (error: Error) => void
   readonly #onApplied: (event: Event, bytes: number) => void
   readonly #onAdvanced: (lsn: number) => void
+  readonly #onAppended: ((lsn: number, event: Event) => void) | undefined
+  readonly #onRecord: ((lsn: number, event: Event, bytes: number) => void) | undefined
   readonly #refusal: (() => Error | undefined) | undefined
   readonly #keys: KeyTable | undefined
   #timeMs = 0
@@ -56,6 +63,10 @@ export class Committer {
     onApplied: (event: Event, bytes: number) => void
     /** Called with `lsnApplied` when it grows, before anything is acknowledged. */
     onAdvanced: (lsn: number) => void
+    /** Called in the order of the log, before the record or a later one is applied. */
+    onAppended?: ((lsn: number, event: Event) => void) | undefined
+    /** The same, also for records of other nodes, with the bytes of the payload. */
+    onRecord?: ((lsn: number, event: Event, bytes: number) => void) | undefined
     /** Why this engine appends nothing at the moment. Absent where it always may. */
     refusal?: (() => Error | undefined) | undefined
     /** Gets the request keys of the records. */
@@ -66,6 +77,8 @@ export class Committer {
     this.#onBroken = options.onBroken
     this.#onApplied = options.onApplied
     this.#onAdvanced = options.onAdvanced
+    this.#onAppended = options.onAppended
+    this.#onRecord = options.onRecord
     this.#refusal = options.refusal
     this.#keys = options.keys
   }
@@ -92,7 +105,9 @@ export class Committer {
    * Counts a record that another node appended, and keeps its request key. Call it in the order of the log, and the returned
    * function when the record is applied.
    */
-  follow(lsn: number, timeMs: number, request: RequestRecord | undefined): () => void {
+  follow(lsn: number, event: Event, bytes: number, request: RequestRecord | undefined): () => void {
+    const { timeMs } = event
+    this.#onRecord?.(lsn, event, bytes)
     if (request !== undefined) this.#keys?.add({ ...request, lsn, timeMs })
     this.#timeMs = Math.max(this.#timeMs, timeMs)
     const entry = { lsn, applied: false }
@@ -145,11 +160,16 @@ export class Committer {
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event
     const encoded = pieces && event.kind === 'objects-upserted' ? upsertRecord(event, pieces) : encodeEvent(event)
-    const keyed = request === undefined ? encoded : withRequest(encoded, request)
+    const author = currentAuthor()
+    const authored = author === undefined ? encoded : withAuthor(encoded, author)
+    const keyed = request === undefined ? authored : withRequest(authored, request)
     const record = { ...keyed, usesReserve: freeing.has(event.kind) }
+    const length = payloadBytes(record)
     const appended = this.#log.append(record).then((done) => {
       const entry = { lsn: done.lsn as number, applied: false }
       this.#settled.push(entry)
+      this.#onAppended?.(entry.lsn, event)
+      this.#onRecord?.(entry.lsn, event, length)
       // Appends settle in the order of their LSNs.
       if (claim !== undefined && request !== undefined) {
         const { timeMs } = event
@@ -160,7 +180,6 @@ export class Committer {
     })
     // The queue below reports a refusal to its caller; until then it must not count as unhandled.
     appended.catch(() => undefined)
-    const length = payloadBytes(record)
     return gate.queue(length, async () => {
       const { lsn, durable, entry } = await appended
       try {

@@ -19,7 +19,10 @@ import { type Claim, controlPlane, type KeptRequests } from './requests/request-
 
 type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
 
-type DatabaseDraft = Exclude<ControlDraft, { kind: 'setting-put' | 'request-answered' }>
+type DatabaseDraft = Exclude<
+  ControlDraft,
+  { kind: 'setting-put' | 'request-answered' | 'cursor-put' | 'cursor-dropped' }
+>
 
 /** The engine's functions that the control plane uses. */
 export interface ControlHost {

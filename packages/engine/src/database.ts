@@ -2,54 +2,70 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseBackups } from './backup/database-backups.ts'
 import type { EngineBackups } from './backup/engine-backups.ts'
-import type { Catalog } from './catalog/catalog.ts'
+import { lsnsOf, type PastOf } from './backup/past.ts'
+import { withPastReplica } from './backup/past-replica.ts'
 import type { DatabaseEntry } from './catalog/catalog-state.ts'
+import { followAlias } from './collection/alias-handle.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import type { CommitOptions, EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
+import type { ChangeFeed } from './feed/change-feed.ts'
+import type { FeedCursors } from './feed/feed-cursors.ts'
+import { parseChanges } from './feed/parse-changes.ts'
 import { DatabaseHistory } from './history/database-history.ts'
 import { checkHasFields, parseDefinition } from './input/definition.ts'
 import type { Limits } from './limits.ts'
+import type { PastCollection } from './model/as-of.ts'
+import type { ChangeStream, ChangesRequest, Cursors } from './model/changes.ts'
 import type { Collection } from './model/collection.ts'
 import type { Database, DatabaseDescription } from './model/database.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf } from './model/definition.ts'
 import { parseName, printed } from './model/ids.ts'
+import type { AsOf, AsOfOptions } from './model/moment.ts'
+import type { AliasDescription, BranchDescription, BranchRequest, Promotion } from './model/names.ts'
 import type { Acknowledgement, CollectionDescription } from './model/object.ts'
 import type { WriteOptions } from './model/requests.ts'
 import { type FieldSchema, rulesNewest, withRules } from './model/schema.ts'
+import { Naming, type NamingHost, refuseCollection, refuseTaken } from './naming.ts'
+import { LocalPastCollection, type PastDoor } from './past/past-collection.ts'
 import { keyed } from './requests/keyed.ts'
-import type { Claim, KeptRequests } from './requests/request-keys.ts'
+import type { Claim } from './requests/request-keys.ts'
 
 type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 
 /** The engine's functions that databases use. */
-export interface DatabaseHost {
-  readonly catalog: Catalog
-  /** The state at the end of the log, also while the log is replayed. */
-  readonly catalogAhead: Catalog
+export interface DatabaseHost extends NamingHost {
   readonly limits: Limits
-  /** Names of collections that are being created; a name is reserved in the turn in which it is found free. */
-  readonly creating: Set<string>
-  loaded(id: number): LocalCollection | undefined
   /** Returns an id that was never used before. */
   nextCollectionId(): number
-  readonly keys: KeptRequests
   commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement>
   readonly backups: EngineBackups
+  readonly feed: ChangeFeed
+  readonly cursors: FeedCursors
+  readonly past: PastDoor
   checkOpen(): void
-  /** Throws `unsupported_in_cluster` for what reads or writes files that other nodes do not have. */
-  checkOwnFiles(what: string): void
+  /** Throws `unsupported_in_cluster` where backups are not possible. */
+  checkBackups(): void
+  /** Throws where the past cannot be read while this engine appends nothing. */
+  checkHistory(): void
+  /** Throws while this engine appends nothing. */
+  checkWritable(): void
 }
 
 /** A database of an engine. */
 export class LocalDatabase implements Database {
   readonly #entry: DatabaseEntry
   readonly #host: DatabaseHost
+  readonly #naming: Naming
 
   constructor(entry: DatabaseEntry, host: DatabaseHost) {
     this.#entry = entry
     this.#host = host
+    this.#naming = new Naming(entry.id, host, () => {
+      host.checkOpen()
+      this.#checkThere()
+    })
   }
 
   get name(): string {
@@ -107,7 +123,7 @@ export class LocalDatabase implements Database {
       collection: (name) => this.#find(name),
       collectionIdAt: async (name, lsn) => {
         const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
-        return found ?? refuseCollection(name, ` at LSN ${lsn}`)
+        return found ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
       },
       reserving: (wanted, action) => {
         const name = parseName(wanted, 'target')
@@ -115,17 +131,69 @@ export class LocalDatabase implements Database {
       },
       checkOpen: () => {
         host.checkOpen()
-        host.checkOwnFiles('backups, restores, and clones')
+        host.checkBackups()
         this.#checkThere()
       },
+      checkWritable: () => host.checkWritable(),
     })
   }
 
   get history(): DatabaseHistory {
-    const { backups } = this.#host
-    return new DatabaseHistory(this.#entry.id, backups.book, () => {
+    const host = this.#host
+    const { host: imports, jobs, book } = host.backups
+    const database = this.#entry
+    const checkOpen = () => {
+      host.checkOpen()
+      host.checkHistory()
+      this.#checkThere()
+    }
+    const collectionIdAt = async (name: string, lsn: number) =>
+      (await book.collectionAt(database.id, name, lsn)) ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
+    return new DatabaseHistory({
+      ...{ database, book, jobs, checkOpen, collectionIdAt },
+      keys: host.keys,
+      collection: (name) => this.#find(name),
+      lsnsOf: ([from, to]) => lsnsOf(imports.side, from, to),
+      withPast: ({ id, name }, moment, watch, use) => {
+        const past: PastOf = {
+          database: database.name,
+          collection: name,
+          collectionIdAt: async () => id,
+        }
+        return host.backups.alone(() => withPastReplica(imports, past, moment, watch, use))
+      },
+      checkWritable: () => {
+        checkOpen()
+        host.checkBackups()
+        host.checkWritable()
+      },
+    })
+  }
+
+  get cursors(): Cursors {
+    const { cursors } = this.#host
+    const check = () => {
       this.#host.checkOpen()
-      this.#host.checkOwnFiles('the list of past events')
+      return this.#checkThere().id
+    }
+    return {
+      list: () => cursors.list(check()),
+      acknowledge: async (name, lsn) => cursors.acknowledge(check(), name, lsn),
+      delete: async (name, options) => {
+        const databaseId = check()
+        const call = { databaseId, parts: () => ['deleteCursor', String(name)] }
+        return keyed(this.#host.keys, options, call, (claim) => cursors.delete(databaseId, name, claim))
+      },
+    }
+  }
+
+  changes(request?: ChangesRequest): ChangeStream {
+    this.#host.checkOpen()
+    const { id } = this.#checkThere()
+    const wanted = parseChanges(request)
+    const from = wanted.cursor === undefined ? wanted.from : this.#host.cursors.placeOf(id, wanted.cursor, wanted.from)
+    return this.#host.feed.stream(id, { ...wanted, from }, () => {
+      this.#host.checkOpen()
       this.#checkThere()
     })
   }
@@ -133,29 +201,67 @@ export class LocalDatabase implements Database {
   collection<const D extends string | CollectionDefinition>(
     nameOrDefinition: D & ExactDefinition<D>,
   ): Collection<FieldsOf<D>> {
-    if (typeof nameOrDefinition === 'string') return typed<D>(this.#find(nameOrDefinition))
+    if (typeof nameOrDefinition === 'string') return typed<D>(this.#handle(nameOrDefinition))
     const wanted = parseDefinition(nameOrDefinition)
-    const collection = this.#find(wanted.name)
+    const collection = this.#handle(wanted.name)
     checkHasFields(collection.definition, wanted)
     return typed<D>(collection)
+  }
+
+  asOf(name: string, asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {
+    this.#host.checkOpen()
+    const { id: databaseId, name: database } = this.#checkThere()
+    return LocalPastCollection.open(this.#host.past, { databaseId, database, collection: name }, asOf, options)
   }
 
   #find(name: string): LocalCollection {
     this.#host.checkOpen()
     this.#checkThere()
     // An invalid collection name gets the same answer as an absent collection.
-    const entry = this.#host.catalog.find(this.#entry.id, name)
-    const collection = entry && this.#host.loaded(entry.id)
+    // During a replay the end of the log decides what names lead to, not the position of the replay.
+    const entry = this.#host.catalogAhead.resolve(this.#entry.id, name) ?? refuseCollection(name, 'collection')
+    const collection = this.#host.loaded(entry.id)
     if (collection) return collection
     const details = { field: 'collection', value: name }
-    // During a replay the end of the log decides which collections exist, not the position of the replay.
-    if (this.#host.catalogAhead.find(this.#entry.id, name))
-      throw new EngineError(
-        'collection_loading',
-        `collection ${printed(name)} is still being loaded; try again`,
-        details,
-      )
-    return refuseCollection(name)
+    throw new EngineError('collection_loading', `collection ${printed(name)} is still being loaded; try again`, details)
+  }
+
+  /** A handle of a collection stays with it, one of an alias follows the alias. */
+  #handle(name: string): LocalCollection {
+    const isAlias = this.#host.catalogAhead.alias(this.#entry.id, name) !== undefined
+    return isAlias ? followAlias(() => this.#find(name)) : this.#find(name)
+  }
+
+  aliases(): readonly AliasDescription[] {
+    return this.#naming.aliases()
+  }
+
+  putAlias(
+    name: string,
+    collection: string,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & Pick<AliasDescription, 'name' | 'collection'>> {
+    return this.#naming.putAlias(name, collection, options)
+  }
+
+  deleteAlias(name: string, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.#naming.deleteAlias(name, options)
+  }
+
+  promote(name: string, promotion: Promotion, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.#naming.promote(name, promotion, options)
+  }
+
+  branches(name: string): readonly BranchDescription[] {
+    return this.#naming.branches(this.#find(name).entry.id)
+  }
+
+  branch(
+    name: string,
+    request: BranchRequest,
+    options?: WriteOptions,
+  ): Promise<Acknowledgement & { readonly contentLsn: number }> {
+    return this.backups.branch(name, request, options)
   }
 
   collections(): readonly CollectionDescription[] {
@@ -191,10 +297,12 @@ export class LocalDatabase implements Database {
 
   async #delete(name: string, claim: Claim | undefined): Promise<Acknowledgement> {
     const collection = this.#find(name)
+    this.#checkNoAliases(collection)
     let shut = false
     const makeDraft = () => {
       // Checked again in this writer's turn: another deletion may have come first.
-      if (this.#find(name) !== collection) refuseCollection(name)
+      if (this.#find(name) !== collection) refuseCollection(name, 'collection')
+      this.#checkNoAliases(collection)
       collection.checkOpen()
       collection.shut('dropped')
       shut = true
@@ -205,6 +313,14 @@ export class LocalDatabase implements Database {
       if (shut) collection.reopen()
       throw error
     })
+  }
+
+  #checkNoAliases({ entry, name }: LocalCollection): void {
+    const leading = this.#host.catalog.aliasesOf(this.#entry.id).filter(({ collectionId }) => collectionId === entry.id)
+    if (leading.length === 0) return
+    const aliases = leading.map((alias) => alias.name)
+    const message = `collection ${printed(name)} has aliases: ${aliases.slice(0, 10).join(', ')}; delete or switch them first`
+    throw new EngineError('collection_has_aliases', message, { field: 'collection', value: name, aliases })
   }
 
   /** Throws when the database was deleted; a later one of the same name is a different database. */
@@ -225,13 +341,9 @@ export class LocalDatabase implements Database {
   }
 
   #checkFree(name: string, reserved: string): void {
-    const { catalog, creating, limits } = this.#host
-    if (catalog.find(this.#entry.id, name) || creating.has(reserved)) {
-      throw new EngineError('collection_exists', `a collection ${printed(name)} already exists`, {
-        field: 'name',
-        value: name,
-      })
-    }
+    const { catalog, creating, naming, limits } = this.#host
+    if (catalog.find(this.#entry.id, name) || creating.has(reserved)) refuseTaken('collection_exists', name)
+    if (catalog.alias(this.#entry.id, name) || naming.has(reserved)) refuseTaken('alias_exists', name)
     if (catalog.collections.length + creating.size >= limits.collectionsMax) {
       throw new EngineError('limit_exceeded', `there are already ${limits.collectionsMax} collections, the limit`, {
         field: 'name',
@@ -246,9 +358,4 @@ export class LocalDatabase implements Database {
 function typed<D extends string | CollectionDefinition>(collection: LocalCollection): Collection<FieldsOf<D>> {
   // Types of fields exist only for the compiler. A LocalCollection takes any field and checks it against its schema.
   return collection as unknown as Collection<FieldsOf<D>>
-}
-
-function refuseCollection(name: string, when = ''): never {
-  const details = { field: 'collection', value: name }
-  throw new EngineError('collection_not_found', `there is no collection ${printed(name)}${when}`, details)
 }

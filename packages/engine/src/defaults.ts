@@ -17,5 +17,6 @@ export const efDefault = 128
 export const scrollDefault = 100
 export const facetValuesDefault = 10
 export const recallSampleDefault = 100
+export const versionsDefault = 100
 export const eventsDefault = 100
 export const activityBucketsDefault = 120

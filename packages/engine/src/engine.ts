@@ -9,23 +9,29 @@ import {
   nodeVfs,
   type Vfs,
 } from '@annal/wal'
-import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
+import { archivedCheckpointsDir, archivedLogDir, basesOf, historyOf } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
-import { Catalog, entryOf } from './catalog/catalog.ts'
+import type { Catalog } from './catalog/catalog.ts'
 import type { CollectionEntry } from './catalog/catalog-state.ts'
+import { allNames } from './catalog/changed-names.ts'
+import { CatalogWrites } from './catalog-writes.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import { Collections } from './collection/collections.ts'
 import { heldBy } from './collection/memory-use.ts'
 import { repeatEvent } from './collection/repeat-event.ts'
 import { StateDigests } from './collection/state-digests.ts'
-import { type CommitOptions, Committer, type EventDraft } from './commit.ts'
+import { type CatalogDraft, type CommitOptions, Committer } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { EngineError } from './errors.ts'
 import { isControlEvent } from './events/control-codec.ts'
-import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
+import type { CatalogEvent, ControlEvent, Event } from './events/event.ts'
+import { ChangeFeed } from './feed/change-feed.ts'
+import { FeedCursors } from './feed/feed-cursors.ts'
 import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
+import { type PastRecords, recordsInFiles, recordsInLog } from './history/past-records.ts'
 import {
+  checkedAsOf,
   checkedDataDir,
   checkedLimits,
   checkedReaders,
@@ -36,21 +42,25 @@ import type { Limits } from './limits.ts'
 import { fileLogOpener, type LogOpener, type ReplicatedEngine } from './log-opener.ts'
 import type { HashSeed } from './memory/id-hash.ts'
 import type { CalibrationCounts } from './model/calibration.ts'
+import type { ControlChange } from './model/control.ts'
 import type { Database } from './model/database.ts'
 import type { Engine, EngineOptions, GraphThreadOptions } from './model/engine.ts'
 import type { EngineHealth, EngineStats } from './model/engine-stats.ts'
+import type { PastState } from './model/moment.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
 import type { RequestKeys } from './model/requests.ts'
 import type { StateDigest } from './model/state-digest.ts'
+import { refuseCollection } from './naming.ts'
+import { parseAsOf } from './past/parse-as-of.ts'
+import { LocalPastCollection, type PastDoor } from './past/past-collection.ts'
+import { PastStates, type PastSubject } from './past/past-states.ts'
 import { ProgressReport } from './progress.ts'
 import { answerCall } from './readers/answer-call.ts'
 import { ReaderHub } from './readers/hub.ts'
 import { replay, survey } from './recovery.ts'
-import { Discards } from './replica/discards.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals-owner.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
-import { WriteGate } from './replica/write-gate.ts'
 import type { KeyTableLimits } from './requests/key-table.ts'
 import { type Claim, KeptRequests } from './requests/request-keys.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
@@ -109,12 +119,11 @@ export interface EngineParts {
 
 const trimEveryMs = 10 * 60_000
 
-type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
-
 class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTarget {
   readonly limits: Limits
   readonly control = new LocalControl(this)
   readonly creating = new Set<string>()
+  readonly naming = new Map<string, number>()
   readonly keys: KeptRequests
   readonly #options: EngineOptions
   readonly #parts: EngineParts
@@ -124,17 +133,15 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   readonly #checkpointer: Checkpointer
   readonly #originals: OriginalsPlace
   readonly #openedAt = performance.now()
-  readonly #catalogGate = new WriteGate()
   readonly backups: EngineBackups
-  #catalog = new Catalog()
-  #catalogAhead: Catalog | undefined
+  readonly feed: ChangeFeed
+  readonly cursors: FeedCursors
+  readonly past: PastDoor
+  readonly #pastStates: PastStates
   readonly #collections: Collections
+  readonly #catalog: CatalogWrites
   readonly #digests: StateDigests | undefined
-  #nextCollectionId = 1
   #notices: string[] = []
-  readonly #discards = new Discards((error) =>
-    this.#notices.push(`cannot remove files of a deleted collection: ${error.message}`),
-  )
   readonly #progress: ProgressReport
   #failure: Error | undefined
   #phase: Phase = 'starting'
@@ -176,6 +183,15 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       },
     )
     this.backups = this.#newBackups(dataDir)
+    this.feed = this.#newFeed(dataDir)
+    this.cursors = new FeedCursors({
+      catalog: () => this.catalogAhead,
+      lsnLast: () => this.#directory?.log.state().lsnLast ?? 0,
+      commit: (makeDraft, options) => this.commitAlone(makeDraft, options),
+      onTrouble: (sentence) => this.#options.onNotice?.(sentence),
+    })
+    this.#pastStates = this.#newPastStates(checkedAsOf(options.asOf).loadedBytesMax)
+    this.past = this.#newPast()
     this.#digests = parts.digestEvery === undefined ? undefined : new StateDigests(parts.digestEvery)
     this.#collections = new Collections({
       limits: this.limits,
@@ -191,15 +207,21 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       },
       committer: () => this.#committer as Committer,
       replicaHost: (seed) => this.#replicaHost(seed),
+      openPast: ({ databaseId, definition }, asOf, options) => {
+        const database = this.catalog.databaseById(databaseId)?.name ?? ''
+        const subject = { databaseId, database, collection: definition.name }
+        return LocalPastCollection.open(this.past, subject, asOf, options)
+      },
     })
+    this.#catalog = this.#newCatalog()
   }
 
   get catalog(): Catalog {
-    return this.#catalog
+    return this.#catalog.now
   }
 
   get catalogAhead(): Catalog {
-    return this.#catalogAhead ?? this.#catalog
+    return this.#catalog.ahead
   }
 
   get id(): string {
@@ -226,8 +248,8 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return this.#parts.opener ?? fileLogOpener
   }
 
-  get bringsFiles(): boolean {
-    return this.#opener.bringsFiles ?? false
+  get hasFiles(): boolean {
+    return this.#opener.bringsFiles === true || this.#opener.shared !== undefined
   }
 
   open(): Promise<void> {
@@ -283,8 +305,8 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     if (this.#phase !== 'open' || this.#parts.readOnly) return false
     try {
       if (await this.backups.giveWay(bytes)) return true
-      if (this.#catalog.lsn > this.lsnDurable) return false
-      return await this.#checkpointer.removeDropped((id) => this.#catalog.byId(id) !== undefined)
+      if (this.catalog.lsn > this.lsnDurable) return false
+      return await this.#checkpointer.removeDropped((id) => this.catalog.byId(id) !== undefined)
     } catch (error) {
       this.#options.onNotice?.(`no disk space could be freed: ${(error as Error).message}`)
       return false
@@ -319,8 +341,8 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     const { threads, lost, waiting } = (this.#pool as WorkerPool).stats
     return {
       uptimeMs: performance.now() - this.#openedAt,
-      databases: this.#catalog.databases.length,
-      collections: this.#catalog.collections.length,
+      databases: this.catalog.databases.length,
+      collections: this.catalog.collections.length,
       ...heldBy(this.#collections.all()),
       lsnApplied: this.lsnApplied,
       lsnDurable,
@@ -332,6 +354,8 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       workers: { threads, lost, queriesWaiting: waiting },
       calibrations: this.#calibrationCounts(),
       requestKeys: this.keys.stats(),
+      feed: this.feed.stats(),
+      asOf: { loaded: this.#pastStates.count, loadedBytes: this.#pastStates.bytes },
     }
   }
 
@@ -344,6 +368,11 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
 
   limitGraphThreads(count: number, { pauses = false }: GraphThreadOptions = {}): void {
     this.#pool?.limitJobs(count, pauses)
+  }
+
+  pastStates(database?: string): readonly PastState[] {
+    this.checkOpen()
+    return this.#pastStates.list(database)
   }
 
   readerHandle(): ReaderHandle {
@@ -363,17 +392,18 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     }
     return new ReaderHub({
       ...{ pool, slots, limits },
+      // During a replay the end of the log decides what names lead to.
+      names: () => allNames(this.catalogAhead),
       answer: (call) => answerCall(call, host),
       receive: ({ collectionId, ...queries }) => this.#collections.get(collectionId)?.receiveQueries(queries),
     })
   }
 
-  #serveReaders({ id, databaseId }: CollectionEntry, replica: Replica | undefined): void {
+  #serveReaders({ id }: CollectionEntry, replica: Replica | undefined): void {
     if (this.#hub === undefined) return
-    const database = this.#catalog.databaseById(databaseId)?.name ?? ''
     // A collection that is being made has none.
     const calibration = replica && this.#collections.get(id)?.calibrationTable()
-    this.#hub.serve({ collectionId: id, database }, replica, calibration)
+    this.#hub.serve(id, replica, calibration)
   }
 
   checkpoint(): Promise<{ readonly lsn: number }> {
@@ -391,7 +421,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   }
 
   nextCollectionId(): number {
-    return this.#nextCollectionId++
+    return this.#catalog.nextCollectionId()
   }
 
   repeat(event: Event): Promise<Acknowledgement> {
@@ -399,26 +429,11 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   }
 
   commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
-    return this.#catalogGate.write(async () => this.#commitNow(makeDraft, options))
+    return this.#catalog.commit(makeDraft, options)
   }
 
   commitAlone(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
-    return this.#catalogGate.hold(() => this.#commitNow(makeDraft, options))
-  }
-
-  async #commitNow(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement> {
-    this.checkOpen()
-    if (this.#phase === 'recovering')
-      throw new EngineError('collection_loading', 'nothing can be created or deleted while the log is replayed')
-    const committer = this.#committer as Committer
-    committer.checkWritable()
-    const { lsn, durable } = await committer.commit(
-      makeDraft(),
-      this.#catalogGate,
-      (eventLsn, event) => this.applyCatalog(eventLsn, event as CatalogEvent),
-      options,
-    )
-    return { lsn, durable }
+    return this.#catalog.commitAlone(makeDraft, options)
   }
 
   whenApplied(lsn: number, timeoutMs: number): Promise<boolean> {
@@ -430,16 +445,28 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return this.#digests?.kept ?? []
   }
 
+  get stateLsns(): readonly Omit<StateDigest, 'digest'>[] {
+    const collections = [...this.#collections.all()].flatMap(({ entry, name, recovering }) => {
+      return recovering === undefined ? [] : [{ part: entry.id, name, lsn: recovering.lsnApplied }]
+    })
+    return [{ part: 0, lsn: this.catalog.lsn }, ...collections]
+  }
+
   async digestQuiet(): Promise<void> {
     this.checkOpen()
-    await this.#digests?.quiet(this.#catalog, this.#collections.all())
+    await this.#digests?.quiet(this.catalog, this.#collections.all())
+  }
+
+  collectShared(confirm: () => Promise<unknown>): Promise<void> {
+    return this.backups.collectShared(confirm)
   }
 
   async applyTailed(records: readonly LogRecord[]): Promise<void> {
     this.checkOpen()
     // An engine that closes stops where it is; the rest is applied when it is opened again.
     this.#tail ??= new TailApplier(this, this.#committer as Committer, (error) => {
-      if (!this.#closing) this.#fail(error)
+      const isClosed = error instanceof EngineError && error.code === 'closed'
+      if (!this.#closing && !isClosed) this.#fail(error)
     })
     for (const record of records) {
       await this.#tail.apply(record)
@@ -448,24 +475,26 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   }
 
   announcing(event: CatalogEvent): () => Promise<void> {
-    // Collections and request keys have no listeners.
-    if (event.kind === 'setting-put' || event.kind === 'request-answered' || !isControlEvent(event))
-      return async () => undefined
+    // Collections, settings, cursors, and request keys have no listeners.
+    if (!isControlEvent(event) || !isAnnounced(event)) return async () => undefined
     // The event may delete the database.
     const { kind } = event
     const database =
-      kind === 'database-created' ? event.name : (this.#catalog.databaseById(event.databaseId)?.name ?? '')
+      kind === 'database-created' ? event.name : (this.catalog.databaseById(event.databaseId)?.name ?? '')
     return () => this.control.announce({ kind, database })
   }
 
-  checkOwnFiles(what: string): void {
-    if (this.#opener.refusal === undefined) return
-    if (this.bringsFiles) {
-      this.#committer?.checkWritable()
-      return
-    }
-    const message = `a node of a cluster does not support ${what} in this version`
-    throw new EngineError('unsupported_in_cluster', message, { field: 'operation', value: what })
+  checkBackups(): void {
+    if (this.#opener.refusal !== undefined && !this.hasFiles) refuseInCluster('backups, restores, and clones')
+  }
+
+  checkHistory(): void {
+    // A copy of an archive grows while it is read.
+    if (this.#opener.bringsFiles) this.checkWritable()
+  }
+
+  checkWritable(): void {
+    if (this.#opener.refusal !== undefined) this.#committer?.checkWritable()
   }
 
   checkOpen(): void {
@@ -475,44 +504,9 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       throw new EngineError('closed', this.#phase === 'closed' ? 'the engine is closed' : 'the engine is starting')
   }
 
-  async applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
-    if (event.kind === 'collection-created' || event.kind === 'collection-restored') return this.#create(lsn, event)
-    const ids = 'collectionIds' in event ? event.collectionIds : 'collectionId' in event ? [event.collectionId] : []
-    const dropped = ids.flatMap((id) => this.#collections.get(id) ?? [])
-    // Everything appended before the deletion is applied before it.
-    for (const collection of dropped) await collection.gate.hold(async () => collection.shut('dropped'))
-    const database = event.kind === 'database-dropped' ? this.#catalog.databaseById(event.databaseId)?.name : undefined
-    this.#catalog.apply(lsn, event)
-    for (const id of ids) this.#collections.forget(id)
-    // Unless the log creates the database again later: then its backups may be newer than this record.
-    if (database !== undefined && !this.catalogAhead.database(database))
-      this.#notices.push(...(await this.backups.forget(database)))
-    // A checkpoint that began before the deletion writes the collection as it existed then.
-    for (const collection of dropped) {
-      const { recovering } = collection
-      if (recovering) this.#discards.add(recovering, this.#checkpointer.whenIdle(), () => collection.letGo())
-    }
-    for (const id of ids) this.#discards.after(() => this.#collections.removeCalibrations(id))
-    if (this.#phase === 'open') this.#releaseDropped(dropped)
-  }
-
-  async #create(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
-    const entry = entryOf(lsn, event)
-    // A replay does not build a collection that the log deletes later: its image may be gone.
-    const replica =
-      this.catalogAhead.byId(entry.id) || !this.#catalogAhead ? await this.backups.firstReplica(entry) : undefined
-    this.#catalog.apply(lsn, event)
-    this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-    // During a replay, more records of the collection may follow.
-    if (replica) this.#collections.begin(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
-  }
-
-  /**
-   * Frees the disk space of deleted collections: their images now, their parts of checkpoints with the next checkpoint.
-   */
-  #releaseDropped(dropped: readonly LocalCollection[]): void {
-    for (const { recovering } of dropped) this.#checkpointer.recordDeletion(recovering?.bytes() ?? {})
-    if (dropped.some(({ entry }) => entry.restored)) this.#discards.after(() => this.backups.dropped())
+  applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
+    this.#digests?.note(lsn, event)
+    return this.#catalog.apply(lsn, event)
   }
 
   applied(event: Event, bytes: number): void {
@@ -525,15 +519,14 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {
     const { log } = directory
     const { manifest } = this.#checkpointer
-    this.#catalog = new Catalog(manifest?.catalog)
-    this.#nextCollectionId = this.#catalog.nextCollectionId
+    this.#catalog.begin(manifest?.catalog)
     this.#committer = this.#newCommitter(directory)
     let lsnFrom = this.#checkpointer.lsnLoaded + 1
-    const catalog = this.#catalog.state()
+    const catalog = this.catalog.state()
     const keys = this.keys.table
     const surveyed = (lsn: number) => survey(log, { lsn, timeMs: manifest?.timeMs ?? 0, catalog, keys })
     let outlook = await surveyed(lsnFrom)
-    for (const entry of this.#catalog.collections) {
+    for (const entry of this.catalog.collections) {
       const found = loaded.get(entry.id)
       if (found instanceof Replica) this.#collections.add(entry, { replica: found, condition: 'loading' })
       // A collection that the log deletes later is not needed, and its part of a checkpoint may be gone.
@@ -546,7 +539,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       } else this.#collections.quarantine(entry, found?.message)
     }
     if (lsnFrom <= this.#checkpointer.lsnLoaded) outlook = await surveyed(lsnFrom)
-    this.#catalogAhead = outlook.catalog
+    this.#catalog.leadTo(outlook.catalog)
     this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
     for (const collection of this.#collections.all())
       if (!outlook.lsnLastOf.has(collection.entry.id)) collection.ready()
@@ -557,11 +550,12 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       this.#progress.report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
-    this.#catalogAhead = undefined
+    this.#catalog.reached()
     for (const collection of this.#collections.all()) await collection.settled()
-    await this.#discards.settled()
+    await this.#catalog.settled()
     // A collection in quarantine keeps the files that its checkpoint links, so nothing of it is lost here.
     await this.backups.sweepImports()
+    await this.#pastStates.open()
     const kept = [...this.#collections.all()].flatMap(({ recovering }) => recovering ?? [])
     await sweepOriginals(
       this.#originals,
@@ -590,15 +584,17 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       vfs: this.#vfs,
       dataDir,
       clock: this.#options.clock ?? { now: Date.now },
-      catalog: () => this.#catalog,
+      catalog: () => this.catalog,
       archive: this.#options.archive,
       keepLog: this.#options.keepLog ?? false,
       retainAfter: this.#options.retainAfter,
+      shared: this.#opener.shared,
       onNotice: (sentence) => this.#options.onNotice?.(sentence),
       backupMsMax: this.limits.backupMsMax,
       // Unknown only in a new directory, where nothing needs it yet.
       identity: () => this.#identity as Identity,
       log: () => (this.#directory as DataDirectory).log,
+      past: () => this.#past(dataDir),
       timeMs: () => this.timeMs,
       newestCheckpoint: () => this.#checkpointer.newest,
       takeCheckpoint: () => this.#checkpointer.take(),
@@ -606,6 +602,62 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       replicaHost: (seed) => this.#replicaHost(seed),
       nextCollectionId: () => this.nextCollectionId(),
       commit: (makeDraft, options) => this.commit(makeDraft, options),
+    })
+  }
+
+  #newFeed(dataDir: string): ChangeFeed {
+    const { host } = this.backups
+    return new ChangeFeed({
+      catalog: () => this.catalogAhead,
+      earlierCatalogs: async () => (await basesOf(host.side)).map(({ manifest }) => manifest.catalog),
+      log: () => (this.#directory as DataDirectory).log,
+      history: () =>
+        this.#opener.refusal === undefined
+          ? historyOf({ vfs: this.#vfs, dataDir }, this.#identity as Identity)
+          : undefined,
+      removedNextLsn: () => this.backups.removedNextLsn(),
+      timeMs: () => this.timeMs,
+      checkOpen: () => this.checkOpen(),
+    })
+  }
+
+  #past(dataDir: string): PastRecords {
+    const { refusal, bringsFiles } = this.#opener
+    if (refusal !== undefined && !bringsFiles) return recordsInLog((this.#directory as DataDirectory).log)
+    return recordsInFiles(historyOf({ vfs: this.#vfs, dataDir }, this.#identity as Identity))
+  }
+
+  #newPastStates(bytesMax: number): PastStates {
+    const collectionIdAt = async ({ databaseId, collection }: PastSubject, lsn: number) => {
+      const found = await this.backups.book.collectionAt(databaseId, collection, lsn)
+      return found ?? refuseCollection(collection, 'collection', ` at LSN ${lsn}`)
+    }
+    return new PastStates({ side: this.backups.host.side, collectionIdAt }, bytesMax)
+  }
+
+  #newPast(): PastDoor {
+    const clock = this.#options.clock ?? { now: Date.now }
+    return {
+      states: this.#pastStates,
+      limits: this.limits,
+      parse: (asOf) => parseAsOf(asOf, { lsn: this.lsnApplied, nowMs: clock.now(), timeMs: this.timeMs }),
+      check: () => {
+        this.checkOpen()
+        this.checkHistory()
+      },
+    }
+  }
+
+  #newCatalog(): CatalogWrites {
+    return new CatalogWrites({
+      collections: this.#collections,
+      backups: this.backups,
+      checkpointer: this.#checkpointer,
+      phase: () => this.#phase,
+      committer: () => this.#committer as Committer,
+      checkOpen: () => this.checkOpen(),
+      onNames: (changed) => this.#hub?.announce({ kind: 'names', changed }),
+      onTrouble: (sentence) => this.#notices.push(sentence),
     })
   }
 
@@ -619,7 +671,12 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       clock: this.#options.clock ?? { now: Date.now },
       onBroken: (error) => this.#fail(error),
       onApplied: (event, bytes) => this.applied(event, bytes),
-      onAdvanced: (lsn) => this.#hub?.slots.advance(lsn),
+      onAdvanced: (lsn) => {
+        this.#hub?.slots.advance(lsn)
+        this.feed.advance(lsn)
+      },
+      onAppended: (lsn, event) => this.#digests?.note(lsn, event),
+      onRecord: (...record) => this.feed.note(...record),
       refusal: this.#opener.refusal && (() => this.#opener.refusal?.()),
       keys: this.keys.table,
     })
@@ -631,21 +688,24 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       lsn: committer.lsnApplied,
       timeMs: committer.timeMs,
       logPlace: this.#opener.placeBefore?.(committer.lsnApplied),
-      catalog: this.#catalog.state(),
+      catalog: this.catalog.state(),
       collections: [...this.#collections.all()],
       keys: this.keys.table,
     }
   }
 
   async #close(): Promise<void> {
+    this.feed.close()
     // A running start and running rebuilds stop when they see that they are no longer wanted.
     if (this.#phase === 'recovering') this.#collections.shut()
     await this.#opening?.catch(() => undefined)
     await this.backups.jobs.close()
+    await this.#pastStates.close()
     if (this.#phase === 'open' && !this.#failure) {
+      await this.cursors.close()
       this.#collections.shut()
       await this.#digests?.settled()
-      await this.#catalogGate.hold(() => this.#collections.allApplied())
+      await this.#catalog.hold(() => this.#collections.allApplied())
       await this.#checkpointer.end()
     }
     this.#phase = 'closed'
@@ -660,13 +720,14 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     await this.#directory?.close()
     this.#hub?.close()
     await this.#collections.close()
-    await this.#discards.settled()
+    await this.#catalog.settled()
     if (!this.#parts.pool) await this.#pool?.close()
   }
 
   #fail(error: Error): void {
     if (this.#failure) return
     this.#failure = error
+    this.feed.close()
     this.#hub?.close()
     this.#options.onFailed?.(error)
   }
@@ -677,4 +738,14 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     if (notice.kind === 'tip-damaged' && notice.slots > 1) this.#notices.push(sentence)
     this.#options.onNotice?.(sentence)
   }
+}
+
+function isAnnounced(event: ControlEvent): event is Extract<ControlEvent, { readonly kind: ControlChange['kind'] }> {
+  return 'databaseId' in event && event.kind !== 'cursor-put' && event.kind !== 'cursor-dropped'
+}
+
+/** Throws `unsupported_in_cluster`. */
+function refuseInCluster(what: string): never {
+  const message = `a node of a cluster does not support ${what} in this version`
+  throw new EngineError('unsupported_in_cluster', message, { field: 'operation', value: what })
 }

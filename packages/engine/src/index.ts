@@ -8,7 +8,10 @@ export {
 export { efConstructionDefault, efDefault, mDefault, topKDefault } from './defaults.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
+export { checkedActor, writtenBy } from './events/author.ts'
 export {
+  actorLengthMax,
+  asOfLoadedBytesDefault,
   dimensionMax,
   dimensionMin,
   efConstructionMax,
@@ -42,6 +45,7 @@ export {
   sparseDimensionMax,
   sparseTermsMax,
 } from './limits.ts'
+export type { PastCollection } from './model/as-of.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
 export type {
   CalibratedCurve,
@@ -50,6 +54,19 @@ export type {
   FieldCalibration,
   SearchRecall,
 } from './model/calibration.ts'
+export type {
+  Change,
+  ChangeBatch,
+  ChangedObject,
+  ChangedValue,
+  ChangeKind,
+  ChangeStream,
+  ChangesRequest,
+  Cursor,
+  Cursors,
+  PlaceNotice,
+  RecordedChange,
+} from './model/changes.ts'
 export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
 export type {
   Collection,
@@ -98,16 +115,27 @@ export type {
   Activity,
   ActivityBucket,
   ActivityRequest,
+  ChangedValues,
+  DiffRequest,
   EventPage,
   EventsRequest,
   History,
   HistoryProgress,
+  ObjectChange,
+  ObjectVersion,
   PastEvent,
+  Undone,
+  UndoRequest,
+  VersionPage,
+  VersionsRequest,
 } from './model/history.ts'
 export type { JsonObject, JsonValue } from './model/json.ts'
+export type { AsOf, AsOfMoment, AsOfOptions, AsOfReach, PastState } from './model/moment.ts'
+export type { AliasDescription, BranchDescription, BranchRequest, Promotion } from './model/names.ts'
 export type {
   Acknowledgement,
   CollectionDescription,
+  ConditionalReply,
   DenseRow,
   FieldDescription,
   FieldValue,
@@ -115,11 +143,14 @@ export type {
   FilterUpdate,
   MultiVector,
   ObjectInput,
+  ObjectPatch,
   SparseRow,
   SparseVector,
   StoredObject,
   UnitVector,
   VectorRow,
+  WriteConditions,
+  WriteResult,
 } from './model/object.ts'
 export { decodeMeta, MetaBudget, packMeta, type ReadMeta } from './model/packed-meta.ts'
 export type {
@@ -146,6 +177,9 @@ export type {
 } from './model/query.ts'
 export type { HitBytes, ReaderCollection, ReaderHandle, ReaderSearch } from './model/reader.ts'
 export type {
+  Author,
+  ConditionalOptions,
+  DeleteOptions,
   KeyedRequest,
   RecordedRequest,
   RequestClaim,
@@ -166,6 +200,7 @@ export type {
   SparseFieldSchema,
   SparseModel,
 } from './model/schema.ts'
+export { asOfBatch, asOfPage } from './past/parse-as-of.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'
 export {

@@ -64,9 +64,13 @@ export const facetValuesMax = 10_000
 /** A database, a token or a setting costs the catalog some hundred bytes, in memory and in every checkpoint. */
 export const databasesMax = 10_000
 export const tokensOfDatabaseMax = 100
+/** An alias costs the catalog some hundred bytes, and each of its changes a record. */
+export const aliasesOfDatabaseMax = 1_000
 export const settingsMax = 64
 /** Visible ASCII characters of a request key; headers of other APIs allow as many. */
 export const requestKeyLengthMax = 255
+/** Characters of the actor of a write; a name, not a document, because every record has it. */
+export const actorLengthMax = 128
 /** What a repetition returns besides the LSN, as JSON in the record; most of it has 20 bytes. */
 export const requestFactsBytesMax = 16_384
 /** A write with a key that is running is waited for this long: less than a server waits for the rest of a body. */
@@ -75,6 +79,10 @@ export const requestKeysDefault = 1_000_000
 export const requestKeysConfigurable = 10_000_000
 export const requestKeyHoursDefault = 24
 export const requestKeyHoursMax = 8_760
+/** Memory of moments that were loaded from checkpoints: as much as a collection of a million vectors of 128 dimensions. */
+export const asOfLoadedBytesDefault = 1_024 * 1024 * 1024
+/** A loaded moment that nobody reads is closed after this time. */
+export const pastStateIdleMs = 600_000
 export const settingValueBytesMax = 4_096
 export const recallSampleMax = 1_000
 /** A read that names an LSN waits this long for it. */
@@ -91,6 +99,31 @@ export const activityBucketsMax = 1_000
  * one segment.
  */
 export const historyStepBytesMax = 32 * 1024 * 1024
+
+/** Cursors of one database: each is in the catalog of every checkpoint. */
+export const cursorsOfDatabaseMax = 100
+/** The place of a cursor is a record of the log at most this often. */
+export const cursorEveryMs = 1_000
+/** Names of collections, and of kinds, in one request for changes. */
+export const feedNamesMax = 1_000
+/** Payload bytes of the newest records that all consumers of the feed share; a consumer that is behind them reads files. */
+export const feedTailBytesMax = 16 * 1024 * 1024
+/** Bytes of the log that a consumer behind the newest records reads at a time; a longer record is read whole. */
+export const feedStepBytesMax = 1024 * 1024
+/** Changes in one batch. */
+export const feedBatchMax = 1_000
+/** While records keep coming, consumers are woken together, this often. The first record after a pause wakes them at once. */
+export const feedPaceMs = 50
+/** With lazy syncs, consumers wait this long for a sync, then they request one: they get only what is durable. */
+export const feedSyncMs = 100
+/** Versions of an object in one reply. */
+export const versionsMax = 500
+/** Ids that one undo takes; a filter may match more. */
+export const undoIdsMax = 10_000
+/** Bytes of the content that one undo restores: it is one record, which may have 64 MiB. */
+export const undoBytesMax = 32 * 1024 * 1024
+/** Ids that a comparison of two moments keeps in memory, at about 150 bytes each. */
+export const diffIdsMax = 1_000_000
 
 /** Limits that an operator may raise; `configurable` is the ceiling of the setting. */
 export interface Limits {

@@ -1,6 +1,7 @@
 // The seam between an engine and its log. By default an engine opens a log of local files. A cluster gives it another
 // opener, whose log other nodes append to as well.
 import { type DataDirectory, type DataDirectoryOptions, type LogRecord, openDataDirectory } from '@annal/wal'
+import type { SharedFiles } from './backup/shared-files.ts'
 import type { Engine } from './model/engine.ts'
 import type { StateDigest } from './model/state-digest.ts'
 
@@ -20,6 +21,8 @@ export interface LogOpener {
    * files, and backups are possible while this engine appends.
    */
   readonly bringsFiles?: boolean
+  /** Files that every engine on this log can read. Then images are stored there before records name them, and so are backups. */
+  readonly shared?: SharedFiles
   /** Why the engine appends nothing at the moment; undefined while this node leads. Absent if it always leads. */
   refusal?(): Error | undefined
 }
@@ -43,6 +46,13 @@ export interface ReplicatedEngine extends Engine {
    * in every engine on one log.
    */
   readonly stateDigests: readonly StateDigest[]
+  /** The newest applied record of the catalog and of each collection that is in service. */
+  readonly stateLsns: readonly Omit<StateDigest, 'digest'>[]
   /** Hashes the catalog, and every collection that had no record since the last call, if its state is not hashed yet. */
   digestQuiet(): Promise<void>
+  /**
+   * Removes images that no record in the log names, and backups of deleted databases, from the shared files. Only for the engine that appends:
+   * `confirm` proves that it still does.
+   */
+  collectShared(confirm: () => Promise<unknown>): Promise<void>
 }

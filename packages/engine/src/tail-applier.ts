@@ -16,8 +16,8 @@ export interface FollowingCollection extends RecoveringCollection {
 
 /** The parts of the engine that records of other nodes change. */
 export interface TailTarget extends RecoveryTarget {
-  /** Whether the files that records name are in the data directory. */
-  readonly bringsFiles: boolean
+  /** Whether the files that records name are in the data directory, or can be fetched. */
+  readonly hasFiles: boolean
   loaded(id: number): FollowingCollection | undefined
   /** Called before a catalog event is applied. What it returns announces the change, before reads can name its record. */
   announcing(event: CatalogEvent): () => Promise<void>
@@ -49,11 +49,11 @@ export class TailApplier {
   async #apply(record: LogRecord): Promise<void> {
     const event = decodeEvent(record)
     const bytes = record.payload.length
-    if (event.kind === 'collection-restored' && !this.#target.bringsFiles) {
-      const message = `record ${record.lsn} creates a collection from files of another node, which this version cannot fetch`
+    if (event.kind === 'collection-restored' && !this.#target.hasFiles) {
+      const message = `record ${record.lsn} creates a collection from files of another node, which this node cannot fetch`
       throw new EngineError('unsupported_in_cluster', message, { lsn: record.lsn })
     }
-    const settled = this.#committer.follow(record.lsn, event.timeMs, requestOf(record))
+    const settled = this.#committer.follow(record.lsn, event, bytes, requestOf(record))
     const applied = () => {
       settled()
       this.#target.applied(event, bytes)

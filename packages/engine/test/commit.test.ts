@@ -185,6 +185,8 @@ test('records that free space or revoke access use the reserve of the log, and n
     [{ kind: 'database-dropped', ...inDatabase, collectionIds: [1] }, true],
     [{ kind: 'database-changed', ...inDatabase, type: 'pro', active: false }, true],
     [{ kind: 'token-dropped', ...inDatabase, name: 'a' }, true],
+    [{ kind: 'alias-dropped', ...inDatabase, name: 'a' }, true],
+    [{ kind: 'alias-put', ...inDatabase, name: 'a', targetId: 1 }, false],
     [{ kind: 'filters-replaced', collectionId: 1, ids: ['a'], filters: [''] }, false],
     [{ kind: 'setting-put', key: 'a', value: 'b' }, false],
     [upsert, false],

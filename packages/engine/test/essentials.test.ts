@@ -172,7 +172,7 @@ test('a changed byte in a snapshot is noticed by a start and by a check of the d
   const checkpoints = join(dataDir, 'checkpoints')
   const [checkpoint = ''] = await readdir(checkpoints)
   const files = (await readdir(join(checkpoints, checkpoint))).filter((name) => name.endsWith('.snap'))
-  t.equal(files.length, 4)
+  t.equal(files.length, 5)
   for (const name of files) {
     const path = join(checkpoints, checkpoint, name)
     const bytes = await readFile(path)

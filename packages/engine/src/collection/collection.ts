@@ -6,20 +6,25 @@ import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
+import { withActor, writtenBy } from '../events/author.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
+import type { RestoredContent } from '../history/undo.ts'
 import { changedFields, rebuiltFields } from '../input/definition.ts'
 import type { FilterUpdatesInput } from '../input/filter-updates.ts'
 import type { ObjectsInput } from '../input/objects.ts'
+import type { PatchesInput } from '../input/patches.ts'
 import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
+import type { PastCollection } from '../model/as-of.ts'
 import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
 import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { ReceivedSearch } from '../model/engine.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
+import type { AsOf, AsOfOptions } from '../model/moment.ts'
 import { wholeNumber } from '../model/numbers.ts'
-import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
+import type { Acknowledgement, CollectionDescription, ConditionalReply, StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
   FacetRequest,
@@ -31,8 +36,9 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../model/query.ts'
-import type { WriteOptions } from '../model/requests.ts'
+import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
 import type { FieldSchema } from '../model/schema.ts'
+import { asOfBatch, asOfPage } from '../past/parse-as-of.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import { claimOf } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
@@ -51,11 +57,15 @@ import type { StateDigests } from './state-digests.ts'
 import { noRoom } from './write-memory.ts'
 import { CollectionWriter, type Draft, needsOf, noFilters, roomOf } from './writer.ts'
 
+/** Opens the collection at an earlier moment. */
+export type OpenPast = (asOf: AsOf, options: AsOfOptions | undefined) => Promise<PastCollection>
+
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #limits: Limits
   readonly #writer: CollectionWriter
   readonly #writes: ObjectWrites
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
+  readonly #openPast: OpenPast
   readonly #rebuilder: Rebuilder
   readonly #calibrator: Calibrator
   readonly #digests: StateDigests | undefined
@@ -69,6 +79,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly host: ReplicaHost
       /** Absent where nobody compares digests. */
       readonly digests?: StateDigests | undefined
+      readonly openPast: OpenPast
       readonly calibrations: CalibrationQueue
       readonly calibrationStore: CalibrationStore
       readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
@@ -87,6 +98,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
     this.#writes = new ObjectWrites(this, this.#writer, options.limits)
     this.#onSearch = options.onSearch
+    this.#openPast = options.openPast
     this.#rebuilder = new Rebuilder(options.host, options.committer)
     this.#calibrator = new Calibrator({
       queue: options.calibrations,
@@ -113,7 +125,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const { createdAtMs } = this.entry
     const { reason, recovering: replica } = this
     return {
-      name: definition.name,
+      name: this.name,
       fields: definition.fields.map((field, index) => ({
         ...field,
         elements: replica?.rowsAt(index) ?? this.coming?.elements[index] ?? 0,
@@ -127,8 +139,18 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
   }
 
-  upsert(objects: ObjectsInput, options?: WriteOptions): Promise<Acknowledgement & { readonly upserted: number }> {
+  upsert(
+    objects: ObjectsInput,
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     return this.#writes.upsert(objects, options)
+  }
+
+  patch(
+    patches: PatchesInput,
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
+    return this.#writes.patch(patches, options)
   }
 
   get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
@@ -150,8 +172,8 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   delete(
     ids: readonly string[],
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    options?: DeleteOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly deleted: readonly string[] }> {
     return this.#writes.delete(ids, options)
   }
 
@@ -208,6 +230,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     request: SearchRequest<Fields, Name>,
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
+    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).search(request, room)
     await this.loaded()
     const input = parseSearch(request, this.definition, this.#limits)
     if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
@@ -218,8 +241,10 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
-    await this.loaded()
     checkBatch(requests, 'searches', searchesMax)
+    const asOf = asOfBatch(requests)
+    if (asOf !== undefined) return (await this.asOf(asOf)).searchBatch(requests, room)
+    await this.loaded()
     const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     for (const { minLsn } of requests) if (minLsn !== undefined) await this.waitFor(minLsn)
     if (searches.some(needsWholeVersion)) {
@@ -244,6 +269,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async facets(request: FacetRequest): Promise<Facets> {
+    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).facets(request)
     await this.served()
     const input = parseFacets(request)
     const first = countFacets(this.replica, input).next()
@@ -256,11 +282,20 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
+    // The parser of requests refuses null.
+    const asOf = asOfPage(request ?? {})
+    if (asOf !== undefined) return (await this.asOf(asOf)).scroll(request, room)
     await this.served()
     return scroll(this.replica, parseScroll(request, this.#limits), room)
   }
 
+  async asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {
+    this.checkOpen()
+    return this.#openPast(asOf, options)
+  }
+
   async recall(request: RecallRequest = {}): Promise<RecallReport> {
+    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).recall(request)
     await this.served()
     return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
   }
@@ -337,7 +372,8 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async rebuild(changes: RebuildChanges = {}, options?: WriteOptions): Promise<Acknowledgement> {
-    if (typeof options?.requestKey !== 'string') return acknowledgementOf(await this.#rebuild(changes, options))
+    if (typeof options?.requestKey !== 'string')
+      return acknowledgementOf(await withActor(options?.actor, () => this.#rebuild(changes, options)))
     const parts = () => ['rebuild', JSON.stringify(changes)]
     const write = async (claim: Claim | undefined) =>
       acknowledgementOf(await this.#rebuild(changes, { requestKey: claim }))
@@ -357,7 +393,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async vacuum(options?: WriteOptions): Promise<Rebuilt> {
-    if (typeof options?.requestKey !== 'string') return this.#rebuild({}, options)
+    if (typeof options?.requestKey !== 'string') return withActor(options?.actor, () => this.#rebuild({}, options))
     return this.#writer.once(
       options,
       () => ['vacuum'],
@@ -365,11 +401,31 @@ export class LocalCollection extends CollectionLife implements Collection {
     )
   }
 
+  /** Commits what `plan` finds when every earlier write is applied; later ones wait for it. */
+  async restoreObjects<Facts extends RequestFacts>(
+    plan: (live: Replica) => Promise<{ readonly content: RestoredContent | undefined; readonly facts: Facts }>,
+    claim: Claim | undefined,
+  ): Promise<Acknowledgement & Facts> {
+    this.#writer.committer.checkWritable()
+    const { written, facts } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const { content, facts } = await plan(this.replica)
+      if (content === undefined) return { written: undefined, facts }
+      const draft = { kind: 'objects-restored', collectionId: this.entry.id, ...content } as const
+      const room = roomOf(draft, this.replica)
+      await this.replica.prepare(this.#writer.roomWith(room))
+      return { written: this.#writer.commit(draft, room, needsOf(draft), { claim, facts }), facts }
+    })
+    if (!written) return { ...this.#writer.nothingToDo(), ...facts }
+    const { lsn, durable } = await written
+    return { lsn, durable, ...facts }
+  }
+
   /** Starts a vacuum when most of the collection is dead. Its status reports the outcome. */
   vacuumWhenDue(): void {
     if (this.isClosed || !this.recovering || !this.#rebuilder.isDue(this.recovering)) return
     // A refusal is in the status; a later write checks again.
-    this.rebuild().catch(() => undefined)
+    writtenBy(undefined, () => this.rebuild()).catch(() => undefined)
   }
 
   /** Runs a rebuild for a record of another log, after everything that was repeated before it. */
@@ -400,6 +456,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await replica.apply(lsn, event)
     if (event.kind === 'objects-upserted' || event.kind === 'objects-deleted')
       this.#calibrator.addChanges(event.ids.length)
+    if (event.kind === 'objects-restored') this.#calibrator.addChanges(event.ids.length + event.deleted.length)
   }
 
   /** Applies the record of a rebuild, during a replay or of another node. */

@@ -7,11 +7,13 @@ import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { PastCollection } from '../model/as-of.ts'
 import type { CalibrationCounts } from '../model/calibration.ts'
 import type { ReceivedSearch } from '../model/engine.ts'
+import type { AsOf, AsOfOptions } from '../model/moment.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import type { KeptRequests } from '../requests/request-keys.ts'
-import { LocalCollection } from './collection.ts'
+import { LocalCollection, type OpenPast } from './collection.ts'
 import type { CollectionBirth } from './life.ts'
 import type { StateDigests } from './state-digests.ts'
 
@@ -24,6 +26,8 @@ export interface CollectionsHost {
   readonly keys: KeptRequests
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
+  /** Opens a collection at an earlier moment. */
+  openPast(entry: CollectionEntry, asOf: AsOf, options: AsOfOptions | undefined): Promise<PastCollection>
   /** Absent where nobody compares digests. */
   readonly digests?: StateDigests | undefined
 }
@@ -54,6 +58,7 @@ export class Collections {
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
     const { limits, onSearch, onServing, onCalibrated, keys, digests } = this.#host
+    const openPast: OpenPast = (asOf, options) => this.#host.openPast(entry, asOf, options)
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
     const more = {
@@ -62,6 +67,7 @@ export class Collections {
       host,
       keys,
       digests,
+      openPast,
       ...kept,
       onSearch,
       onServing,

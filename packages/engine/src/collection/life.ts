@@ -22,7 +22,7 @@ export interface CollectionBirth {
 }
 
 export class CollectionLife {
-  readonly entry: CollectionEntry
+  #entry: CollectionEntry
   readonly gate = new WriteGate()
   #closed: 'dropped' | 'engine' | undefined
   #replica: Replica | undefined
@@ -32,7 +32,7 @@ export class CollectionLife {
   readonly #onServing: CollectionBirth['onServing']
 
   constructor({ entry, replica, condition, reason, coming, onServing }: CollectionBirth) {
-    this.entry = entry
+    this.#entry = entry
     this.#replica = replica
     this.#condition = condition
     this.#reason = reason
@@ -41,8 +41,17 @@ export class CollectionLife {
     this.#reportServing()
   }
 
+  get entry(): CollectionEntry {
+    return this.#entry
+  }
+
+  /** The collection has another name from now on. */
+  rename(entry: CollectionEntry): void {
+    this.#entry = entry
+  }
+
   arrived(replica: Replica): void {
-    replica.adoptedAt(this.entry.lsnCreated)
+    replica.createdAt(this.entry.lsnCreated)
     this.#replica = replica
     this.ready()
   }
@@ -83,7 +92,7 @@ export class CollectionLife {
     return this.entry.definition.name
   }
 
-  /** The current fields: a rebuild may have changed M and ef_construction. */
+  /** The current fields: a rebuild may have changed M and ef_construction. Its name may be an earlier one. */
   get definition(): CollectionSchema {
     return this.#replica?.definition ?? this.entry.definition
   }

@@ -1,13 +1,11 @@
 // Commits the events of another log again. Benchmarks use it to replay a log into another engine.
 import { Catalog } from '../catalog/catalog.ts'
-import type { EventDraft } from '../commit.ts'
+import type { CatalogDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { isCatalogEvent } from '../events/codec.ts'
 import type { CatalogEvent, Event } from '../events/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { LocalCollection } from './collection.ts'
-
-type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
 
 export interface RepeatHost {
   readonly catalog: Catalog

@@ -5,9 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { digestInBackground } from '../backup/background-digest.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { EngineError } from '../errors.ts'
+import type { Event } from '../events/event.ts'
 import type { StateDigest } from '../model/state-digest.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { CollectionLife } from './life.ts'
+
+/** A record that puts this setting requests digests: every engine hashes each collection as of it. */
+export const digestRequestKey = 'digest-request'
 
 /** Digests that are kept, of all parts together. */
 const keptMax = 2048
@@ -21,6 +25,8 @@ export class StateDigests {
   readonly #newest = new Map<number, number>()
   /** The LSN of each collection when it was last looked at. */
   readonly #seen = new Map<number, number>()
+  /** A record that a request for digests appended; 0 before the first. */
+  #lsnRequested = 0
   #running: Promise<void> | undefined
 
   /**
@@ -37,13 +43,23 @@ export class StateDigests {
   }
 
   /**
+   * Call it with each record of the catalog before any later record is applied. If it requests digests, a collection that is written to is
+   * hashed before its first record after it, and an idle one is anyway: at the same place in every engine.
+   */
+  note(lsn: number, event: Event): void {
+    if (event.kind === 'setting-put' && event.key === digestRequestKey)
+      this.#lsnRequested = Math.max(this.#lsnRequested, lsn)
+  }
+
+  /**
    * Called between two records of a collection, with the LSN of the second one. Returns undefined, or resolves when the state before that
    * record is hashed.
    */
   before(lsn: number, { entry, name, recovering: replica }: CollectionLife): Promise<void> | undefined {
     if (replica === undefined) return undefined
     const every = Math.max(this.#every, 2 ** Math.ceil(Math.log2(replica.ordinals.end + 1)))
-    const mark = lsn - 1 - ((lsn - 1) % every)
+    const place = lsn - 1 - ((lsn - 1) % every)
+    const mark = this.#lsnRequested < lsn ? Math.max(place, this.#lsnRequested) : place
     if (mark < Math.max(1, replica.lsnApplied) || this.#has(entry.id, replica.lsnApplied)) return undefined
     return this.#hash(replica, { part: entry.id, name })
   }

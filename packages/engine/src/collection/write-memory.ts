@@ -49,6 +49,19 @@ export function roomForFilters(replica: Replica, ids: readonly string[], filters
   return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0, scaled: 0 }
 }
 
+/** Records are rewritten with other meta and filters. */
+export function roomForPatches(
+  replica: Replica,
+  {
+    ids,
+    metas,
+    filters,
+  }: { readonly ids: readonly string[]; readonly metas: readonly Uint8Array[]; readonly filters: readonly string[] },
+): Room {
+  const room = roomForFilters(replica, ids, filters)
+  return { ...room, recordBytes: metas.reduce((sum, meta) => sum + meta.length, room.recordBytes) }
+}
+
 export function added(a: Room, b: Room, sign: 1 | -1): Room {
   return {
     objects: a.objects + sign * b.objects,

@@ -9,7 +9,7 @@ import type { Applied, Replica } from '../replica/replica.ts'
 import { keyed } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import type { CollectionLife } from './life.ts'
-import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memory.ts'
+import { added, noRoom, type Room, roomFor, roomForFilters, roomForPatches } from './write-memory.ts'
 
 /** Of changes without filter values. */
 export const noFilters = new FilterNeeds()
@@ -111,6 +111,7 @@ export class CollectionWriter {
       .then((written) => {
         if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
           this.#options.onChanged(draft.ids.length)
+        if (draft.kind === 'objects-restored') this.#options.onChanged(draft.ids.length + draft.deleted.length)
         return written
       })
       .finally(() => {
@@ -126,7 +127,8 @@ export class CollectionWriter {
 
 /** The memory and disk space that a change needs. */
 export function roomOf(draft: Draft, replica: Replica): Room {
-  if (draft.kind === 'objects-upserted') return roomFor(draft)
+  if (draft.kind === 'objects-upserted' || draft.kind === 'objects-restored') return roomFor(draft)
+  if (draft.kind === 'objects-patched') return roomForPatches(replica, draft)
   return draft.kind === 'filters-replaced' ? roomForFilters(replica, draft.ids, draft.filters) : noRoom
 }
 

@@ -4,10 +4,20 @@ import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
+import type { Author } from '../model/requests.ts'
 import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, hasRecall, rulesNewest } from '../model/schema.ts'
-import { encodeRequest, type RequestRecord, requestEnd, requestVersion } from '../requests/request-record.ts'
+import { encodeRequest, type RequestRecord, requestVersion } from '../requests/request-record.ts'
+import { authorVersion, encodeAuthor, eventStart } from './author.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
-import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
+import type {
+  CatalogEvent,
+  DenseColumn,
+  Event,
+  MultiColumn,
+  NameEvent,
+  ObjectsUpserted,
+  SparseColumn,
+} from './event.ts'
 import { messageType } from './schema.ts'
 
 const recordTypes = {
@@ -26,13 +36,28 @@ const recordTypes = {
   'collection-restored': 32,
   'fields-changed': 33,
   'request-answered': 34,
+  'objects-patched': 35,
+  'alias-put': 38,
+  'alias-dropped': 39,
+  'collection-promoted': 40,
+  'cursor-put': 41,
+  'cursor-dropped': 42,
+  'objects-restored': 43,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
+/** Kinds of events of collections and their objects, which the change feed delivers. */
+export const changeKinds: readonly string[] = Object.keys(recordTypes).filter(
+  (kind) => !isControlKind(kind as Event['kind']),
+)
+
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 7
+const payloadVersion = 8
+const cursorVersion = 8
+/** The first payload version with restored objects. */
+const restoredVersion = 8
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -50,6 +75,13 @@ const messages = {
   'collection-restored': messageType('CollectionRestored'),
   'fields-changed': messageType('FieldsChanged'),
   'request-answered': messageType('RequestAnswered'),
+  'objects-patched': messageType('ObjectsPatched'),
+  'alias-put': messageType('AliasPut'),
+  'alias-dropped': messageType('AliasDropped'),
+  'collection-promoted': messageType('CollectionPromoted'),
+  'cursor-put': messageType('CursorPut'),
+  'cursor-dropped': messageType('CursorDropped'),
+  'objects-restored': messageType('ObjectsRestored'),
 } as const
 
 /** The record of an event, with the oldest payload version that can express it. */
@@ -72,10 +104,15 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
 /**
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
- * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep.
+ * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep; version 8 authors, cursors,
+ * aliases, branches, patches, and restored objects.
  */
 function versionOf(event: Event): number {
+  if (isNameKind(event.kind) || (event.kind === 'collection-restored' && event.parent)) return 8
   const fields = 'fields' in event ? event.fields : []
+  if (event.kind === 'cursor-put' || event.kind === 'cursor-dropped') return cursorVersion
+  if (event.kind === 'objects-restored') return restoredVersion
+  if (event.kind === 'objects-patched') return 8
   if (event.kind === 'request-answered') return requestVersion
   if (event.kind === 'fields-changed' || fields.some(hasRecall)) return 6
   if (fields.some(hasPackedCodes)) return 5
@@ -91,6 +128,13 @@ export function withRequest(record: NewRecord, request: RequestRecord): NewRecor
   const { version, payload } = record
   const pieces = payload instanceof Uint8Array ? [payload] : payload
   return { ...record, version: Math.max(version, requestVersion), payload: [encodeRequest(request), ...pieces] }
+}
+
+/** The same record with its author. Add the request afterwards: it comes first. */
+export function withAuthor(record: NewRecord, author: Author): NewRecord {
+  const { version, payload } = record
+  const pieces = payload instanceof Uint8Array ? [payload] : payload
+  return { ...record, version: Math.max(version, authorVersion), payload: [encodeAuthor(author), ...pieces] }
 }
 
 /** Throws EngineError `format_too_new` for a record of a newer version of Annal. Asserts on a payload that no version writes. */
@@ -116,7 +160,7 @@ export function decodeEvent(record: {
 /** Reads the collections of a record and its time without decoding the rest: every event starts with these fields. */
 export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionIds: readonly number[] } {
   const reader = protobuf.Reader.create(payload)
-  reader.pos = requestEnd(payload)
+  reader.pos = eventStart(payload)
   const collectionIds: number[] = []
   let timeMs = 0
   while (reader.pos < reader.len) {
@@ -141,6 +185,12 @@ export function kindOf({ type }: { readonly type: number }): Event['kind'] | und
   return kinds.get(type)
 }
 
+/** Whether a record writes, changes, or deletes objects. */
+export function isObjectRecord({ type }: { readonly type: number }): boolean {
+  const kind = kinds.get(type)
+  return kind !== undefined && (kind.startsWith('objects-') || kind === 'filters-replaced')
+}
+
 /** Whether a record changes the catalog, not the content of a collection. */
 export function isCatalogRecord({ type }: { readonly type: number }): boolean {
   const kind = kinds.get(type)
@@ -157,8 +207,13 @@ function isCatalogKind(kind: Event['kind']): boolean {
     kind === 'collection-created' ||
     kind === 'collection-restored' ||
     kind === 'collection-dropped' ||
+    isNameKind(kind) ||
     isControlKind(kind)
   )
+}
+
+function isNameKind(kind: Event['kind']): kind is NameEvent['kind'] {
+  return kind === 'alias-put' || kind === 'alias-dropped' || kind === 'collection-promoted'
 }
 
 function toMessage(event: Event): Record<string, unknown> {
@@ -171,11 +226,13 @@ function toMessage(event: Event): Record<string, unknown> {
         fields: event.fields.map(fieldToMessage),
         hashSeedLow: event.hashSeed.low,
         hashSeedHigh: event.hashSeed.high,
+        ...('parent' in event && event.parent && { parentId: event.parent.id, parentLsn: event.parent.lsn }),
       }
     case 'collection-rebuilt':
     case 'fields-changed':
       return { ...event, fields: event.fields.map(fieldToMessage) }
     case 'objects-upserted':
+    case 'objects-restored':
       return {
         ...event,
         dense: event.dense.map((column) => denseToMessage(column, event.ids.length)),
@@ -199,26 +256,20 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
       return { kind, ...base, ...newCollection(message) }
     case 'collection-restored': {
       const { importId, imageSha256, digest } = message
-      return { kind, ...base, ...newCollection(message), importId, imageSha256, digest }
+      const parent = message.parentId > 0 && { parent: { id: message.parentId, lsn: message.parentLsn } }
+      return { kind, ...base, ...newCollection(message), importId, imageSha256, digest, ...parent }
     }
     case 'collection-dropped':
       return { kind, ...base }
-    case 'objects-upserted': {
-      const ids = message.ids as string[]
-      assert(
-        message.metas.length === ids.length && message.filters.length === ids.length,
-        'an upsert has one meta and one filter per id',
-      )
-      return {
-        kind,
-        ...base,
-        ids,
-        metas: message.metas,
-        filters: message.filters,
-        dense: message.dense.map((column: Message) => denseFromMessage(column, ids.length)),
-        sparse: message.sparse.map(sparseFromMessage),
-        multi: message.multi.map(multiFromMessage),
-      }
+    case 'alias-put':
+    case 'alias-dropped':
+    case 'collection-promoted':
+      return nameEvent(kind, message)
+    case 'objects-upserted':
+      return { kind, ...base, ...objectsFromMessage(message) }
+    case 'objects-restored': {
+      const { deleted, asOfLsn } = message
+      return { kind, ...base, ...objectsFromMessage(message), deleted, asOfLsn }
     }
     case 'collection-rebuilt':
     case 'fields-changed':
@@ -227,6 +278,34 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
       return { kind, ...base, ids: message.ids }
     case 'filters-replaced':
       return { kind, ...base, ids: message.ids, filters: message.filters }
+    case 'objects-patched': {
+      const { ids, metas, filters } = message
+      assert(metas.length === ids.length && filters.length === ids.length, 'a patch has one meta and filter per id')
+      return { kind, ...base, ids, metas, filters }
+    }
+  }
+}
+
+function nameEvent(kind: NameEvent['kind'], message: Message): NameEvent {
+  const { timeMs, databaseId, name, targetId, promotedId, replacedId, keptAs } = message
+  if (kind === 'alias-put') return { kind, timeMs, databaseId, name, targetId }
+  if (kind === 'alias-dropped') return { kind, timeMs, databaseId, name }
+  return { kind, timeMs, databaseId, promotedId, replacedId, keptAs }
+}
+
+function objectsFromMessage(message: Message) {
+  const ids = message.ids as string[]
+  assert(
+    message.metas.length === ids.length && message.filters.length === ids.length,
+    'an upsert has one meta and one filter per id',
+  )
+  return {
+    ids,
+    metas: message.metas,
+    filters: message.filters,
+    dense: message.dense.map((column: Message) => denseFromMessage(column, ids.length)) as DenseColumn[],
+    sparse: message.sparse.map(sparseFromMessage) as SparseColumn[],
+    multi: message.multi.map(multiFromMessage) as MultiColumn[],
   }
 }
 

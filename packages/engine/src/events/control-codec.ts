@@ -11,6 +11,8 @@ const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([
   'token-put',
   'token-dropped',
   'setting-put',
+  'cursor-put',
+  'cursor-dropped',
   'request-answered',
 ])
 
@@ -68,6 +70,10 @@ export function controlFromMessage(kind: ControlEvent['kind'], message: Message)
       return { kind, timeMs, databaseId, name }
     case 'setting-put':
       return { kind, timeMs, key: message.key as string, value: message.value as string }
+    case 'cursor-put':
+      return { kind, timeMs, databaseId, name, lsn: message.lsn as number }
+    case 'cursor-dropped':
+      return { kind, timeMs, databaseId, name }
     case 'request-answered':
       return { kind, timeMs }
   }

@@ -34,11 +34,43 @@ export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
   readonly imageSha256: string
   /** Digest of the state of the image; empty if it was unknown. */
   readonly digest: string
+  /** The collection that it is a branch of. */
+  readonly parent?: BranchParent
+}
+
+/** Where a branch begins. */
+export interface BranchParent {
+  readonly id: number
+  /** The branch has the content of the parent as of this record. */
+  readonly lsn: number
 }
 
 /** The collection is deleted with its content. */
 export interface CollectionDropped extends InCollection {
   readonly kind: 'collection-dropped'
+}
+
+/** An alias is created, or points to this collection from now on. */
+export interface AliasPut extends InDatabase {
+  readonly kind: 'alias-put'
+  readonly name: string
+  /** Id of the collection. Not `collectionId`: the record is none of the collection's content. */
+  readonly targetId: number
+}
+
+/** The alias is deleted. */
+export interface AliasDropped extends InDatabase {
+  readonly kind: 'alias-dropped'
+  readonly name: string
+}
+
+/** A collection takes the name of another one, which gets another name, and the aliases that point to the other one. */
+export interface CollectionPromoted extends InDatabase {
+  readonly kind: 'collection-promoted'
+  readonly promotedId: number
+  readonly replacedId: number
+  /** The name of the replaced collection from now on. */
+  readonly keptAs: string
 }
 
 /** Includes the first token, so that the database is usable from the start. */
@@ -79,6 +111,19 @@ export interface SettingPut extends Timed {
   readonly kind: 'setting-put'
   readonly key: string
   readonly value: string
+}
+
+/** The consumer of this name has processed every change up to an LSN. */
+export interface CursorPut extends InDatabase {
+  readonly kind: 'cursor-put'
+  readonly name: string
+  readonly lsn: number
+}
+
+/** The place of the consumer is forgotten. */
+export interface CursorDropped extends InDatabase {
+  readonly kind: 'cursor-dropped'
+  readonly name: string
 }
 
 /** A write with a request key found nothing to change. The record only keeps the key. */
@@ -133,6 +178,14 @@ export interface ObjectsUpserted extends InCollection {
   readonly multi: readonly MultiColumn[]
 }
 
+/** Objects get the content that they had at an earlier moment; those that did not exist then are deleted. */
+export interface ObjectsRestored extends Omit<ObjectsUpserted, 'kind'> {
+  readonly kind: 'objects-restored'
+  readonly deleted: readonly string[]
+  /** The moment: the state just after this record. */
+  readonly asOfLsn: number
+}
+
 /** Objects are deleted by id. */
 export interface ObjectsDeleted extends InCollection {
   readonly kind: 'objects-deleted'
@@ -143,6 +196,16 @@ export interface ObjectsDeleted extends InCollection {
 export interface FiltersReplaced extends InCollection {
   readonly kind: 'filters-replaced'
   readonly ids: readonly string[]
+  readonly filters: readonly string[]
+}
+
+/** Objects have this meta and these filter values from now on; their vectors stay. */
+export interface ObjectsPatched extends InCollection {
+  readonly kind: 'objects-patched'
+  readonly ids: readonly string[]
+  /** The whole meta of each; empty for none. */
+  readonly metas: readonly Uint8Array[]
+  /** The whole filter of each; '' for none. */
   readonly filters: readonly string[]
 }
 
@@ -166,10 +229,20 @@ export type ControlEvent =
   | TokenPut
   | TokenDropped
   | SettingPut
+  | CursorPut
+  | CursorDropped
   | RequestAnswered
+/** Events that change which collection a name leads to. */
+export type NameEvent = AliasPut | AliasDropped | CollectionPromoted
 /** Events that change which collections, databases, tokens, and settings exist. */
-export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
+export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | NameEvent | ControlEvent
 /** Events that change a collection in place. */
-export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced | FieldsChanged
+export type ObjectEvent =
+  | ObjectsUpserted
+  | ObjectsRestored
+  | ObjectsDeleted
+  | FiltersReplaced
+  | ObjectsPatched
+  | FieldsChanged
 /** Any event. */
 export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

@@ -13,6 +13,8 @@ export type {
   MultiColumn,
   ObjectEvent,
   ObjectsDeleted,
+  ObjectsPatched,
+  ObjectsRestored,
   ObjectsUpserted,
   SparseColumn,
 } from './event.ts'

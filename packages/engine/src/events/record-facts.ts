@@ -3,9 +3,11 @@
 import protobuf from 'protobufjs/light.js'
 import { EngineError } from '../errors.ts'
 import { eventIdsMax } from '../limits.ts'
-import { requestEnd } from '../requests/request-record.ts'
+import type { Author } from '../model/requests.ts'
+import { authorOf, eventStart } from './author.ts'
 import { decodeEvent, isCatalogEvent, kindOf, peekEvent } from './codec.ts'
 import type { CatalogEvent, Event } from './event.ts'
+import { idsOf } from './object-ids.ts'
 
 /** What a record did. */
 export interface RecordFacts {
@@ -21,6 +23,8 @@ export interface RecordFacts {
   readonly ids: readonly string[]
   /** The change of the catalog; such records are small. */
   readonly catalog?: CatalogEvent
+  /** Absent if the record has none. */
+  readonly author?: Author
 }
 
 interface Payload {
@@ -37,6 +41,11 @@ const idTag = (3 << 3) | 2
 
 /** Reads the facts of a record. Throws format_too_new. */
 export function factsOf(record: Payload): RecordFacts {
+  const author = authorOf(record)
+  return author === undefined ? bareFactsOf(record) : { ...bareFactsOf(record), author }
+}
+
+function bareFactsOf(record: Payload): RecordFacts {
   const { lsn, payload } = record
   const kind = kindOf(record)
   const bytes = payload.length
@@ -47,9 +56,14 @@ export function factsOf(record: Payload): RecordFacts {
         `record ${lsn} of type ${record.type} requires a newer version of Annal`,
         { lsn },
       )
+    case 'objects-restored': {
+      const ids = idsOf(payload)
+      return { lsn, kind, bytes, ...objectsOf(payload), objects: ids.length, ids: ids.slice(0, eventIdsMax) }
+    }
     case 'objects-upserted':
     case 'objects-deleted':
     case 'filters-replaced':
+    case 'objects-patched':
       return { lsn, kind, bytes, ...objectsOf(payload) }
     case 'collection-rebuilt':
     case 'fields-changed': {
@@ -67,7 +81,7 @@ export function factsOf(record: Payload): RecordFacts {
 
 function objectsOf(payload: Uint8Array): Pick<RecordFacts, 'timeMs' | 'collectionId' | 'objects' | 'ids'> {
   const reader = protobuf.Reader.create(payload)
-  reader.pos = requestEnd(payload)
+  reader.pos = eventStart(payload)
   const ids: string[] = []
   let [timeMs, collectionId, objects] = [0, 0, 0]
   while (reader.pos < reader.len) {

@@ -45,6 +45,8 @@ export const eventDescriptors = {
       importId: field(8, 'string'),
       imageSha256: field(9, 'string'),
       digest: field(10, 'string'),
+      parentId: field(11, 'uint32'),
+      parentLsn: field(12, 'double'),
     },
   },
   CollectionDropped: { fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32') } },
@@ -58,6 +60,20 @@ export const eventDescriptors = {
       dense: field(6, 'DenseColumn', 'repeated'),
       sparse: field(7, 'SparseColumn', 'repeated'),
       multi: field(8, 'MultiColumn', 'repeated'),
+    },
+  },
+  ObjectsRestored: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      ids: field(3, 'string', 'repeated'),
+      metas: field(4, 'bytes', 'repeated'),
+      filters: field(5, 'string', 'repeated'),
+      dense: field(6, 'DenseColumn', 'repeated'),
+      sparse: field(7, 'SparseColumn', 'repeated'),
+      multi: field(8, 'MultiColumn', 'repeated'),
+      deleted: field(10, 'string', 'repeated'),
+      asOfLsn: field(11, 'double'),
     },
   },
   DenseColumn: {
@@ -139,7 +155,45 @@ export const eventDescriptors = {
   TokenPut: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), token: field(4, 'Token') } },
   TokenDropped: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), name: field(4, 'string') } },
   SettingPut: { fields: { timeMs: field(1, 'double'), key: field(3, 'string'), value: field(4, 'string') } },
+  CursorPut: {
+    fields: {
+      timeMs: field(1, 'double'),
+      databaseId: field(3, 'uint32'),
+      name: field(4, 'string'),
+      lsn: field(5, 'double'),
+    },
+  },
+  CursorDropped: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), name: field(4, 'string') } },
+  AliasPut: {
+    fields: {
+      timeMs: field(1, 'double'),
+      databaseId: field(3, 'uint32'),
+      name: field(4, 'string'),
+      targetId: field(5, 'uint32'),
+    },
+  },
+  AliasDropped: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), name: field(4, 'string') } },
+  CollectionPromoted: {
+    fields: {
+      timeMs: field(1, 'double'),
+      databaseId: field(3, 'uint32'),
+      promotedId: field(4, 'uint32'),
+      replacedId: field(5, 'uint32'),
+      keptAs: field(6, 'string'),
+    },
+  },
+  ObjectsPatched: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      ids: field(3, 'string', 'repeated'),
+      metas: field(4, 'bytes', 'repeated'),
+      filters: field(5, 'string', 'repeated'),
+    },
+  },
   RequestAnswered: { fields: { timeMs: field(1, 'double') } },
+  WithAuthor: { fields: { author: field(14, 'Author') } },
+  Author: { fields: { token: field(1, 'string'), actor: field(2, 'string') } },
   WithRequest: { fields: { request: field(15, 'Request') } },
   Request: { fields: { id: field(1, 'bytes'), digest: field(2, 'bytes'), facts: field(3, 'string') } },
 } as const

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { EngineError } from '../errors.ts'
 import {
+  asOfLoadedBytesDefault,
   type Limits,
   limitsConfigurable,
   limitsDefault,
@@ -55,6 +56,26 @@ export function checkedRequestKeys({
       'invalid_argument',
       `requestKeys.${name} is ${printed(value)}, but it must be a whole number from 1 to ${limit}`,
       { field: `requestKeys.${name}`, value: printed(value), limit },
+    )
+  }
+  return wanted
+}
+
+/** Throws invalid_argument. */
+export function checkedAsOf({
+  loadedBytesMax = asOfLoadedBytesDefault,
+}: NonNullable<EngineOptions['asOf']> = {}): Required<NonNullable<EngineOptions['asOf']>> {
+  const wanted = { loadedBytesMax }
+  for (const [name, value] of Object.entries(wanted)) {
+    if (Number.isSafeInteger(value) && value >= 0) continue
+    throw new EngineError(
+      'invalid_argument',
+      `asOf.${name} is ${printed(value)}, but it must be a whole number from 0 on`,
+      {
+        field: `asOf.${name}`,
+        value: printed(value),
+        limit: 0,
+      },
     )
   }
   return wanted

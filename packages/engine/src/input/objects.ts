@@ -10,12 +10,15 @@ import { parseId, printed } from '../model/ids.ts'
 import type { ObjectInput } from '../model/object.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type ColumnParser, DenseParser, MultiParser, SparseParser } from './columns.ts'
+import { type ObjectConditions, parseConditions } from './conditions.ts'
 import { parseMeta } from './meta.ts'
 
 /** The result of parsing an upsert: the content of the event, and what the filter index needs for it. */
 export interface ParsedObjects {
   readonly columns: ObjectColumns
   readonly filters: FilterNeeds
+  /** By position of the object; undefined if none has conditions. */
+  readonly conditions: readonly (ObjectConditions | undefined)[] | undefined
 }
 
 export interface ObjectColumns {
@@ -87,6 +90,8 @@ class ObjectParser {
   readonly #metas: Uint8Array[] = []
   readonly #filters: string[] = []
   readonly #needs = new FilterNeeds()
+  readonly #conditions: (ObjectConditions | undefined)[] = []
+  #hasConditions = false
   /** A lower bound of the event's size. */
   #bytes = 0
 
@@ -115,6 +120,9 @@ class ObjectParser {
     }
     this.#positions.set(id, position)
     this.#ids.push(id)
+    const conditions = parseConditions(object, path)
+    this.#conditions.push(conditions)
+    this.#hasConditions ||= conditions !== undefined
     this.#bytes += id.length
     this.#addFields(object.fields, position, `${path}.fields`)
     const meta = parseMeta(object.meta, `${path}.meta`)
@@ -167,6 +175,7 @@ class ObjectParser {
     return {
       columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi },
       filters: this.#needs,
+      conditions: this.#hasConditions ? this.#conditions : undefined,
     }
   }
 }

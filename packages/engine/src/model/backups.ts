@@ -8,6 +8,8 @@ export interface BackupInfo {
   readonly database: string
   /** Name of the collection when it was backed up. */
   readonly collection: string
+  /** Aliases that led to it then. A restore does not create them. */
+  readonly aliases: readonly string[]
   /** Milliseconds since 1970. */
   readonly takenAt: number
   /** The newest record of the collection that it reflects. */

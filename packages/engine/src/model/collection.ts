@@ -1,10 +1,20 @@
 // One collection as programs use it. `collection/collection.ts` implements it. The fields and the type of metadata are known to the
 // compiler only: what a call refuses at run time does not depend on them.
+import type { PastCollection } from './as-of.ts'
 import type { CalibrateRequest, FieldCalibration } from './calibration.ts'
 import type { ByField, FieldName, Fields, GraphFieldName } from './fields.ts'
 import type { Filter } from './filter.ts'
 import type { JsonObject } from './json.ts'
-import type { Acknowledgement, CollectionDescription, FilterUpdate, ObjectInput, StoredObject } from './object.ts'
+import type { AsOf, AsOfOptions } from './moment.ts'
+import type {
+  Acknowledgement,
+  CollectionDescription,
+  ConditionalReply,
+  FilterUpdate,
+  ObjectInput,
+  ObjectPatch,
+  StoredObject,
+} from './object.ts'
 import type {
   AnswerRoom,
   BatchedRequest,
@@ -18,7 +28,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from './query.ts'
-import type { WriteOptions } from './requests.ts'
+import type { ConditionalOptions, DeleteOptions, WriteOptions } from './requests.ts'
 
 /** New graph parameters by field; a parameter that is left out stays as it is. */
 export type RebuildChanges<F extends Fields = Fields> = ByField<F, 'vector' | 'multi_vector', GraphChange>
@@ -88,7 +98,8 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   served(): Promise<void>
   /**
-   * Inserts or replaces objects by id, all or nothing. Refuses duplicate ids in one call. With an async iterable nothing is written
+   * Inserts or replaces objects by id, all or nothing. An object may have conditions: those whose conditions do not hold are left out,
+   * and `results` says which; with `atomic` nothing is written then, and the call throws `conflict`. Refuses duplicate ids in one call. With an async iterable nothing is written
    * before the last object has arrived, and an error of the iterable refuses them all.
    *
    * @example
@@ -98,8 +109,22 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   upsert(
     objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly upserted: number }>
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }>
+  /**
+   * Changes the meta and filter values of objects, and leaves their vectors. Keys are merged; null removes one. `increment` adds to
+   * filter values. Each object has its own result: one that does not exist, or whose value is not a number, has an error, and the others
+   * are written; with `atomic` nothing is written then, and the call throws `conflict`.
+   *
+   * @example
+   * ```ts
+   * const { results } = await films.patch([{ id: 'alien', meta: { rating: 8.5 }, increment: { views: 1 } }])
+   * ```
+   */
+  patch(
+    patches: readonly ObjectPatch[] | AsyncIterable<ObjectPatch>,
+    options?: ConditionalOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }>
   /**
    * Returns the object with this id, or undefined where there is none.
    *
@@ -131,8 +156,8 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   delete(
     ids: readonly string[],
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
+    options?: DeleteOptions,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly deleted: readonly string[] }>
   /**
    * Deletes the objects that match. Logged as the ids it found. An empty filter deletes nothing.
    *
@@ -227,6 +252,17 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * ```
    */
   scroll(request?: ScrollRequest, room?: AnswerRoom): Promise<ScrollPage<F, Meta>>
+  /**
+   * Opens the collection as of a moment, for reads that have no `asOf` in their request: `get`, `getMany`, and `count`. Resolves when
+   * the moment is loaded. Throws moment_unreachable, moment_loading, invalid_argument.
+   *
+   * @example
+   * ```ts
+   * const past = await films.asOf({ time: new Date(Date.now() - 60_000) })
+   * const { count } = await past.count()
+   * ```
+   */
+  asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection<F, Meta>>
   /**
    * Searches for a sample of stored vectors and compares the results with exact search.
    *

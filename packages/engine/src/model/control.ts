@@ -7,7 +7,7 @@ import type { WriteOptions } from './requests.ts'
 
 /** A change of a database or of its tokens. */
 export interface ControlChange {
-  readonly kind: Exclude<ControlEvent['kind'], 'setting-put' | 'request-answered'>
+  readonly kind: Exclude<ControlEvent['kind'], 'setting-put' | 'request-answered' | 'cursor-put' | 'cursor-dropped'>
   /** Name of the database. */
   readonly database: string
 }

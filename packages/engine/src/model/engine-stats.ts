@@ -3,7 +3,7 @@ import type { CalibrationCounts } from './calibration.ts'
 import type { RequestKeyStats } from './requests.ts'
 
 export interface Progress {
-  readonly job: 'snapshot-load' | 'replay' | 'checkpoint'
+  readonly job: 'snapshot-download' | 'snapshot-load' | 'replay' | 'checkpoint'
   readonly collection?: string
   readonly done: number
   readonly total: number
@@ -58,6 +58,10 @@ export interface EngineStats {
   }
   readonly calibrations: CalibrationCounts
   readonly requestKeys: RequestKeyStats
+  /** Consumers of the change feed, records between the slowest one and the newest record, and bytes of records in memory. */
+  readonly feed: { readonly consumers: number; readonly lagMax: number; readonly bytes: number }
+  /** Moments of the past that are loaded for reads, and their memory. */
+  readonly asOf: { readonly loaded: number; readonly loadedBytes: number }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }

@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import type { ControlPlane } from './control.ts'
 import type { Database } from './database.ts'
 import type { EngineHealth, EngineStats, Progress } from './engine-stats.ts'
+import type { PastState } from './moment.ts'
 import type { Acknowledgement } from './object.ts'
 import type { SearchRequest } from './query.ts'
 import type { ReaderHandle } from './reader.ts'
@@ -35,6 +36,11 @@ export interface EngineOptions {
    * oldest is forgotten first.
    */
   readonly requestKeys?: { readonly max?: number; readonly maxAgeMs?: number } | undefined
+  /**
+   * Reads of the past (`asOf`). Moments are loaded from checkpoints and the log into at most `loadedBytesMax` bytes of memory, 1,073,741,824 by
+   * default; 0: they cannot be read.
+   */
+  readonly asOf?: { readonly loadedBytesMax?: number } | undefined
   /**
    * Returns the LSN up to which records, and the images that they name, may be removed from the directory; for a copy of the log that is
    * made elsewhere. By default there is no bound.
@@ -88,6 +94,15 @@ export interface Engine {
   readonly control: ControlPlane
   /** Runs writes with request keys once. */
   readonly requestKeys: RequestKeys
+  /**
+   * Moments of the past that are loaded, are being loaded, or could not be loaded; of one database if it is named.
+   *
+   * @example
+   * ```ts
+   * for (const { collection, lsn, status, bytesDone, bytes } of engine.pastStates()) console.log(collection, lsn, status, bytesDone / bytes)
+   * ```
+   */
+  pastStates(database?: string): readonly PastState[]
   /** The id of the data directory, assigned when it was created and never changed; empty until it is open. */
   readonly id: string
   /** Time of the newest record, milliseconds since 1970. It never runs backward, whatever the clock does. */

@@ -1,5 +1,10 @@
 // The public interface of a database's history. database-history.ts implements it.
 import type { Event } from '../events/event.ts'
+import type { Moment } from './backups.ts'
+import type { Filter } from './filter.ts'
+import type { JsonValue } from './json.ts'
+import type { Acknowledgement } from './object.ts'
+import type { Author, WriteOptions } from './requests.ts'
 
 /** The effect of one record of the log, without its content. */
 export interface PastEvent {
@@ -18,6 +23,12 @@ export interface PastEvent {
   readonly fields?: readonly string[]
   /** Name of a created or deleted token. */
   readonly token?: string
+  /** Absent if it is unknown: in records of earlier versions, and in those of writes without a token and an actor. */
+  readonly author?: Author
+  /** Name of an alias that was put or deleted; `collection` is where it leads. */
+  readonly alias?: string
+  /** The name of the collection that the promoted one, `collection`, replaced, since then. */
+  readonly keptAs?: string
   /** New properties of a changed database. */
   readonly active?: boolean
 }
@@ -79,6 +90,92 @@ export interface EventPage extends HistoryProgress {
   readonly previous?: number
 }
 
+/** Which versions of an object to return. */
+export interface VersionsRequest {
+  readonly collection: string
+  readonly id: string
+  /** The first LSN to return; default 0. */
+  readonly from?: number | undefined
+  /** The last LSN to return; default the newest. */
+  readonly to?: number | undefined
+  /** At most 500; default 100. */
+  readonly limit?: number | undefined
+}
+
+/** Values by key, before and after; absent where the key is. */
+export interface ChangedValues {
+  readonly [key: string]: { readonly before?: JsonValue; readonly after?: JsonValue }
+}
+
+/** What one record made of an object. */
+export interface ObjectVersion {
+  readonly lsn: number
+  /** Milliseconds since 1970. Absent for `earlier`. */
+  readonly timeMs?: number
+  /**
+   * - `created`: the object did not exist before. `written`: it was replaced, or it is not known whether it existed.
+   * - `restored`: an undo gave it the content that it had at `asOfLsn`, or deleted it because it did not exist then.
+   * - `earlier`: it existed at this LSN; what made it is no longer in the log, and was written at or before this LSN.
+   */
+  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'restored' | 'earlier'
+  /** Whether the object exists as of this version. */
+  readonly exists: boolean
+  readonly asOfLsn?: number
+  /** Absent if it is unknown. */
+  readonly author?: Author
+  /** Absent where the version before is not known. */
+  readonly changes?: {
+    readonly meta: ChangedValues
+    /** Set if meta that is no JSON object changed. */
+    readonly metaBytes?: true
+    readonly filter: ChangedValues
+    /** Names of the fields whose vectors changed. */
+    readonly fields: readonly string[]
+  }
+}
+
+export interface VersionPage extends HistoryProgress {
+  /** Oldest first. May be empty though `next` says that there may be more: a call reads only a part of a long log. */
+  readonly versions: readonly ObjectVersion[]
+  /** `from` of the next page. */
+  readonly next?: number
+}
+
+/** Two moments of a collection. */
+export interface DiffRequest {
+  readonly collection: string
+  readonly from: Moment
+  /** Default: now. */
+  readonly to?: Moment | undefined
+}
+
+/** What became of an object between two moments. */
+export interface ObjectChange {
+  readonly id: string
+  readonly change: 'added' | 'changed' | 'removed'
+}
+
+/** Which objects get which content back. */
+export interface UndoRequest {
+  readonly collection: string
+  /** At most 10,000. Either these or a filter. */
+  readonly ids?: readonly string[] | undefined
+  /** Objects that match now, and those that matched then. */
+  readonly filter?: Filter | undefined
+  readonly asOf: Moment
+  /** Counts, and changes nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+export interface Undone extends Acknowledgement {
+  /** Objects that got their content back: all that were written or deleted since. */
+  readonly restored: number
+  /** Objects that did not exist then. */
+  readonly deleted: number
+  /** The moment. */
+  readonly asOfLsn: number
+}
+
 /** The history of a database, as far back as the log and its archive reach. Calls throw log_damaged. */
 export interface History {
   /**
@@ -101,4 +198,39 @@ export interface History {
    * ```
    */
   events(request?: EventsRequest): Promise<EventPage>
+  /**
+   * Pages through the versions of an object, oldest first. Throws collection_not_found, invalid_argument.
+   *
+   * @example
+   * ```ts
+   * const { versions } = await database.history.versions({ collection: 'films', id: 'alien' })
+   * for (const { lsn, kind, author, changes } of versions) console.log(lsn, kind, author?.actor, changes)
+   * ```
+   */
+  versions(request: VersionsRequest): Promise<VersionPage>
+  /**
+   * Yields the objects that differ between two moments, in the order in which they were first written after the first moment. Builds the collection
+   * as of each moment, one after the other, in memory. At most 1,000,000 objects may have been written between them. Throws
+   * restore_unreachable, limit_exceeded, collection_not_found, invalid_argument.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, change } of database.history.diff({ collection: 'films', from: { lsn: 120 } })) console.log(change, id)
+   * ```
+   */
+  diff(request: DiffRequest): AsyncGenerator<ObjectChange>
+  /**
+   * Gives some objects the content that they had at a moment, all or none, and deletes those that did not exist then. The content of all
+   * of them may have 32 MiB. Its progress is that of a restore, and it can be canceled like one. Throws restore_unreachable, limit_exceeded,
+   * cancelled, collection_not_found, invalid_argument, invalid_filter, read_only.
+   *
+   * @example
+   * ```ts
+   * const request = { collection: 'films', filter: [{ source: { $eq: 'agent 7' } }], asOf: { lsn: 120 } }
+   * const { restored, deleted } = await database.history.undo({ ...request, dryRun: true })
+   * console.log(restored, deleted)
+   * await database.history.undo(request, { actor: 'operator' })
+   * ```
+   */
+  undo(request: UndoRequest, options?: WriteOptions): Promise<Undone>
 }

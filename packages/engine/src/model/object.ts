@@ -1,6 +1,6 @@
 // The objects that users store and read: id, meta, filter values, one value for each field.
 import type { ByField, Fields, FieldType } from './fields.ts'
-import type { FilterValues } from './filter.ts'
+import type { Filter, FilterValues } from './filter.ts'
 import type { JsonObject } from './json.ts'
 
 export interface SparseVector {
@@ -47,12 +47,52 @@ type MetaInput<Meta> = undefined extends Meta
       readonly meta: Meta
     }
 
+/** What must hold for the stored object, as of every earlier write. All given conditions must hold. */
+export interface WriteConditions {
+  /** There is no object with this id. */
+  readonly ifAbsent?: boolean | undefined
+  /** `lsn` of the stored object; 0 if there must be none. */
+  readonly ifLsn?: number | undefined
+  /** There is an object, and its filter values match. */
+  readonly ifMatch?: Filter | undefined
+}
+
+/** What became of one object of a write. */
+export interface WriteResult {
+  readonly id: string
+  /** `conflict`: a condition did not hold. `error`: the patch does not fit the object. */
+  readonly status: 'ok' | 'conflict' | 'error'
+  /** The LSN of the write where it changed the object, and otherwise that of the stored object; 0 if there is none. */
+  readonly lsn: number
+  /** Only with `error`. */
+  readonly error?: { readonly code: string; readonly message: string; readonly field?: string }
+}
+
+/** What a conditional write returns in addition. */
+export interface ConditionalReply {
+  /** In the order of the call; only if an object had a condition, or the call was atomic, or for a patch. */
+  readonly results?: readonly WriteResult[]
+  /** Only with a claim as `requestKey`: an atomic write changed nothing. Without a claim it throws `conflict`. */
+  readonly isRefused?: true
+}
+
+/** Changes of the meta and filter values of one object. Its vectors stay. */
+export interface ObjectPatch extends WriteConditions {
+  readonly id: string
+  /** Merged into the stored meta; null removes a key. */
+  readonly meta?: JsonObject | undefined
+  /** Merged into the stored filter values; null removes a key. */
+  readonly filter?: FilterValues | undefined
+  /** Added to filter values. A missing key counts as 0; a value that is not a number is an error of the object. */
+  readonly increment?: { readonly [key: string]: number } | undefined
+}
+
 /** An object to store. It replaces the whole object that has its id. `Values` is what fields of each type take. */
 export type ObjectInput<
   F extends Fields = Fields,
   Meta extends object | undefined = JsonObject | undefined,
   Values extends FieldValues = FieldValues,
-> = {
+> = WriteConditions & {
   /** 1 to 512 bytes of well-formed text, unique in the collection. */
   readonly id: string
   /** An object, or its JSON text, which is then returned unchanged. */
@@ -77,6 +117,11 @@ export interface Acknowledgement {
 /** A stored object as the library and the client return it. `Row` is what they return for one vector. */
 export interface ReadObject<F extends Fields, Meta extends object | undefined, Row> {
   readonly id: string
+  /**
+   * LSN of the record of the log that last wrote the object: an upsert, or an update of its filter. In a collection that a restore or a
+   * clone created, objects that were not written since have the LSN of that record.
+   */
+  readonly lsn: number
   /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
   readonly meta: Meta
   readonly filter: JsonObject

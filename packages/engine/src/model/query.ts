@@ -4,6 +4,7 @@ import type { SearchRecall } from './calibration.ts'
 import type { ByMember, FieldName, Fields, FieldType } from './fields.ts'
 import type { Filter } from './filter.ts'
 import type { JsonObject, JsonValue } from './json.ts'
+import type { AsOf, AsOfMoment } from './moment.ts'
 import type { DenseRow, MultiVector, SparseVector, StoredObject } from './object.ts'
 
 /** The vector of a stored object in the field; the object itself is excluded from the results. */
@@ -79,6 +80,8 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
   readonly explain?: boolean | undefined
   /** The result includes the write with this LSN: the search waits for it, at most 5 s, and fails with `lsn_not_reached`. */
   readonly minLsn?: number | undefined
+  /** Searches the collection as of a moment. All searches of a batch have the same. */
+  readonly asOf?: AsOf | undefined
 }
 
 /** What the vectors of a hit are, by the type of the searched field. */
@@ -159,6 +162,8 @@ export interface SearchReport<Name extends string = string> {
   readonly explain?: Explanation<Name>
   /** The newest event that the result reflects. */
   readonly lsn: number
+  /** The moment, if the request has one. */
+  readonly asOf?: AsOfMoment
 }
 
 export interface SearchResult<
@@ -230,6 +235,8 @@ export interface ScrollRequest {
   readonly cursor?: string | undefined
   /** Default true; ids, meta and filters alone are much less data. */
   readonly includeVectors?: boolean | undefined
+  /** Pages through the collection as of a moment, which the cursor keeps. */
+  readonly asOf?: AsOf | undefined
 }
 
 export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
@@ -237,6 +244,8 @@ export interface ScrollPage<F extends Fields = Fields, Meta extends object | und
   /** For the next page; undefined on the last. */
   readonly cursor: string | undefined
   readonly lsn: number
+  /** The moment, if the request has one. */
+  readonly asOf?: AsOfMoment
 }
 
 export interface FacetRequest {
@@ -245,6 +254,8 @@ export interface FacetRequest {
   readonly filter?: Filter | undefined
   /** Maximum number of values; default 10. */
   readonly limit?: number | undefined
+  /** Counts in the collection as of a moment. */
+  readonly asOf?: AsOf | undefined
 }
 
 export interface Facets {
@@ -253,6 +264,8 @@ export interface Facets {
   /** Number of distinct values. */
   readonly distinct: number
   readonly lsn: number
+  /** The moment, if the request has one. */
+  readonly asOf?: AsOfMoment
 }
 
 export interface RecallRequest<Name extends string = string> {
@@ -263,6 +276,8 @@ export interface RecallRequest<Name extends string = string> {
   /** Results compared; default 10. */
   readonly limit?: number | undefined
   readonly ef?: number | undefined
+  /** Measures the collection as of a moment. */
+  readonly asOf?: AsOf | undefined
 }
 
 export interface RecallReport {
@@ -275,6 +290,8 @@ export interface RecallReport {
   readonly recall: number
   readonly recallWorst: number
   readonly lsn: number
+  /** The moment, if the request has one. */
+  readonly asOf?: AsOfMoment
 }
 
 /** The response size that a caller accepts. */

@@ -10,6 +10,28 @@ export interface WriteOptions {
    * `request_key_reused`. A claim comes from `RequestKeys.once`.
    */
   readonly requestKey?: string | RequestClaim | undefined
+  /** Who acts, for the history: 1 to 128 printable ASCII characters. It is kept in the record of the write and not checked. */
+  readonly actor?: string | undefined
+}
+
+/** Who made a write. */
+export interface Author {
+  /** Name of the token that the write came with: that of a database, `root`, or `owner`. Empty without a token. */
+  readonly token: string
+  /** What the caller says. Empty if it says nothing. */
+  readonly actor: string
+}
+
+/** What conditional writes of several objects take besides. */
+export interface ConditionalOptions extends WriteOptions {
+  /** Changes either every object or none: if one has a conflict or an error, the call throws `conflict`. */
+  readonly atomic?: boolean | undefined
+}
+
+/** What deletes by id take besides. */
+export interface DeleteOptions extends WriteOptions {
+  /** Deletes the object only if it has this `lsn`; otherwise the call throws `conflict`. Needs exactly one id. */
+  readonly ifLsn?: number | undefined
 }
 
 /** A write with a key, as a host program describes it. */

@@ -20,16 +20,21 @@ export type {
 export type { ByField, ByMember, FieldName, Fields, FieldType, GraphFieldName } from './fields.ts'
 export type { Filter, FilterCondition, FilterOperator, FilterValue, FilterValues, Ordered } from './filter.ts'
 export type { JsonObject, JsonValue } from './json.ts'
+export type { AsOf, AsOfMoment } from './moment.ts'
 export type {
   Acknowledgement,
+  ConditionalReply,
   FilterUpdate,
   MultiVector,
   ObjectInput,
+  ObjectPatch,
   PlainFieldValues,
   ReadObject,
   SparseRow,
   SparseVector,
   VectorRow,
+  WriteConditions,
+  WriteResult,
 } from './object.ts'
 export type {
   BatchedRequest,

@@ -32,13 +32,13 @@ export async function answerCall(
 
 async function matchesOf(
   replica: Replica,
-  { filter }: Extract<OwnerCall, { kind: 'matches' }>,
+  { board, filter }: Extract<OwnerCall, { kind: 'matches' }>,
 ): Promise<SharedMatches> {
   const conditions = parseFilter(filter)
   for (let over = replica.publishing; over; over = replica.publishing) await over
   const { version } = replica
   const { bitmap, count } = replica.matches.matchesOf(conditions, version)
-  return { version, words: bitmap.words, count }
+  return { board, version, words: bitmap.words, count }
 }
 
 function sentResult({ results, fused, ...report }: SearchResult): SentResult {
@@ -66,9 +66,9 @@ function sentHit(hit: SearchHit): SentHit {
   }
 }
 
-function sentObject({ id, metaBytes, filterText, dense, sparse, multi }: StoredObject): SentObject {
+function sentObject({ id, lsn, metaBytes, filterText, dense, sparse, multi }: StoredObject): SentObject {
   return {
-    ...{ id, metaBytes, filterText, sparse },
+    ...{ id, lsn, metaBytes, filterText, sparse },
     dense: mapValues(dense, sentRow),
     multi: mapValues(multi, (rows) => rows.map(sentRow)),
   }

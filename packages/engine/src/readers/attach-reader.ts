@@ -13,6 +13,7 @@ import { OriginalFiles } from './original-files.ts'
 import { OwnerPort } from './owner-port.ts'
 import { QueryReports, type RanSearch } from './query-reports.ts'
 import { ReaderArena } from './reader-arena.ts'
+import { ReaderNames } from './reader-names.ts'
 import { ReplicaView } from './replica-view.ts'
 import { type ReaderThread, SharedCollection } from './shared-collection.ts'
 
@@ -58,8 +59,7 @@ class LocalReader implements Reader, ReaderThread {
   readonly #reports: QueryReports
   readonly #views = new Map<number, ReplicaView>()
   readonly #byId = new Map<number, SharedCollection>()
-  /** By database and name. */
-  readonly #byName = new Map<string, Map<string, SharedCollection>>()
+  readonly #names = new ReaderNames()
   #limits: Limits | undefined
   #generation = 0
   #isReading = false
@@ -159,7 +159,7 @@ class LocalReader implements Reader, ReaderThread {
   collection(database: string, name: string): ReaderCollection | undefined {
     if (this.#slots.isClosed) return undefined
     this.receive()
-    return this.#byName.get(database)?.get(name)
+    return this.#byId.get(this.#names.collectionId(database, name))
   }
 
   async search(collection: string, request: SearchRequest, place: ReaderPlace = {}): Promise<SearchResult> {
@@ -201,6 +201,7 @@ class LocalReader implements Reader, ReaderThread {
     if (kind === 'collect') collectGarbage()
     else if (kind === 'closed') this.close()
     else if (kind === 'serve') this.#serve(new ReplicaView(message.replica, (arena) => this.#attach(arena)))
+    else if (kind === 'names') this.#names.change(message.changed)
     else if (kind === 'withdraw') this.#withdraw(message.board)
     else this.#views.get(message.board)?.take(message)
   }
@@ -210,18 +211,14 @@ class LocalReader implements Reader, ReaderThread {
   }
 
   #serve(view: ReplicaView): void {
-    const { collectionId, database, definition } = view.facts
+    const { collectionId } = view.facts
     this.#views.set(view.board, view)
     const known = this.#byId.get(collectionId)
     if (known !== undefined) {
       known.serve(view)
       return
     }
-    const collection = new SharedCollection(this, view)
-    this.#byId.set(collectionId, collection)
-    const names = this.#byName.get(database) ?? new Map<string, SharedCollection>()
-    names.set(definition.name, collection)
-    this.#byName.set(database, names)
+    this.#byId.set(collectionId, new SharedCollection(this, view))
   }
 
   #withdraw(board: number): void {
@@ -229,7 +226,7 @@ class LocalReader implements Reader, ReaderThread {
     if (view === undefined) return
     this.#views.delete(board)
     for (const { originals } of view.facts.fields) if (originals) this.files.drop(originals)
-    const { collectionId, database, definition } = view.facts
+    const { collectionId } = view.facts
     const collection = this.#byId.get(collectionId)
     // Another replica serves the collection already.
     if (collection?.view !== view) return
@@ -237,8 +234,5 @@ class LocalReader implements Reader, ReaderThread {
     // An owner that ended without closing wakes nobody.
     this.#slots.turn()
     this.#byId.delete(collectionId)
-    const names = this.#byName.get(database)
-    if (names?.get(definition.name) === collection) names.delete(definition.name)
-    if (names?.size === 0) this.#byName.delete(database)
   }
 }

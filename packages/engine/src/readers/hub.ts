@@ -1,6 +1,7 @@
 // The owner's end of all readers: hands out handles, says which replica serves which collection, and answers what readers cannot answer
 // themselves. What is announced here is in shared memory or in every port when the call returns, so before any acknowledgement.
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { ChangedNames } from '../catalog/changed-names.ts'
 import { assert, EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { CalibrationTable } from '../model/calibration.ts'
@@ -22,6 +23,8 @@ export interface ReaderHubOptions {
   readonly pool: WorkerPool
   readonly slots: ReaderSlots
   readonly limits: Limits
+  /** All names of collections, for a reader that attaches. */
+  names(): readonly ChangedNames[]
   /** Answers a call of a reader. */
   answer(call: OwnerCall): Promise<unknown>
   /** Takes queries that readers ran. */
@@ -94,17 +97,12 @@ export class ReaderHub implements NewsHost {
   }
 
   /** The replica serves the collection from now on, with these measurements. Undefined: none does. */
-  serve(
-    collection: { readonly collectionId: number; readonly database: string },
-    replica: Replica | undefined,
-    calibration?: CalibrationTable,
-  ): void {
-    const { collectionId } = collection
+  serve(collectionId: number, replica: Replica | undefined, calibration?: CalibrationTable): void {
     const before = this.#serving.get(collectionId)
     if (before?.replica === replica) return
     if (replica === undefined) this.#serving.delete(collectionId)
     else {
-      const shared = replica.share(this, collection)
+      const shared = replica.share(this, collectionId)
       shared.serve(calibration)
       this.#serving.set(collectionId, { replica, shared })
     }
@@ -144,6 +142,7 @@ export class ReaderHub implements NewsHost {
     assert(!this.#listening.has(port), 'a reader attaches once')
     const post = (message: OwnerMessage) => port.postMessage(message)
     for (const { shared } of this.#serving.values()) post({ kind: 'serve', replica: shared.facts })
+    for (const changed of this.#options.names()) post({ kind: 'names', changed })
     post({ kind: 'welcome', limits: this.#options.limits })
     this.#listening.add(port)
   }

@@ -33,6 +33,7 @@ interface DraftVector {
 /** An object without the vectors that are on disk. */
 export interface ObjectDraft {
   readonly id: string
+  readonly lsn: number
   readonly metaBytes: Uint8Array
   readonly filterText: string
   readonly vectors: readonly DraftVector[]
@@ -69,6 +70,7 @@ export function draftObjects(
     if (sparse === undefined) return 'again'
     drafts.push({
       id,
+      lsn: view.lsnAt(ordinal),
       ...copyRecordText(place),
       vectors: draftVectors(view, ordinal, version),
       sparse,

@@ -33,6 +33,8 @@ const unitsMask = heapChunkBytes / 8 - 1
 interface Chunk {
   readonly bytes: SharedBytes
   readonly words: Uint32Array
+  /** Of chunks of LSNs. */
+  readonly numbers: Float64Array | undefined
 }
 
 /** Where the parts of an object are: chunks, and offsets of bytes in them. Reused for every hit. */
@@ -127,8 +129,11 @@ export class ReplicaView {
   #takeChunks(list: number, from: number, chunks: readonly SharedBytes[]): void {
     const known = this.#chunks[list] ?? []
     this.#chunks[list] = known
-    for (const [i, bytes] of chunks.entries())
-      known[from + i] = { bytes, words: new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2) }
+    for (const [i, bytes] of chunks.entries()) {
+      const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2)
+      const numbers = list === chunkList.lsns ? new Float64Array(bytes.buffer) : undefined
+      known[from + i] = { bytes, words, numbers }
+    }
   }
 
   #takeSegments(field: number, segments: readonly FieldSegment[]): void {
@@ -207,6 +212,12 @@ export class ReplicaView {
     place.filterBytes = filterBytes
     place.recordBytes = bytes
     return true
+  }
+
+  /** The LSN of an object of a pinned version. While filters are replaced, it is of no use. */
+  lsnAt(ordinal: number): number {
+    const lsn = this.#chunks[chunkList.lsns]?.[ordinal >>> columnShift]?.numbers?.[ordinal & columnMask] ?? 0
+    return Math.max(lsn, this.facts.lsnCreated)
   }
 
   /**

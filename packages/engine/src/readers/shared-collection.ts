@@ -144,6 +144,8 @@ export class SharedCollection implements ReaderCollection {
   ): readonly SearchResult[] | undefined | Promise<readonly SearchResult[] | undefined> {
     if (this.#batches === undefined) return this.#loadBatches().then(() => this.searchBatchHere(requests, options))
     if (this.#thread.isReading || !requests.every(({ minLsn }) => this.#isApplied(minLsn))) return undefined
+    // Only the owner has the past.
+    if (requests.some(({ asOf }) => asOf !== undefined)) return undefined
     const batch = this.#batches.parseBatch(requests, this.definition, this.#thread.limits)
     if (batch === undefined) return undefined
     const cached = this.#batches.cachedMatches(batch, this.#filters)
@@ -183,7 +185,7 @@ export class SharedCollection implements ReaderCollection {
   ): readonly SearchResult[] | typeof owner | typeof otherVersion {
     const { files, module } = this.#thread
     const [first] = matches
-    if (matches.some(({ version }) => version !== first?.version)) return otherVersion
+    if (first !== undefined && !matches.every((one) => isOf(one, first.board, first.version))) return otherVersion
     let chooser: SharedEfChooser | undefined
     const results = this.#attempts(first, (view, version) => {
       // A rebuild replaced the definition after the searches were parsed.
@@ -295,7 +297,7 @@ export class SharedCollection implements ReaderCollection {
         if (!words.isServing && this.#view === view) return owner
         if (this.#view !== view || !words.pin(version)) continue
         if (epoch % 2 !== 0) return owner
-        if (matches !== undefined && matches.version !== version) return otherVersion
+        if (matches !== undefined && !isOf(matches, view.board, version)) return otherVersion
         const value = read(view, version)
         thread.settle()
         return words.filterEpoch === epoch ? value : again
@@ -321,6 +323,10 @@ class SharedEfChooser implements EfChooser {
     this.chosen.push({ search, choice })
     return choice
   }
+}
+
+function isOf(matches: SharedMatches, board: number, version: number): boolean {
+  return matches.board === board && matches.version === version
 }
 
 /** Undefined: the owner refuses them. */

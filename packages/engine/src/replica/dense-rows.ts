@@ -30,7 +30,7 @@ export interface AddedOriginals {
 
 /** The vectors that an upsert adds to a field. `ordinals` are those of the event's objects. */
 export async function addedVectors(
-  event: ObjectsUpserted,
+  event: Pick<ObjectsUpserted, 'dense' | 'multi'>,
   fieldIndex: number,
   field: FieldSchema,
   ordinals: Uint32Array,

@@ -1,5 +1,6 @@
-// The objects of a collection without their rows and filter index: id, meta, filter text, sparse terms. Records are in a heap, found by
-// ordinal. The record of an object is written once, and again only when its filter is replaced. object-record.ts has its layout.
+// The objects of a collection without their rows and filter index: id, meta, filter text, sparse terms, and the LSN that last wrote each.
+// Records are in a heap, found by ordinal. The record of an object is written once, and again only when its filter is replaced.
+// object-record.ts has its layout.
 import { assert } from '../errors.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
@@ -25,6 +26,7 @@ export interface ObjectChunks {
   readonly ids: readonly SharedBytes[]
   readonly recordAddresses: readonly SharedBytes[]
   readonly records: readonly SharedBytes[]
+  readonly lsns: readonly SharedBytes[]
   /** Pages of the table that leads from ids to ordinals. */
   readonly idPages: readonly SharedBytes[]
 }
@@ -41,17 +43,20 @@ export class ObjectStore {
   readonly #records: ByteHeap
   /** Address of the record of each ordinal, divided by 8; 0 if there is none. */
   readonly #addresses: Column
+  /** LSN of the record of the log that last wrote the object of each ordinal; 0 if that is unknown. No part of the state. */
+  readonly #lsns: Column
   #ordinalEnd: number
 
-  private constructor(ids: IdTable, records: ByteHeap, addresses: Column, ordinalEnd: number) {
+  private constructor(ids: IdTable, records: ByteHeap, addresses: Column, lsns: Column, ordinalEnd: number) {
     this.#ids = ids
     this.#records = records
     this.#addresses = addresses
+    this.#lsns = lsns
     this.#ordinalEnd = ordinalEnd
   }
 
   static empty(seed: HashSeed): ObjectStore {
-    return new ObjectStore(new IdTable(seed), new ByteHeap(), new Column('u32'), 0)
+    return new ObjectStore(new IdTable(seed), new ByteHeap(), new Column('u32'), new Column('f64'), 0)
   }
 
   get count(): number {
@@ -81,14 +86,16 @@ export class ObjectStore {
     this.#ids.reserve(objects, idBytes, end)
     this.#records.reserve(objects, recordBytes)
     this.#addresses.ensure(end)
+    this.#lsns.ensure(end)
   }
 
   /** Writes an object under a new ordinal and maps its id to it. Returns the previous ordinal of the id, or -1. */
-  put(ordinal: number, id: string, parts: ObjectParts): number {
+  put(ordinal: number, id: string, parts: ObjectParts, lsn: number): number {
     const before = this.#ids.find(id)
     if (before < 0) this.#ids.insert(id, ordinal)
     else this.#ids.replace(id, ordinal)
     this.#write(ordinal, parts)
+    this.#lsns.set(ordinal, lsn)
     this.#ordinalEnd = Math.max(this.#ordinalEnd, ordinal + 1)
     return before
   }
@@ -105,12 +112,20 @@ export class ObjectStore {
     this.#ids.release(ordinal)
   }
 
-  replaceFilter(ordinal: number, filter: string): void {
+  /** Without `meta` the object keeps its own. */
+  replaceText(ordinal: number, text: { readonly filter: string; readonly meta?: Uint8Array }, lsn: number): void {
+    const { filter } = text
     // Copied, because their record is freed before the new one is written.
-    const meta = this.meta(ordinal).slice()
+    const meta = text.meta ?? this.meta(ordinal).slice()
     const sparse = this.sparse(ordinal)
     this.#records.free(this.#addressOf(ordinal))
     this.#write(ordinal, { meta, filter, sparse })
+    this.#lsns.set(ordinal, lsn)
+  }
+
+  /** LSN of the record of the log that last wrote the object; 0 if that is unknown. */
+  lsnAt(ordinal: number): number {
+    return this.#lsns.get(ordinal)
   }
 
   recordBytesAt(ordinal: number): number {
@@ -160,6 +175,7 @@ export class ObjectStore {
       ids,
       recordAddresses: this.#addresses.chunks,
       records: this.#records.chunks,
+      lsns: this.#lsns.chunks,
       idPages: pages,
     }
   }
@@ -168,9 +184,9 @@ export class ObjectStore {
     return this.#ids
   }
 
-  bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number } {
+  bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number; readonly lsns: number } {
     const { ids, table } = this.#ids.bytes()
-    return { ids, idTable: table + this.#addresses.bytes(), objects: this.#records.bytes() }
+    return { ids, idTable: table + this.#addresses.bytes(), objects: this.#records.bytes(), lsns: this.#lsns.bytes() }
   }
 
   dump(name: string, options: DumpOptions = {}): Section[] {
@@ -181,11 +197,22 @@ export class ObjectStore {
     ]
   }
 
-  static async load(reader: SectionReader, name: string, ordinalEnd: number): Promise<ObjectStore> {
+  /** The LSNs of the objects; `dump` has everything else. */
+  dumpLsns(name: string, options: DumpOptions = {}): Section {
+    return this.#lsns.dump(name, this.#ordinalEnd, options)
+  }
+
+  /** `lsns` is the column that `dumpLsns` wrote. Without it the LSNs are unknown. */
+  static async load(
+    reader: SectionReader,
+    name: string,
+    ordinalEnd: number,
+    lsns = new Column('f64'),
+  ): Promise<ObjectStore> {
     const ids = await IdTable.load(reader, `${name}.ids`)
     const records = await ByteHeap.load(reader, `${name}.records`)
     const addresses = await Column.load(reader, `${name}.addresses`, 'u32', ordinalEnd)
-    return new ObjectStore(ids, records, addresses, ordinalEnd)
+    return new ObjectStore(ids, records, addresses, lsns, ordinalEnd)
   }
 
   #addressOf(ordinal: number): number {

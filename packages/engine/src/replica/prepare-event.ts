@@ -1,13 +1,13 @@
 // Applies an event to the parts of a replica: first its rows to the fields, which nobody sees yet, then its ids, records, and filter values
 // in steps, after which the version is published (publication.ts).
-import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
+import type { FiltersReplaced, ObjectEvent, ObjectsPatched, ObjectsRestored, ObjectsUpserted } from '../events/event.ts'
 import type { FilterIndex } from '../filter/filter-index.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import { type AddedVectors, addedVectors, keptOriginals } from './dense-rows.ts'
-import type { EarlierFilters } from './earlier-filters.ts'
+import type { EarlierRecord, EarlierRecords } from './earlier-records.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { Ordinals } from './ordinals.ts'
 import type { Originals } from './originals.ts'
@@ -19,7 +19,7 @@ export interface ChangedParts {
   readonly definition: CollectionSchema
   readonly objects: ObjectStore
   readonly filters: FilterIndex
-  readonly earlierFilters: EarlierFilters
+  readonly earlierRecords: EarlierRecords
   /** One for each field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
   readonly dense: readonly (DenseField | undefined)[]
   /** One for each field of the definition; undefined for those with a graph. */
@@ -42,15 +42,28 @@ const objectWork = 128
 /** Bytes that are copied in the time in which one byte of filter values is indexed. */
 const copiedPerByte = 16
 
-/** Applies an event to the fields. `version` is the one that it leads to. */
-export function prepareEvent(parts: ChangedParts, version: number, event: ObjectEvent): Promise<Prepared> | Prepared {
+/** Where an event leads. */
+export interface EventPlace {
+  /** The version that it leads to. */
+  readonly version: number
+  /** The LSN of the objects that it writes, by their position in the event. */
+  readonly lsnOf: (position: number) => number
+}
+
+/** Applies an event to the fields. */
+export function prepareEvent(parts: ChangedParts, place: EventPlace, event: ObjectEvent): Promise<Prepared> | Prepared {
   switch (event.kind) {
     case 'objects-upserted':
-      return upsert(parts, version, event)
+      return upsert(parts, place, event)
+    case 'objects-restored':
+      return event.ids.length === 0
+        ? remove(parts, place.version, event.deleted)
+        : upsert(parts, place, event, event.deleted)
     case 'objects-deleted':
-      return remove(parts, version, event)
+      return remove(parts, place.version, event.ids)
     case 'filters-replaced':
-      return updateFilters(parts, version, event)
+    case 'objects-patched':
+      return updateTexts(parts, place, event)
     case 'fields-changed':
       return { touched: [], work: noWork() }
   }
@@ -60,7 +73,14 @@ function* noWork(): Generator<number, void> {
   yield* []
 }
 
-async function upsert(parts: ChangedParts, version: number, event: ObjectsUpserted): Promise<Prepared> {
+/** `deleted` are ids that the event deletes besides. */
+async function upsert(
+  parts: ChangedParts,
+  place: EventPlace,
+  event: ObjectsUpserted | ObjectsRestored,
+  deleted: readonly string[] = [],
+): Promise<Prepared> {
+  const { version } = place
   await ripen(parts, version)
   const ordinals = parts.ordinals.take(event.ids.length)
   const added: (AddedVectors | undefined)[] = []
@@ -72,7 +92,10 @@ async function upsert(parts: ChangedParts, version: number, event: ObjectsUpsert
     const rows = kept[index]?.rows ?? 0
     if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
   }
-  const replaced = Uint32Array.from(event.ids.map((id) => parts.objects.find(id)).filter((ordinal) => ordinal >= 0))
+  const gone = deleted.filter((id) => parts.objects.find(id) >= 0)
+  const replaced = Uint32Array.from(
+    [...event.ids, ...gone].map((id) => parts.objects.find(id)).filter((ordinal) => ordinal >= 0),
+  )
   await Promise.all(
     parts.dense.map((field, index) => {
       const appended =
@@ -85,13 +108,17 @@ async function upsert(parts: ChangedParts, version: number, event: ObjectsUpsert
       field?.apply(version, addedRows(event, index, ordinals), keptRows(parts.objects, index, replaced)),
     ),
   )
-  return { touched: event.ids, work: publishUpsert(parts, version, event, ordinals) }
+  function* work(): Generator<number, void> {
+    yield* publishUpsert(parts, place, event, ordinals)
+    yield* publishDelete(parts, version, gone)
+  }
+  return { touched: [...event.ids, ...gone], work: work() }
 }
 
 function* publishUpsert(
   parts: ChangedParts,
-  version: number,
-  event: ObjectsUpserted,
+  { version, lsnOf }: EventPlace,
+  event: ObjectsUpserted | ObjectsRestored,
   ordinals: Uint32Array,
 ): Generator<number, void> {
   const sparse = sparseByObject(event)
@@ -99,16 +126,16 @@ function* publishUpsert(
     const ordinal = ordinals[i] as number
     const filter = event.filters[i] as string
     const record = { meta: event.metas[i] as Uint8Array, filter, sparse: sparse.get(i) ?? [] }
-    const before = parts.objects.put(ordinal, id, record)
+    const before = parts.objects.put(ordinal, id, record, lsnOf(i))
     const retired = before >= 0 ? retire(parts, before, version) : 0
     parts.filters.set(ordinal, filterValues(filter))
     yield retired + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
   }
 }
 
-async function remove(parts: ChangedParts, version: number, event: ObjectsDeleted): Promise<Prepared> {
+async function remove(parts: ChangedParts, version: number, ids: readonly string[]): Promise<Prepared> {
   await ripen(parts, version)
-  const touched = event.ids.filter((id) => parts.objects.find(id) >= 0)
+  const touched = ids.filter((id) => parts.objects.find(id) >= 0)
   const removed = Uint32Array.from(touched, (id) => parts.objects.find(id))
   await Promise.all(parts.dense.map((field) => field?.apply(version, undefined, removed)))
   await Promise.all(
@@ -121,28 +148,31 @@ function* publishDelete(parts: ChangedParts, version: number, ids: readonly stri
   for (const id of ids) yield retire(parts, parts.objects.remove(id), version)
 }
 
-function updateFilters(parts: ChangedParts, version: number, event: FiltersReplaced): Prepared {
+function updateTexts(parts: ChangedParts, place: EventPlace, event: FiltersReplaced | ObjectsPatched): Prepared {
   const touched: string[] = []
-  return { touched, work: publishFilters(parts, version, event, touched) }
+  return { touched, work: publishTexts(parts, place, event, touched) }
 }
 
-function* publishFilters(
+function* publishTexts(
   parts: ChangedParts,
-  version: number,
-  event: FiltersReplaced,
+  { version, lsnOf }: EventPlace,
+  event: FiltersReplaced | ObjectsPatched,
   touched: string[],
 ): Generator<number, void> {
-  const texts = new Map<number, string>()
-  const letGo = parts.earlierFilters.keep({ version, texts })
+  const records = new Map<number, EarlierRecord>()
+  const letGo = parts.earlierRecords.keep({ version, records })
   for (const [i, id] of event.ids.entries()) {
     const ordinal = parts.objects.find(id)
     if (ordinal < 0) continue
     touched.push(id)
     const [before, filter] = [parts.objects.filterText(ordinal), event.filters[i] as string]
-    if (!texts.has(ordinal)) texts.set(ordinal, before)
-    parts.filters.remove(ordinal, filterValues(before))
-    parts.objects.replaceFilter(ordinal, filter)
-    parts.filters.set(ordinal, filterValues(filter))
+    const meta = event.kind === 'objects-patched' ? event.metas[i] : undefined
+    const metaBefore = meta && parts.objects.metaCopy(ordinal)
+    if (!records.has(ordinal))
+      records.set(ordinal, { filter: before, lsn: parts.objects.lsnAt(ordinal), meta: metaBefore })
+    if (filter !== before) parts.filters.remove(ordinal, filterValues(before))
+    parts.objects.replaceText(ordinal, { filter, ...(meta && { meta }) }, lsnOf(i))
+    if (filter !== before) parts.filters.set(ordinal, filterValues(filter))
     yield before.length + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
   }
   letGo(parts.pins)

@@ -19,13 +19,18 @@ export async function rebuild(
   host: ReplicaHost,
   onProgress: (done: number, total: number) => void,
 ): Promise<Replica> {
-  const { id, definition, generation, lsnApplied: lsn } = old
-  const made = await Replica.empty(id, { ...definition, fields }, { ...host, lsn, generation: generation + 1 })
+  const { id, definition, generation, lsnApplied: lsn, lsnCreated } = old
+  const { bitmap: live } = old.filters.evaluate([])
+  const renumberings = old.renumberings.with({ generation, live })
+  const options = { ...host, lsn, lsnCreated, generation: generation + 1, renumberings }
+  const made = await Replica.empty(id, { ...definition, fields }, options)
   try {
-    const ordinals = old.filters.evaluate([]).bitmap.toOrdinals()
+    const ordinals = live.toOrdinals()
     for (let index = 0; index < ordinals.length; ) {
       const end = batchEnd(old, ordinals, index)
-      await made.adopt(await upsertOf(old, ordinals.subarray(index, end)))
+      const batch = ordinals.subarray(index, end)
+      const lsns = Array.from(batch, (ordinal) => old.objects.lsnAt(ordinal))
+      await made.adopt(await upsertOf(old, batch), lsns)
       onProgress(end, ordinals.length)
       index = end
     }
@@ -45,7 +50,7 @@ function batchEnd({ definition, originals }: Replica, ordinals: Uint32Array, sta
 }
 
 /** An upsert event with the objects of some ordinals. */
-async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUpserted> {
+export async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUpserted> {
   const { objects, definition } = old
   const dense: DenseColumn[] = []
   const sparse: SparseColumn[] = []

@@ -16,15 +16,16 @@ import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { openSparseField } from '../vector/sparse/field.ts'
-import { EarlierFilters } from './earlier-filters.ts'
+import { EarlierRecords } from './earlier-records.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
 import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from './originals-owner.ts'
 import { Pins } from './pins.ts'
-import { type ChangedParts, prepareEvent } from './prepare-event.ts'
+import { type ChangedParts, type EventPlace, prepareEvent } from './prepare-event.ts'
 import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
+import { Renumberings } from './renumbering.ts'
 import { shareableOf } from './shareable.ts'
 
 /** Facts that apply found, for the reply. */
@@ -33,18 +34,21 @@ export interface Applied {
   readonly touched: readonly string[]
 }
 
-export interface ReplicaParts extends Omit<ChangedParts, 'earlierFilters' | 'pins'> {
+export interface ReplicaParts extends Omit<ChangedParts, 'earlierRecords' | 'pins'> {
   readonly id: number
   /** Number of rebuilds of the collection. */
   readonly generation: number
   readonly version: number
   readonly lsnApplied: number
+  /** Of the record that created the collection. */
+  readonly lsnCreated: number
+  readonly renumberings?: Renumberings | undefined
 }
 
 /** The content of objects by ordinal; valid for the ordinals of a pinned version, whatever is applied meanwhile. */
 export type StoredRecords = Pick<
   ObjectStore,
-  'idAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
+  'idAt' | 'lsnAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
 >
 
 /** The parts that replicas are created with. */
@@ -61,12 +65,14 @@ export class Replica {
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly generation: number
+  /** The rebuilds that led to the generation, as far as they are known. */
+  readonly renumberings: Renumberings
   readonly pins = new Pins()
   #definition: CollectionSchema
   readonly #objects: ObjectStore
   readonly #filters: FilterIndex
   readonly #matches: RecentMatches
-  readonly #earlierFilters = new EarlierFilters()
+  readonly #earlierRecords = new EarlierRecords()
   readonly #changed: ChangedParts
   #shared: SharedReplica | undefined
   #isReplacingFilters = false
@@ -75,8 +81,11 @@ export class Replica {
   #count: number
   #rows: readonly number[]
   #lsnApplied: number
+  #lsnCreated: number
   /** The snapshot of everything except the fields since which changes are counted; undefined if there is none. */
   objectsSnapshot: string | undefined
+  /** The same of the LSNs of the objects. */
+  lsnsSnapshot: string | undefined
   #applying = false
   #publication: Publication | undefined
   #broken: unknown
@@ -92,17 +101,25 @@ export class Replica {
     this.originals = parts.originals
     this.ordinals = parts.ordinals
     this.generation = parts.generation
+    this.renumberings = parts.renumberings ?? new Renumberings()
     this.#version = parts.version
     this.#count = parts.objects.count
     this.#rows = this.#countRows()
     this.#lsnApplied = parts.lsnApplied
-    this.#changed = { ...parts, earlierFilters: this.#earlierFilters, pins: this.pins }
+    this.#lsnCreated = parts.lsnCreated
+    this.#changed = { ...parts, earlierRecords: this.#earlierRecords, pins: this.pins }
   }
 
   static async empty(
     id: number,
     definition: CollectionSchema,
-    options: ReplicaHost & { readonly lsn: number; readonly generation: number },
+    options: ReplicaHost & {
+      readonly lsn: number
+      /** Of the record that created the collection; `lsn` by default. */
+      readonly lsnCreated?: number
+      readonly generation: number
+      readonly renumberings?: Renumberings
+    },
   ): Promise<Replica> {
     const dense = await Promise.all(
       definition.fields.map((field) => {
@@ -126,8 +143,10 @@ export class Replica {
       }),
       ordinals: new Ordinals(),
       generation: options.generation,
+      renumberings: options.renumberings,
       version: 0,
       lsnApplied: options.lsn,
+      lsnCreated: options.lsnCreated ?? options.lsn,
     })
   }
 
@@ -143,6 +162,11 @@ export class Replica {
 
   get lsnApplied(): number {
     return this.#lsnApplied
+  }
+
+  /** Of the record that created the collection. Its objects have no lower LSN. */
+  get lsnCreated(): number {
+    return this.#lsnCreated
   }
 
   /** Number of objects as of the version. */
@@ -197,9 +221,9 @@ export class Replica {
    * Shares the replica with readers in other threads, from the newest version on; `serve` lets them find it. A replica keeps its board:
    * readers of before may still read when it is shared again.
    */
-  share(host: NewsHost, collection: { readonly collectionId: number; readonly database: string }): SharedReplica {
+  share(host: NewsHost, collectionId: number): SharedReplica {
     if (this.#shared !== undefined) return this.#shared
-    const shared = new SharedReplica(host, collection, () => this.#shareable(), this.#facts())
+    const shared = new SharedReplica(host, collectionId, () => this.#shareable(), this.#facts())
     this.#shared = shared
     if (this.#isReplacingFilters) shared.turnFilterEpoch()
     if (this.#isChangingIds) shared.turnIdEpoch()
@@ -258,7 +282,7 @@ export class Replica {
 
   async apply(lsn: number, event: ObjectEvent): Promise<Applied> {
     assert(lsn > this.#lsnApplied, `record ${lsn} is applied after ${this.#lsnApplied}`)
-    return this.#apply(event, lsn)
+    return this.#apply(event, lsn, () => lsn)
   }
 
   /** The state adopted so far is the state as of this record. */
@@ -267,18 +291,24 @@ export class Replica {
     this.#lsnApplied = lsn
   }
 
-  /** Applies an event without a record of its own: a part of a rebuild. */
-  async adopt(event: ObjectEvent): Promise<Applied> {
-    return this.#apply(event, this.#lsnApplied)
+  /** The state adopted so far is what the record that created the collection made. */
+  createdAt(lsn: number): void {
+    this.adoptedAt(lsn)
+    this.#lsnCreated = lsn
   }
 
-  async #apply(event: ObjectEvent, lsn: number): Promise<Applied> {
+  /** Applies an event without a record of its own, such as a part of a rebuild. `lsns` are those of its objects, 0 if they are unknown. */
+  async adopt(event: ObjectEvent, lsns?: ArrayLike<number>): Promise<Applied> {
+    return this.#apply(event, this.#lsnApplied, (position) => lsns?.[position] ?? 0)
+  }
+
+  async #apply(event: ObjectEvent, lsn: number, lsnOf: EventPlace['lsnOf']): Promise<Applied> {
     assert(!this.#applying, 'events are applied one at a time')
     this.checkWhole()
     this.#applying = true
     try {
       const version = this.#version + 1
-      const { touched, work } = await prepareEvent(this.#changed, version, event)
+      const { touched, work } = await prepareEvent(this.#changed, { version, lsnOf }, event)
       this.#turnEpochs(event)
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
@@ -306,7 +336,7 @@ export class Replica {
   /** Records of filters, or the table of ids, change from the first call on until the second: readers discard what they read meanwhile. */
   #turnEpochs({ kind }: ObjectEvent): void {
     if (kind === 'fields-changed') return
-    if (kind === 'filters-replaced') {
+    if (kind === 'filters-replaced' || kind === 'objects-patched') {
       this.#isReplacingFilters = !this.#isReplacingFilters
       this.#shared?.turnFilterEpoch()
     } else {
@@ -322,7 +352,18 @@ export class Replica {
 
   /** The filter text of an ordinal as of a pinned version. */
   filterTextAt(ordinal: number, version: number): string {
-    return this.#earlierFilters.textAt(ordinal, version) ?? this.#objects.filterText(ordinal)
+    return this.#earlierRecords.recordAt(ordinal, version)?.filter ?? this.#objects.filterText(ordinal)
+  }
+
+  /** A copy of the meta of an ordinal as of a pinned version. */
+  metaAt(ordinal: number, version: number): Uint8Array {
+    return this.#earlierRecords.metaAt(ordinal, version) ?? this.#objects.metaCopy(ordinal)
+  }
+
+  /** The LSN of the record that last wrote the object, or that created the collection with it, as of a pinned version. */
+  lsnAt(ordinal: number, version: number): number {
+    const lsn = this.#earlierRecords.recordAt(ordinal, version)?.lsn ?? this.#objects.lsnAt(ordinal)
+    return Math.max(lsn, this.#lsnCreated)
   }
 
   /** The bytes of everything except the fields, as of now; writers may continue while they are written. */
@@ -331,6 +372,11 @@ export class Replica {
       (file, index) => file?.dump(`originals.${index}`, this.ordinals.end, options) ?? [],
     )
     return [...this.#objects.dump('objects', options), ...this.#filters.dump('filters', options), ...originals]
+  }
+
+  /** The LSNs of the objects as of now. They are no part of the digest. */
+  dumpLsns(options: DumpOptions = {}): Section {
+    return this.#objects.dumpLsns('objects.lsns', options)
   }
 
   /**
@@ -372,7 +418,7 @@ export class Replica {
   bytes(): Record<string, number> {
     const parts: Record<string, number> = {
       ...this.#objects.bytes(),
-      filters: this.#filters.bytes() + this.#matches.bytes(),
+      filters: this.#filters.bytes() + this.#matches.bytes() + this.renumberings.bytes(),
     }
     const originals = this.originals.reduce((sum, file) => sum + (file?.bytes() ?? 0), 0)
     if (originals > 0) parts.originals = originals

@@ -10,6 +10,7 @@ import type { Originals } from './originals.ts'
 import { originalsLists } from './originals-rows.ts'
 
 interface SharedParts {
+  readonly lsnCreated: number
   readonly definition: CollectionSchema
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
@@ -18,7 +19,7 @@ interface SharedParts {
 
 /** The memory of a replica as of now. */
 export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable {
-  const { definition, dense, sparse, originals } = parts
+  const { definition, dense, sparse, originals, lsnCreated } = parts
   const fields = definition.fields.map((_, index) => {
     const field = dense[index]
     const files = originals[index]
@@ -31,7 +32,7 @@ export function shareableOf(parts: SharedParts, objects: ObjectStore): Shareable
     }
   })
   const { seed: idSeed, shape: idShape } = objects.idLookup
-  return { definition, chunks: sharedChunks(parts, objects), fields, idSeed, idShape }
+  return { definition, chunks: sharedChunks(parts, objects), fields, idSeed, idShape, lsnCreated }
 }
 
 /** By number of the list. */

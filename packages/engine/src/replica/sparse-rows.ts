@@ -5,7 +5,7 @@ import type { SparseTermsOfField } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** The terms of each object of an upsert, by position, as its record keeps them. */
-export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
+export function sparseByObject(event: Pick<ObjectsUpserted, 'sparse'>): Map<number, SparseTermsOfField[]> {
   const found = new Map<number, SparseTermsOfField[]>()
   for (const { field, objects, counts, indices, values } of event.sparse) {
     let offset = 0
@@ -20,7 +20,11 @@ export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsO
 }
 
 /** The rows that an upsert adds to one field. `ordinals` are those of its objects, ascending. */
-export function addedRows(event: ObjectsUpserted, field: number, ordinals: Uint32Array): SparseRows | undefined {
+export function addedRows(
+  event: Pick<ObjectsUpserted, 'sparse'>,
+  field: number,
+  ordinals: Uint32Array,
+): SparseRows | undefined {
   const column = event.sparse.find((candidate) => candidate.field === field)
   if (column === undefined) return undefined
   const { objects, counts, indices, values } = column

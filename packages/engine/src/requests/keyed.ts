@@ -2,6 +2,7 @@
 // of a call is that of its input, not of bytes that came over a network.
 import { createHash } from 'node:crypto'
 import { EngineError } from '../errors.ts'
+import { withActor } from '../events/author.ts'
 import { printed } from '../model/ids.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
@@ -15,7 +16,7 @@ export interface KeyedCall {
   readonly parts: () => readonly (string | Uint8Array)[]
 }
 
-/** Runs the write with a claim if the call has a key, and without one if it has none. */
+/** Runs the write with a claim if the call has a key, and without one if it has none; its record gets the actor of the call. */
 export async function keyed<R extends Acknowledgement>(
   keys: KeptRequests,
   options: WriteOptions | undefined,
@@ -24,9 +25,11 @@ export async function keyed<R extends Acknowledgement>(
   repeated?: (recorded: RecordedRequest) => R | Promise<R>,
 ): Promise<R> {
   const requestKey = options?.requestKey
-  if (typeof requestKey !== 'string') return write(claimOf(options))
-  const digest = digestOf(parts())
-  return keys.onceIn(databaseId, { key: requestKey, digest: () => digest }, write, repeated)
+  return withActor(options?.actor, () => {
+    if (typeof requestKey !== 'string') return write(claimOf(options))
+    const digest = digestOf(parts())
+    return keys.onceIn(databaseId, { key: requestKey, digest: () => digest }, write, repeated)
+  })
 }
 
 /** The claim of a call that its caller claimed. Throws invalid_argument for anything else. */

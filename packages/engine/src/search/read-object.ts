@@ -3,20 +3,27 @@ import type { JsonObject } from '../model/json.ts'
 import type { StoredObject } from '../model/object.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
+/** The parts of an object besides its vectors. */
+export interface StoredHead extends ObjectText {
+  readonly lsn: number
+}
+
 export class ReadObject implements StoredObject {
   readonly id: string
+  readonly lsn: number
   readonly dense: StoredObject['dense']
   readonly sparse: StoredObject['sparse']
   readonly multi: StoredObject['multi']
   readonly #text: ObjectText
 
   constructor(
-    text: ObjectText,
+    text: StoredHead,
     dense: StoredObject['dense'],
     sparse: StoredObject['sparse'],
     multi: StoredObject['multi'],
   ) {
     this.id = text.id
+    this.lsn = text.lsn
     this.dense = dense
     this.sparse = sparse
     this.multi = multi
@@ -40,13 +47,13 @@ export class ReadObject implements StoredObject {
   }
 
   toJSON(): Record<string, unknown> {
-    const { id, meta, filter } = this
+    const { id, lsn, meta, filter } = this
     const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
     const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
     const sparse = Object.entries(this.sparse).map(([name, { indices, values }]) => [
       name,
       { indices: [...indices], values: [...values] },
     ])
-    return { id, meta, filter, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
+    return { id, lsn, meta, filter, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
   }
 }

@@ -1,5 +1,6 @@
-// Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again. A cursor contains the last
-// returned ordinal, so it neither skips nor repeats unchanged objects, also across restarts.
+// Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again, and rebuilds keep the order.
+// A cursor contains the ordinal after the last returned one and the generation that has it, so it neither skips nor repeats unchanged
+// objects, also across restarts and rebuilds. A cursor whose place is not known any more is refused.
 
 import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -16,12 +17,20 @@ import { storedObjects, storedWithoutVectors } from './stored.ts'
 export interface ScrollInput {
   readonly filter: Filter
   readonly limit: number
-  /** Lowest ordinal of the page. */
-  readonly from: number
+  /** Undefined: the first page. */
+  readonly cursor: Cursor | undefined
   readonly includeVectors: boolean
 }
 
-const cursorForm = /^o[0-9a-z]{1,7}$/
+interface Cursor {
+  /** Lowest ordinal of the page. */
+  readonly from: number
+  /** Has the ordinal. Cursors of earlier versions name none. */
+  readonly generation: number | undefined
+  readonly collectionId: number | undefined
+}
+
+const cursorForm = /^o([0-9a-z]{1,7})(?:\.([0-9a-z]{1,10})\.([0-9a-z]{1,10}))?$/
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput {
@@ -30,17 +39,18 @@ export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput
   return {
     filter: parseFilter(filter),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
-    from: cursor === undefined ? 0 : parseCursor(cursor),
+    cursor: cursor === undefined ? undefined : parseCursor(cursor),
     includeVectors,
   }
 }
 
-/** One page of matching objects, by ordinal. `cursor` is undefined on the last page. */
+/** One page of matching objects, by ordinal. `cursor` is undefined on the last page. Throws cursor_expired. */
 export async function scroll(
   replica: Replica,
-  { filter, limit, from, includeVectors }: ScrollInput,
+  { filter, limit, cursor, includeVectors }: ScrollInput,
   room?: AnswerRoom,
 ): Promise<ScrollPage> {
+  const from = cursor === undefined ? 0 : placeOf(cursor, replica)
   const { bitmap } = replica.filters.evaluate(filter)
   const ordinals = bitmap.toOrdinals()
   const first = lowerBound(ordinals, from)
@@ -50,7 +60,7 @@ export async function scroll(
   const { lsnApplied: lsn } = replica
   return {
     objects: includeVectors ? await storedObjects(replica, [...page]) : storedWithoutVectors(replica, [...page]),
-    cursor: more && last !== undefined ? `o${(last + 1).toString(36)}` : undefined,
+    cursor: more && last !== undefined ? cursorText(last + 1, replica) : undefined,
     lsn,
   }
 }
@@ -74,12 +84,36 @@ function fitToPage(
   return ordinals.subarray(0, count)
 }
 
-function parseCursor(cursor: unknown): number {
-  if (typeof cursor === 'string' && cursorForm.test(cursor)) return Number.parseInt(cursor.slice(1), 36)
+/** The place of the cursor in the order of ordinals. */
+function placeOf({ from, generation, collectionId }: Cursor, replica: Replica): number {
+  const isOther = collectionId !== undefined && collectionId !== replica.id
+  if (!isOther && (generation === undefined || generation === replica.generation)) return from
+  const place = isOther ? undefined : replica.renumberings.placeNow(from, generation as number)
+  if (place !== undefined) return place
+  const why = isOther ? 'belongs to another collection' : 'was made before a rebuild that the server no longer knows'
+  throw new EngineError('cursor_expired', `the cursor ${why}; begin the scroll again without a cursor`, {
+    field: 'cursor',
+  })
+}
+
+function cursorText(from: number, { generation, id }: Replica): string {
+  return `o${[from, generation, id].map((part) => part.toString(36)).join('.')}`
+}
+
+function parseCursor(cursor: unknown): Cursor {
+  const [, from, generation, collectionId] = (typeof cursor === 'string' && cursorForm.exec(cursor)) || []
+  if (from !== undefined)
+    return { from: wholeOf(from), generation: wholeOf(generation), collectionId: wholeOf(collectionId) }
   throw new EngineError('invalid_argument', `cursor must be the cursor of a page, got ${printed(cursor)}`, {
     field: 'cursor',
     value: printed(cursor),
   })
+}
+
+function wholeOf(text: string): number
+function wholeOf(text: string | undefined): number | undefined
+function wholeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number.parseInt(text, 36)
 }
 
 /** Index of the first ordinal that is not below `from`. */

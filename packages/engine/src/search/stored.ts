@@ -4,8 +4,7 @@ import { TimeSlice } from '@annal/wal'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { readGivenRows } from './given.ts'
-import type { ObjectText } from './object-text.ts'
-import { ReadObject } from './read-object.ts'
+import { ReadObject, type StoredHead } from './read-object.ts'
 import { memberRows } from './returned-rows.ts'
 
 /** Objects read from disk at a time. */
@@ -84,16 +83,18 @@ async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject[
   return multi
 }
 
-/** Id, meta, and filter of one ordinal. */
-export class StoredParts implements ObjectText {
+/** Id, LSN, meta, and filter of one ordinal. */
+export class StoredParts implements StoredHead {
   readonly id: string
+  readonly lsn: number
   readonly metaBytes: Uint8Array
   readonly filterText: string
 
   constructor(replica: Replica, ordinal: number, version: number) {
     this.id = replica.objects.idAt(ordinal)
+    this.lsn = replica.lsnAt(ordinal, version)
     // Copied from shared memory, because the record may be freed before the reply is written.
-    this.metaBytes = replica.objects.metaCopy(ordinal)
+    this.metaBytes = replica.metaAt(ordinal, version)
     this.filterText = replica.filterTextAt(ordinal, version)
   }
 }

@@ -1,5 +1,6 @@
 // Messages between the owner of an engine and its readers, and the handle that connects them. What changes with every write is in shared
 // words (board.ts); messages carry the shared memories themselves, which cannot be sent in another way.
+import type { ChangedNames } from '../catalog/changed-names.ts'
 import type { EngineErrorCode, ErrorDetails } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
@@ -14,11 +15,11 @@ import { type OriginalsList, originalsLists, type SharedOriginals } from '../rep
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 5
+export const readerProtocol = 6
 
 /** Numbers of the chunk lists of a replica that its readers read. Those of each field follow: of its original vectors, and of its terms. */
-export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4 } as const
-const fieldListsFirst = 5
+export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4, lsns: 5 } as const
+const fieldListsFirst = 6
 const fieldLists: readonly (OriginalsList | TermsList)[] = [...originalsLists, ...termsLists]
 
 /** The number of a list of a field. */
@@ -45,13 +46,14 @@ export interface SharedReplicaFacts {
   readonly board: number
   readonly words: Int32Array<SharedArrayBuffer>
   readonly collectionId: number
-  readonly database: string
   readonly definition: CollectionSchema
   readonly fields: readonly SharedField[]
   /** By number of the list. */
   readonly chunks: readonly (readonly SharedBytes[])[]
   readonly idSeed: HashSeed
   readonly idShape: PagesShape
+  /** Of the record that created the collection: its objects have no lower LSN. */
+  readonly lsnCreated: number
   /** Undefined: nothing is measured. */
   readonly calibration: CalibrationTable | undefined
 }
@@ -61,6 +63,8 @@ export type ReaderNews =
   /** Replaces the replica that served the collection before. */
   | { readonly kind: 'serve'; readonly replica: SharedReplicaFacts }
   | { readonly kind: 'withdraw'; readonly board: number }
+  /** Names lead to other collections. */
+  | { readonly kind: 'names'; readonly changed: ChangedNames }
   /** Chunks of a list, from position `from` on. */
   | {
       readonly kind: 'chunks'
@@ -95,6 +99,8 @@ export type ReaderNews =
 
 /** The matches of a filter as of a version. */
 export interface SharedMatches {
+  /** Of the replica. Another one can have the same versions. */
+  readonly board: number
   readonly version: number
   readonly words: Uint32Array<SharedArrayBuffer>
   readonly count: number
@@ -153,6 +159,7 @@ export interface SentResult extends SearchReport {
 /** An object between threads. */
 export interface SentObject {
   readonly id: string
+  readonly lsn: number
   readonly metaBytes: Uint8Array
   readonly filterText: string
   readonly dense: { readonly [field: string]: DenseRow }

@@ -17,6 +17,7 @@ export interface Shareable {
   readonly fields: readonly SharedField[]
   readonly idSeed: HashSeed
   readonly idShape: PagesShape
+  readonly lsnCreated: number
 }
 
 /** Where announcements go. */
@@ -33,7 +34,7 @@ export class SharedReplica {
   readonly #host: NewsHost
   readonly #words: BoardWords
   readonly #view: () => Shareable
-  readonly #collection: { readonly collectionId: number; readonly database: string }
+  readonly #collectionId: number
   /** What readers know. */
   readonly #chunks: SharedBytes[][]
   #idShape: PagesShape
@@ -42,14 +43,9 @@ export class SharedReplica {
   #memoryBytes: number[] = []
   #calibration: CalibrationTable | undefined
 
-  constructor(
-    host: NewsHost,
-    collection: { readonly collectionId: number; readonly database: string },
-    view: () => Shareable,
-    version: VersionFacts,
-  ) {
+  constructor(host: NewsHost, collectionId: number, view: () => Shareable, version: VersionFacts) {
     this.#host = host
-    this.#collection = collection
+    this.#collectionId = collectionId
     this.#view = view
     this.#words = new BoardWords(version.rows.length)
     const { chunks, fields, idShape, definition } = view()
@@ -76,16 +72,17 @@ export class SharedReplica {
 
   /** For a reader that attaches now. */
   get facts(): SharedReplicaFacts {
-    const { definition, idSeed } = this.#view()
+    const { definition, idSeed, lsnCreated } = this.#view()
     return {
       board: this.board,
       words: this.#words.words,
-      ...this.#collection,
+      collectionId: this.#collectionId,
       definition,
       fields: this.#fields,
       chunks: this.#chunks,
       idSeed,
       idShape: this.#idShape,
+      lsnCreated,
       calibration: this.#calibration,
     }
   }

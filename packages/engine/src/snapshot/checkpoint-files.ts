@@ -3,13 +3,18 @@ import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import { isMissing } from '../file-damage.ts'
 import { type ManifestCollection, snapshotFiles } from './manifest.ts'
+import { lsnsPart } from './snapshot-format.ts'
 
 export function fileName(collectionId: number, part: number): string {
-  return `collection-${collectionId}-part-${part}.snap`
+  return `collection-${collectionId}-${partName(part)}.snap`
 }
 
 export function deltaName(collectionId: number, part: number, lsn: number): string {
-  return `collection-${collectionId}-part-${part}-changes-${String(lsn).padStart(20, '0')}.snap`
+  return `collection-${collectionId}-${partName(part)}-changes-${String(lsn).padStart(20, '0')}.snap`
+}
+
+function partName(part: number): string {
+  return part === lsnsPart ? 'lsns' : `part-${part}`
 }
 
 /** Links every file of a collection. When one is missing it links none, and the collection must be written again. */

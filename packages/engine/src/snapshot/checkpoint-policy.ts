@@ -29,7 +29,7 @@ export function linkWorkOf(dimension: number): number {
 
 /** Work of linking the rows of an event again, in rows of 128 dimensions; at least its objects. */
 export function linkWork(event: Event): number {
-  if (event.kind !== 'objects-upserted') return 0
+  if (event.kind !== 'objects-upserted' && event.kind !== 'objects-restored') return 0
   let work = 0
   for (const { objects, vectors } of event.dense)
     if (objects.length > 0) work += objects.length * linkWorkOf(vectors.length / objects.length)

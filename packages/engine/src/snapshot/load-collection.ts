@@ -11,6 +11,7 @@ import type { Checkpoint, CheckpointPlace } from './checkpoint.ts'
 import { fileName } from './checkpoint-files.ts'
 import { chainId, listedFiles, listedOriginals, type ManifestFile } from './manifest.ts'
 import { loadReplica, objectsPart } from './replica-parts.ts'
+import { lsnsPart } from './snapshot-format.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 
 export interface LoadWork {
@@ -83,6 +84,8 @@ async function loadFrom(
   }
   const filesOf = (part: number) => {
     const file = collection.files.find((candidate) => candidate.part === part)
+    // Checkpoints of earlier versions have none.
+    if (file === undefined && part === lsnsPart) return []
     const missing: ManifestFile = { name: fileName(collection.id, part), part, bytes: 0, sum: '0' }
     return listedFiles(collection, file ?? missing).map(
       ({ name, expected }) =>
@@ -99,6 +102,7 @@ async function loadFrom(
   for (const file of collection.files) {
     const id = chainId(collection, file)
     if (file.part === objectsPart) replica.objectsSnapshot = id
+    else if (file.part === lsnsPart) replica.lsnsSnapshot = id
     else replica.dense[file.part - 1]?.loadedAs(id)
   }
   return replica

@@ -8,7 +8,7 @@ import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-owner.ts'
 import { readSealed, writeSealed } from './sealed-json.ts'
-import type { SnapshotFileFacts, SnapshotHead } from './snapshot-format.ts'
+import { lsnsPart, type SnapshotFileFacts, type SnapshotHead } from './snapshot-format.ts'
 
 export const manifestName = 'manifest.json'
 /**
@@ -17,10 +17,12 @@ export const manifestName = 'manifest.json'
  * they were given, which a reader of format 3 would take for vectors of unit length. Format 5 has files with later changes of a field, which
  * a reader of format 4 would not find. Format 6 has them of the objects as well, which a reader of format 5 would not read.
  * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
- * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose.
+ * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose. Format 10 has the LSNs of objects, cursors of the
+ * change feed, aliases, branches, and new names of collections, which a reader of format 9 would lose.
  */
-const formatVersion = 9
+const formatVersion = 10
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
+const formatWithRequestKeys = 9
 const formatWithRecall = 8
 const formatWithPackedCodes = 7
 const formatWithObjectDeltas = 6
@@ -154,8 +156,16 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
     : fields.some(hasPackedCodes)
       ? formatWithPackedCodes
       : ofFiles
-  const format = manifest.requestKeys?.length ? formatVersion : ofFields
+  const ofKeys = manifest.requestKeys?.length ? formatWithRequestKeys : ofFields
+  const hasLsns = manifest.collections.some(({ files }) => files.some(({ part }) => part === lsnsPart))
+  const hasMore = manifest.catalog.cursors?.length || hasNames(manifest.catalog)
+  const format = hasLsns || hasMore ? formatVersion : ofKeys
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
+}
+
+function hasNames({ aliases, collections }: CatalogState): boolean {
+  // A former parent has a branch, and a collection that gave its name away replaced or was replaced.
+  return aliases !== undefined || collections.some(({ parent, lsnNamed }) => parent ?? lsnNamed)
 }
 
 /** Throws snapshot_damaged or format_too_new. */

@@ -3,9 +3,11 @@ import type { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
+import { Column } from '../memory/column.ts'
 import { ChangedSectionReader, changedSections, sectionBytes } from '../memory/section-changes.ts'
 import {
   type DumpOptions,
+  damaged,
   numbersPart,
   type Section,
   type SectionReader,
@@ -26,9 +28,10 @@ import { loadDenseField } from '../vector/dense/field.ts'
 import type { DenseField, EarlierCut, FieldCut, PreparedCut, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { loadSparseField } from '../vector/sparse/field.ts'
+import { lsnsPart } from './snapshot-format.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
-/** The part that holds everything except the fields; field i is part 1 + i. */
+/** The part that holds everything except the fields and LSNs; field i is part 1 + i. */
 export const objectsPart = 0
 
 /**
@@ -90,6 +93,8 @@ interface PreparedCuts {
   readonly replica: Replica
   /** Whether only changes are written of the objects. */
   readonly isDelta: boolean
+  /** The same of their LSNs. */
+  readonly isLsnsDelta: boolean
   readonly fields: readonly { readonly part: number; readonly cut: PreparedCut }[]
 }
 
@@ -106,11 +111,14 @@ function prepareCuts(replica: Replica, earlier: EarlierPart): PreparedCuts {
   const isWorth = [objects, ...fields.map(({ since }) => since)].every((since) => since?.bytesMax !== 0)
   if (isWorth && (objects === undefined || isWorthChanges(replica, objects))) {
     const cuts = fields.map(({ part, field, since }) => ({ part, since, cut: field.prepareCut(since) }))
-    if (cuts.every(({ since, cut }) => cut.isDelta || !since))
-      return { replica, isDelta: objects !== undefined, fields: cuts }
+    if (cuts.every(({ since, cut }) => cut.isDelta || !since)) {
+      const isDelta = objects !== undefined
+      return { replica, isDelta, isLsnsDelta: isDelta && areLsnsWorthChanges(replica, earlier(lsnsPart)), fields: cuts }
+    }
     for (const { cut } of cuts) cut.release()
   }
-  return { replica, isDelta: false, fields: fields.map(({ part, field }) => ({ part, cut: field.prepareCut() })) }
+  const whole = fields.map(({ part, field }) => ({ part, cut: field.prepareCut() }))
+  return { replica, isDelta: false, isLsnsDelta: false, fields: whole }
 }
 
 function isWorthChanges(replica: Replica, { id, bytesMax }: EarlierCut): boolean {
@@ -120,7 +128,15 @@ function isWorthChanges(replica: Replica, { id, bytesMax }: EarlierCut): boolean
   return sectionBytes(changedSections(sections)) <= bytesMax
 }
 
-function takeCut({ replica, fields, isDelta }: PreparedCuts): ReplicaCut {
+/** Unlike the larger parts, they are written whole whenever that is better, because they are small. */
+function areLsnsWorthChanges(replica: Replica, since: EarlierCut | undefined): boolean {
+  if (since === undefined || since.bytesMax === 0 || replica.lsnsSnapshot !== since.id) return false
+  const section = replica.dumpLsns({ changes: 'read' })
+  section.release()
+  return sectionBytes(changedSections([section])) <= since.bytesMax
+}
+
+function takeCut({ replica, fields, isDelta, isLsnsDelta }: PreparedCuts): ReplicaCut {
   replica.checkWhole()
   const cuts = fields.map(({ part, cut }) => ({ part, cut: cut.take() }))
   // The replica stays open until the cut is released, whatever is rebuilt or deleted. No version is this high, so no
@@ -133,6 +149,7 @@ function takeCut({ replica, fields, isDelta }: PreparedCuts): ReplicaCut {
   const written = (id: string) => {
     replica.objectsSnapshot = id
   }
+  const lsns = takeLsns(replica, isLsnsDelta)
   return {
     replica,
     lsn: replica.lsnApplied,
@@ -140,14 +157,28 @@ function takeCut({ replica, fields, isDelta }: PreparedCuts): ReplicaCut {
     parts: [
       { part: objectsPart, isDelta, pieces: writeSections(sections), written },
       ...cuts.map(({ part, cut }) => ({ ...cut, part })),
+      ...lsns.parts,
     ],
     originals: replica.originals.flatMap((file) => file?.files() ?? []),
     release: () => {
       for (const { cut } of cuts) cut.release()
       for (const section of sections) section.release()
+      lsns.release()
       unpin()
     },
   }
+}
+
+/** The LSNs of a collection that ever had objects. */
+function takeLsns(replica: Replica, isDelta: boolean): { readonly parts: readonly PartCut[]; release(): void } {
+  if (replica.ordinals.end === 0) return { parts: [], release: () => undefined }
+  const section = replica.dumpLsns({ changes: 'restart' })
+  replica.lsnsSnapshot = undefined
+  const written = (id: string) => {
+    replica.lsnsSnapshot = id
+  }
+  const pieces = writeSections(isDelta ? changedSections([section]) : [section])
+  return { parts: [{ part: lsnsPart, isDelta, pieces, written }], release: () => section.release() }
 }
 
 function fieldsOf({ dense, sparse }: Replica): { readonly part: number; readonly field: DenseField | SparseField }[] {
@@ -167,7 +198,7 @@ function sectionsOf(replica: Replica, options: DumpOptions): Section[] {
 /** Opens one file of a part. */
 export type OpenSource = () => Promise<SnapshotSource>
 
-/** `filesOf` gives the files of a part: all of it, then its changes in order. Throws snapshot_damaged when a part does not hold what it must. Sources are always closed. */
+/** `filesOf` gives the files of a part: all of it, then its changes in order; none of LSNs that are unknown. Throws snapshot_damaged when a part does not hold what it must. Sources are always closed. */
 export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
@@ -182,7 +213,14 @@ export async function loadReplica(
   },
 ): Promise<Replica> {
   // In parallel: the slow parts are the disk and the first use of memory pages.
-  const objects = readPart(filesOf(objectsPart), (source, deltas) => loadObjects({ source, deltas }, entry, lsn, from))
+  const lsnFiles = filesOf(lsnsPart)
+  const lsns =
+    lsnFiles.length === 0 ? undefined : readPart(lsnFiles, (source, deltas) => loadLsns(source, deltas, entry))
+  // Awaited with the rest of the objects.
+  lsns?.catch(() => undefined)
+  const objects = readPart(filesOf(objectsPart), (source, deltas) =>
+    loadObjects({ source, deltas, lsns }, entry, lsn, from),
+  )
   const fields = entry.definition.fields.map((field, index) =>
     readPart(filesOf(1 + index), (source, deltas) => loadField(field, source, deltas, from.pool)),
   )
@@ -200,6 +238,7 @@ export async function loadReplica(
     dense: loaded.map(({ dense }) => dense),
     sparse: loaded.map(({ sparse }) => sparse),
     lsnApplied: from.lsnApplied ?? lsn,
+    lsnCreated: entry.lsnCreated,
   })
 }
 
@@ -243,15 +282,40 @@ async function loadField(
   return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
 }
 
+/** The LSNs by ordinal, and how many of them there are. */
+type LoadedLsns = Awaited<ReturnType<typeof Column.loadAny>>
+
+async function loadLsns(
+  source: SnapshotSource,
+  deltas: AsyncIterable<SnapshotSource>,
+  { id }: CollectionEntry,
+): Promise<LoadedLsns> {
+  const reader = await ChangedSectionReader.over(source, `collection ${id}`, deltas)
+  const loaded = await Column.loadAny(reader, 'objects.lsns', 'f64')
+  await source.end()
+  return loaded
+}
+
 async function loadObjects(
-  { source, deltas }: { readonly source: SnapshotSource; readonly deltas: AsyncIterable<SnapshotSource> },
+  {
+    source,
+    deltas,
+    lsns: loadingLsns,
+  }: {
+    readonly source: SnapshotSource
+    readonly deltas: AsyncIterable<SnapshotSource>
+    readonly lsns: Promise<LoadedLsns> | undefined
+  },
   entry: CollectionEntry,
   lsn: number,
   from: OriginalsFrom,
 ) {
   const reader = await ChangedSectionReader.over(source, `collection ${entry.id}`, deltas)
   const { version, ordinals, generation } = await readHead(reader, lsn)
-  const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
+  const lsns = await loadingLsns
+  if (lsns && lsns.length !== ordinals.end)
+    throw damaged('objects.lsns', `it has ${lsns.length} entries, not ${ordinals.end}`)
+  const objects = await ObjectStore.load(reader, 'objects', ordinals.end, lsns?.column)
   const filters = await FilterIndex.load(reader, 'filters')
   const originals: (Originals | undefined)[] = []
   const close = async () => {

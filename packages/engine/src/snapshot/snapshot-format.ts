@@ -10,7 +10,9 @@ import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
 const magic = 0x50414e534c4e4e41n // "ANNLSNAP" read as a little-endian number
-/** Version 1 has all of a part. Versions 2 and 3 have what changed in it since an earlier file: 2 in a field, 3 in the objects. */
+/** The part with the LSNs of the objects. Images do not have it, because their LSNs mean nothing in another log. */
+export const lsnsPart = 0xffff_fffe
+/** Version 1 has all of a part. Versions 2 and 3 have what changed in it since an earlier file: 2 in a field, 3 in sections. */
 const wholeVersion = 1
 const fieldChangesVersion = 2
 export const formatVersion = 3
@@ -21,7 +23,7 @@ export const chunkBytesMax = 1 << 20
 
 export interface SnapshotHead {
   readonly collectionId: number
-  /** 0 for the objects, 1 + position for a field. */
+  /** 0 for the objects, 1 + position for a field, or `lsnsPart`. */
   readonly part: number
   readonly lsn: number
   /** The file has only what changed since the file of this LSN. */
@@ -38,7 +40,8 @@ export function headerOf({ collectionId, part, lsn, since }: SnapshotHead): Uint
   const bytes = new Uint8Array(headerBytes)
   const view = new DataView(bytes.buffer)
   view.setBigUint64(0, magic, true)
-  const version = since === undefined ? wholeVersion : part === 0 ? formatVersion : fieldChangesVersion
+  const hasSections = part === 0 || part === lsnsPart
+  const version = since === undefined ? wholeVersion : hasSections ? formatVersion : fieldChangesVersion
   view.setUint16(8, version, true)
   view.setUint16(10, version, true)
   view.setUint32(12, headerBytes, true)

@@ -114,8 +114,51 @@ test('every kind of event decodes to what was encoded', async (t) => {
         },
       ],
     },
+    {
+      kind: 'objects-restored',
+      deleted: ['gone'],
+      asOfLsn: 7,
+      ...base,
+      ids: ['x', 'ä\u0000😀'],
+      metas: [new Uint8Array(0), Uint8Array.of(0, 255, 3)],
+      filters: ['', '{"a":1}'],
+      dense: [
+        { field: 0, objects: Uint32Array.of(1), vectors: Float32Array.of(1.5, -0, 3e38), norms: Float32Array.of(2) },
+        {
+          field: 3,
+          objects: Uint32Array.of(0, 1),
+          vectors: Float32Array.of(3, -0),
+          norms: Float32Array.of(3, 0),
+          forms: Uint8Array.of(1, 0),
+        },
+      ],
+      sparse: [
+        {
+          field: 1,
+          objects: Uint32Array.of(0),
+          counts: Uint32Array.of(2),
+          indices: Uint32Array.of(0, 0xffffffff),
+          values: Float32Array.of(1, -1),
+        },
+      ],
+      multi: [
+        {
+          field: 2,
+          objects: Uint32Array.of(0, 1),
+          counts: Uint32Array.of(2, 1),
+          vectors: Float32Array.of(1, 0, 0, 3e38, -0, 5),
+        },
+      ],
+    },
     { kind: 'objects-deleted', ...base, ids: ['x', 'y'] },
     { kind: 'filters-replaced', ...base, ids: ['x'], filters: [''] },
+    {
+      kind: 'objects-patched',
+      ...base,
+      ids: ['x', 'y'],
+      metas: [new Uint8Array([7]), new Uint8Array(0)],
+      filters: ['{"a":1}', ''],
+    },
     { kind: 'database-created', ...inDatabase, name: 'acme', type: 'starter' },
     { kind: 'database-created', ...inDatabase, name: 'acme', type: 'pro', token },
     { kind: 'database-dropped', ...inDatabase, collectionIds: [1, 70_000] },
@@ -124,7 +167,12 @@ test('every kind of event decodes to what was encoded', async (t) => {
     { kind: 'database-changed', ...inDatabase, type: 'enterprise', active: true },
     { kind: 'token-put', ...inDatabase, token },
     { kind: 'token-dropped', ...inDatabase, name: 'reader' },
+    { kind: 'cursor-put', ...inDatabase, name: 'cache', lsn: 2 ** 40 + 1 },
+    { kind: 'cursor-dropped', ...inDatabase, name: 'cache' },
     { kind: 'setting-put', timeMs: base.timeMs, key: 'trial', value: 'ä😀' },
+    { kind: 'alias-put', ...inDatabase, name: 'live', targetId: 9 },
+    { kind: 'alias-dropped', ...inDatabase, name: 'live' },
+    { kind: 'collection-promoted', ...inDatabase, promotedId: 9, replacedId: 4, keptAs: 'old' },
   ]
   for (const event of events) {
     const back = roundTrip(event)
@@ -152,7 +200,7 @@ test(`any well-formed text decodes to what was encoded, seed ${seed}`, async (t)
 
 test('a record of an unknown type or a newer version is rejected with a code', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 8, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 9, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record has the oldest version that can express it', async (t) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { FilterIndex } from '../../src/filter/filter-index.ts'
+import { matchesValues } from '../../src/filter/matches-values.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject } from '../../src/model/json.ts'
@@ -46,10 +47,14 @@ test(`${runs * 10} random filters over changing random objects match a naive eva
 })
 
 function compare(index: FilterIndex, objects: ReadonlyMap<number, JsonObject>, conditions: JsonObject[]): void {
-  const { bitmap, count } = index.evaluate(parseFilter(conditions))
+  const parsed = parseFilter(conditions)
+  const { bitmap, count } = index.evaluate(parsed)
   const wanted = [...objects].filter(([, it]) => holds(conditions, it)).map(([ordinal]) => ordinal)
   const sorted = wanted.sort((a, b) => a - b).join()
   const got = [...bitmap.toOrdinals()].join()
   if (got !== sorted || count !== wanted.length)
     throw new Error(`${JSON.stringify(conditions)} found ${got}, not ${sorted}`)
+  for (const [ordinal, it] of objects)
+    if (matchesValues(parsed, it) !== wanted.includes(ordinal))
+      throw new Error(`${JSON.stringify(conditions)} is wrong about ${JSON.stringify(it)} without an index`)
 }

@@ -1,5 +1,6 @@
 // A thread that attaches a reader and does what the test sends: each message is a call, each reply its result or its error.
 import { parentPort, workerData } from 'node:worker_threads'
+import type { SearchResult } from '@annal/engine'
 import { attachReader, EngineError, type HitBytes, type Reader } from '@annal/engine/reader'
 import { plainObjects, plainResults, type ReaderCall, type ReaderReply } from './reader-thread.ts'
 
@@ -49,6 +50,15 @@ async function answer(call: ReaderCall): Promise<unknown> {
       })
       return { calls, nested, isOpen, texts, result }
     }
+    case 'late': {
+      const collection = reader.collection('default', call.collection)
+      const single = collection?.searchHere(call.search, copy)
+      const batch = collection?.searchBatchHere(call.requests, { bytesMax: 2 ** 20 })
+      Atomics.store(call.shared, 0, 1)
+      Atomics.notify(call.shared, 0)
+      Atomics.wait(call.shared, 1, 0)
+      return { single: await single, batch: (await batch)?.flatMap(filterTexts) }
+    }
     case 'search':
       return JSON.parse(JSON.stringify(await reader.search(call.collection, call.request)))
     case 'get':
@@ -71,6 +81,10 @@ async function answer(call: ReaderCall): Promise<unknown> {
     case 'until-refused':
       return searchUntilRefused(reader, call)
   }
+}
+
+function filterTexts({ results }: SearchResult): readonly string[] {
+  return Object.values(results).flatMap((hits) => hits?.map(({ filterText }) => filterText) ?? [])
 }
 
 async function searchUntilRefused(

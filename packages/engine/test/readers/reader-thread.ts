@@ -23,6 +23,14 @@ export type ReaderCall =
       readonly shared: Int32Array
       readonly closes?: boolean
     }
+  /** Begins searches, and stops the thread until word 1 of `shared` is set. Afterwards it receives what they wait for. */
+  | {
+      readonly kind: 'late'
+      readonly collection: string
+      readonly search: ReaderSearch
+      readonly requests: readonly SearchRequest[]
+      readonly shared: Int32Array
+    }
   | { readonly kind: 'search'; readonly collection: string; readonly request: SearchRequest }
   | { readonly kind: 'get'; readonly collection: string; readonly ids: readonly string[] }
   /** Without the owner. */
@@ -75,8 +83,9 @@ export interface HereResult {
 /** Everything of objects that can be compared. */
 export function plainObjects(objects: readonly StoredObject[] | undefined) {
   const plainRow = ({ vector, row, norm }: DenseRow) => ({ vector, row, norm })
-  return objects?.map(({ id, metaBytes, filterText, dense, sparse, multi }) => ({
+  return objects?.map(({ id, lsn, metaBytes, filterText, dense, sparse, multi }) => ({
     id,
+    lsn,
     meta: Buffer.from(metaBytes).toString('base64'),
     filterText,
     dense: Object.entries(dense).map(([name, row]) => [name, row && plainRow(row)]),
@@ -172,6 +181,28 @@ export async function hold(
       return done
     },
   }
+}
+
+export interface Late {
+  readonly single: HereResult | undefined
+  /** The filters of all hits. */
+  readonly batch: readonly string[] | undefined
+}
+
+/** Begins a search and a batch, and runs `meanwhile` before the thread of the reader receives the matches of their filters. */
+export async function searchLate(
+  reader: ReaderThread,
+  call: { readonly collection: string; readonly search: ReaderSearch; readonly requests: readonly SearchRequest[] },
+  meanwhile: () => Promise<unknown>,
+): Promise<Late> {
+  const shared = new Int32Array(new SharedArrayBuffer(8))
+  const done = reader.do({ kind: 'late', ...call, shared })
+  const wait = Atomics.waitAsync(shared, 0, 0)
+  if (wait.async) await wait.value
+  await meanwhile()
+  Atomics.store(shared, 1, 1)
+  Atomics.notify(shared, 1)
+  return (await done) as Late
 }
 
 /** Starts a reader and ends it with the test. Resolves when it is attached. */

@@ -11,6 +11,7 @@ import { openEngine } from '../../src/engine.ts'
 import type { DeltaLimits } from '../../src/snapshot/delta-limits.ts'
 import { changesWorth, usualDeltaLimits } from '../../src/snapshot/delta-limits.ts'
 import type { Manifest, ManifestCollection } from '../../src/snapshot/manifest.ts'
+import { lsnsPart } from '../../src/snapshot/snapshot-format.ts'
 import { eagerDeltas } from './eager-deltas.ts'
 
 tap.setTimeout(1_200_000)
@@ -116,9 +117,9 @@ test('a checkpoint has the part and its changes, a start from it has the same st
   const whole = await world.newest()
   t.strictSame(
     whole.files.map(({ deltas }) => deltas),
-    [undefined, undefined, undefined],
+    [undefined, undefined, undefined, undefined],
   )
-  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 4, 'readable by the version before')
+  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 10)
   await world.write(30)
   await world.engine.checkpoint()
   const first = await world.newest()
@@ -126,8 +127,9 @@ test('a checkpoint has the part and its changes, a start from it has the same st
     { part: 0, lsn: whole.lsn, sum: whole.files[0]?.sum, deltas: [{ lsn: first.lsn }] },
     { part: 1, lsn: whole.lsn, sum: whole.files[1]?.sum, deltas: [{ lsn: first.lsn }] },
     { part: 2, deltas: undefined, lsn: undefined },
+    { part: lsnsPart, lsn: whole.lsn, sum: whole.files[3]?.sum, deltas: [{ lsn: first.lsn }] },
   ])
-  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 6)
+  t.equal((await manifestsIn(world.dataDir)).at(-1)?.format, 10)
   const [file, changes] = [first.files[1], first.files[1]?.deltas?.[0]]
   for (const part of first.files.slice(0, 2)) {
     const sizes = [part.deltas?.[0]?.bytes ?? 0, part.bytes] as const
@@ -145,7 +147,7 @@ test('a checkpoint has the part and its changes, a start from it has the same st
   t.equal(second.files[1]?.sum, file?.sum, 'the same part')
   t.strictSame(
     second.files.map(({ deltas }) => deltas?.length),
-    [2, 2, undefined],
+    [2, 2, undefined, 2],
   )
   t.strictSame(second.files[1]?.deltas?.[0], changes)
   t.strictSame(second.files[0]?.deltas?.[0], first.files[0]?.deltas?.[0])
@@ -175,7 +177,7 @@ test('a part is written whole when its changes are many, large, or those of a sm
   }
   t.strictSame(
     counts,
-    [0, 1, 2, 3, 0, 1].map((count) => [count, count, 0]),
+    [0, 1, 2, 3, 0, 1].map((count) => [count, count, 0, count]),
   )
   await world.close()
 

@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 /** Directories before the ninth do not have the last two. */
@@ -28,6 +28,8 @@ interface Golden {
   readonly given?: Readonly<Record<string, string>>
   /** Answers of writes with request keys; of directories that have some. */
   readonly answers?: unknown
+  /** LSNs of objects of the collection `keyed` by id; of directories that have them. */
+  readonly lsns?: Readonly<Record<string, number>>
   /** Files by path, in base64. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -117,6 +119,12 @@ async function givenOf(engine: Engine): Promise<Record<string, string>> {
   return Object.fromEntries(objects.map(({ id, dense }) => [id, `${digits(dense.v?.vector)} ${digits(dense.w?.row)}`]))
 }
 
+/** Some are in a checkpoint, others only in records after it. */
+async function lsnsOf(engine: Engine): Promise<Record<string, number>> {
+  const { objects } = await engine.database().collection('keyed').scroll({ limit: 500 })
+  return Object.fromEntries(objects.map(({ id, lsn }) => [id, lsn]))
+}
+
 async function fill(engine: Engine): Promise<void> {
   for (const [i, precision] of precisions.entries()) {
     const params = { dimension, space_type: (['l2', 'ip', 'cosine'] as const)[i % 3], precision, M: 4, ef_con: 16 }
@@ -183,6 +191,7 @@ async function made(dir: string): Promise<Golden> {
   await fillRecalls(engine)
   const answers = await keyedWrites(engine, () => engine.checkpoint())
   const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]
+  const lsns = await lsnsOf(engine)
   // What a kill would leave.
   await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
   await engine.close()
@@ -191,7 +200,7 @@ async function made(dir: string): Promise<Golden> {
     const path = join(dir, 'killed', name)
     if (name !== 'LOCK' && (await stat(path)).isFile()) files[name] = (await readFile(path)).toString('base64')
   }
-  return { digests, hits, given, answers, files }
+  return { digests, hits, given, answers, lsns, files }
 }
 
 function fileOf(format: string): URL {
@@ -236,22 +245,25 @@ for (const format of formats) {
       if (golden.answers)
         t.strictSame(await keyedWrites(engine, async () => undefined), golden.answers, 'the first answers')
       if (golden.given) t.strictSame(await givenOf(engine), golden.given)
+      if (golden.lsns) t.strictSame(await lsnsOf(engine), golden.lsns)
       await engine.close()
     }
   })
 }
 
-test('an earlier version refuses a directory with int4, int2, a default recall, or request keys, and opens one without', async (t) => {
+test('an earlier version refuses a directory with int4, int2, a default recall, request keys, or LSNs, and opens one without', async (t) => {
   const formatsOf = ({ files }: Golden) =>
     Object.entries(files)
       .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
       .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  const numbers = [8, 9, 11, 12].map(async (number) => formatsOf(await writeGolden(`data-directory-${number}`, dir)))
+  const numbers = [8, 9, 11, 12, 13].map(async (number) =>
+    formatsOf(await writeGolden(`data-directory-${number}`, dir)),
+  )
   t.strictSame(
     (await Promise.all(numbers)).map((formats) => Math.max(...formats)),
-    [6, 7, 8, 9],
+    [6, 7, 8, 9, 10],
   )
 })
 
