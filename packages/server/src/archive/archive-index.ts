@@ -1,9 +1,10 @@
 // The object `index` of a bucket archive: which bases and images it has. It is replaced under the condition that it is unchanged, so it
 // never depends on a list of the bucket. Each base and image has a listing of its files, an object named by its SHA-256.
 import { StoreUnavailable } from '@annal/wal/replicated'
+import { type FileInParts, sha256 } from '../cluster/file-parts.ts'
 import type { FoundObject, Objects } from '../cluster/objects.ts'
 import { ArchiveError } from './archive-error.ts'
-import { type ArchivedFile, partKey, sha256 } from './file-parts.ts'
+import { partKey } from './archive-parts.ts'
 
 /** A checkpoint in an archive: a restore begins with it. */
 export interface Base {
@@ -122,12 +123,12 @@ export class IndexObject {
   }
 
   /** Reads a listing of files. Throws archive_damaged. */
-  async listing({ listing, folder }: Pick<Base, 'listing' | 'folder'>): Promise<readonly ArchivedFile[]> {
+  async listing({ listing, folder }: Pick<Base, 'listing' | 'folder'>): Promise<readonly FileInParts[]> {
     const key = partKey(listing, folder)
     const found = await this.#objects.get(key)
     if (found === undefined || sha256(found.bytes) !== listing)
       throw new ArchiveError('archive_damaged', `the object ${key} of ${this.#at} is missing or damaged`)
-    return JSON.parse(Buffer.from(found.bytes).toString()) as ArchivedFile[]
+    return JSON.parse(Buffer.from(found.bytes).toString()) as FileInParts[]
   }
 }
 

@@ -4,10 +4,11 @@ import path from 'node:path'
 import { holdCheckpoint, newestCheckpointLsn } from '@annal/engine'
 import { makeDurableDirectory, nodeVfs, sizeOf } from '@annal/wal'
 import type { FrameStore } from '@annal/wal/replicated'
+import { type FileInParts, sha256, uploadFile } from '../cluster/file-parts.ts'
 import type { Objects } from '../cluster/objects.ts'
 import { ArchiveError } from './archive-error.ts'
 import type { ArchiveIndex, Base, IndexObject } from './archive-index.ts'
-import { type ArchivedFile, partKey, partsFolderOf, partsFolders, sha256, uploadFile } from './file-parts.ts'
+import { archiveParts, partKey, partsFolderOf, partsFolders } from './archive-parts.ts'
 import type { LogUploader } from './log-uploader.ts'
 import type { Line } from './message.ts'
 
@@ -44,7 +45,7 @@ export class Bases {
   readonly #parts: BasesParts
   /** Parts that are known to be in the bucket. */
   readonly #known = new Set<string>()
-  readonly #listings = new Map<string, readonly ArchivedFile[]>()
+  readonly #listings = new Map<string, readonly FileInParts[]>()
   /** A restore has nothing to begin with: the log in the bucket does not begin with LSN 1, or it has a gap since the last base. */
   #isNeeded: boolean
   /** Bytes of the log that were uploaded when the last base was made. */
@@ -135,9 +136,10 @@ export class Bases {
   async #uploadFiles(dir: string, files: readonly { readonly name: string; readonly bytes: number }[]) {
     const { objects, onBytes, checkWanted } = this.#parts
     const folder = partsFolderOf(this.#parts.owner)
-    const place = { vfs: nodeVfs(), objects, folder, known: this.#known, onBytes, checkWanted }
-    const uploaded: ArchivedFile[] = []
-    for (const { name, bytes } of files) uploaded.push(await uploadFile(place, { dir, name, bytes }))
+    const [vfs, store] = [nodeVfs(), archiveParts(objects, folder)]
+    const watch = { known: this.#known, onBytes, checkWanted }
+    const uploaded: FileInParts[] = []
+    for (const { name, bytes } of files) uploaded.push(await uploadFile(vfs, store, { dir, name, bytes }, watch))
     const text = Buffer.from(JSON.stringify(uploaded))
     const listing = sha256(text)
     if ((await objects.put(partKey(listing, folder), text, 'absent')) === 'stored') onBytes(text.length)

@@ -86,7 +86,8 @@ export class BucketArchive {
   #failures = 0
   #fileBytes = 0
   #backlogBytes = 0
-  #gaveUpAt = 0
+  /** The backlog exceeded its limit since the last base, so the log may have been truncated. */
+  #hasGivenUp = false
   /** What this server acknowledged and the writer that took over does not have, up to which record. */
   #leftBehind: { readonly to: number; readonly what?: string } | undefined
   #watchedAt = 0
@@ -149,7 +150,7 @@ export class BucketArchive {
       const { lagSeconds, backlogBytes } = this.figures()
       say(`it is ${Math.round(lagSeconds)} s late; ${backlogBytes} bytes of the log wait${trouble}`)
     }
-    if (this.#gaveUpAt > 0)
+    if (this.#hasGivenUp)
       say(
         `more than ${this.#options.backlogBytesMax} bytes of the log waited, so the log may be truncated before it is uploaded`,
       )
@@ -348,7 +349,7 @@ export class BucketArchive {
       try {
         isUploaded = (await this.#opened?.bases.uploadIfDue()) ?? false
         if (isUploaded) {
-          this.#gaveUpAt = 0
+          this.#hasGivenUp = false
           this.#note()
         }
         this.#baseTrouble = undefined
@@ -383,13 +384,13 @@ export class BucketArchive {
       return
     }
     this.#backlogBytes = bytes
-    if (bytes <= backlogBytesMax || this.#options.isRequired || this.#gaveUpAt > 0) return
-    this.#gaveUpAt = Date.now()
+    if (bytes <= backlogBytesMax || this.#options.isRequired || this.#hasGivenUp) return
+    this.#hasGivenUp = true
     this.#options.onNotice(`the archive in ${this.#at}: ${bytes} bytes of the log wait; the log is truncated now`)
   }
 
   #isBacklogGivenUp(): boolean {
-    return this.#gaveUpAt > 0 && this.#backlogBytes > this.#options.backlogBytesMax
+    return this.#hasGivenUp && this.#backlogBytes > this.#options.backlogBytesMax
   }
 }
 

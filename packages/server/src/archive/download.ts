@@ -1,10 +1,11 @@
 // What restores and followers read from an archive: the ways to begin, checkpoints, images.
 import { nodeVfs } from '@annal/wal'
 import type { FrameStore } from '@annal/wal/replicated'
+import { downloadFile } from '../cluster/file-parts.ts'
 import type { Objects } from '../cluster/objects.ts'
 import { ArchiveError } from './archive-error.ts'
 import type { Base, IndexObject } from './archive-index.ts'
-import { downloadFile } from './file-parts.ts'
+import { archiveParts } from './archive-parts.ts'
 import { readMessage } from './log-uploader.ts'
 import type { ReadMessage } from './message.ts'
 
@@ -50,7 +51,8 @@ export async function downloadFiles(
   const vfs = nodeVfs()
   const { folder, dir, onBytes } = what
   await vfs.makeDirectory(dir)
-  for (const file of await index.listing(what)) await downloadFile({ vfs, objects, folder, onBytes }, file, dir)
+  const store = archiveParts(objects, folder)
+  for (const file of await index.listing(what)) await downloadFile(vfs, store, file, { dir, onBytes })
 }
 
 /** The folder of a base. Names come from the bucket, so they are checked before they become a path. */

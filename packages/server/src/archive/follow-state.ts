@@ -2,8 +2,8 @@
 // the directory has taken over, TOOK-OVER says so instead.
 import path from 'node:path'
 import { createWhole, followsName, type LogPosition, nodeVfs, readFully, sizeOf, writeFully } from '@annal/wal'
+import { sha256 } from '../cluster/file-parts.ts'
 import { ArchiveError } from './archive-error.ts'
-import { sha256 } from './file-parts.ts'
 
 /** The content of FOLLOWS. */
 export interface FollowState {

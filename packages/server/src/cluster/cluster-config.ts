@@ -1,6 +1,7 @@
 // The configuration of a node of a cluster, and what a node refuses at the start: settings that it cannot serve with, and a
 // NATS that anyone on the network could read.
 import { hostname } from 'node:os'
+import type { BucketPlace } from '../backups/bucket-place.ts'
 
 /** How a node reaches its cluster. */
 export interface ClusterConfig {
@@ -24,6 +25,14 @@ export interface ClusterConfig {
   readonly writeMs: number
   /** A follower that has not heard from the log for longer refuses reads of tokens, in milliseconds. */
   readonly stalenessMs: number
+  /** Bucket for images, backups, and snapshots. Undefined: JetStream keeps them. */
+  readonly filesBucket: BucketPlace | undefined
+  /** How much of them JetStream keeps, in bytes. */
+  readonly filesBytesMax: number
+  /** A snapshot is due after so many bytes of the log. 0: after every change. */
+  readonly snapshotLogBytes: number
+  /** How long the log is kept for a node that is away, in milliseconds. */
+  readonly retentionMs: number
 }
 
 /** The values of the settings of a cluster. */
@@ -39,6 +48,10 @@ export interface ClusterValues {
   readonly clusterLeaseMs: number
   readonly clusterWriteMs: number
   readonly clusterStalenessMs: number
+  readonly clusterFilesBucket: BucketPlace | undefined
+  readonly clusterFilesMegabytes: number
+  readonly clusterSnapshotMegabytes: number
+  readonly clusterRetentionHours: number
 }
 
 /** Settings that a node of a cluster does not support, by whether they are set. */
@@ -70,8 +83,12 @@ export function readCluster(
     leaseMs: values.clusterLeaseMs,
     writeMs: values.clusterWriteMs,
     stalenessMs: values.clusterStalenessMs,
+    filesBucket: values.clusterFilesBucket,
+    filesBytesMax: values.clusterFilesMegabytes * 1_000_000,
+    snapshotLogBytes: values.clusterSnapshotMegabytes * 1_000_000,
+    retentionMs: values.clusterRetentionHours * 3_600_000,
   }
-  if (!nodeNameForm.test(node) || node.includes('..'))
+  if (!isNodeName(node))
     problems.push(
       `NDD_NODE_NAME must consist of up to 64 letters, digits, dots, hyphens, and underscores, not "${node}"`,
     )
@@ -82,6 +99,11 @@ export function readCluster(
       problems.push(`a node of a cluster does not support ${name} in this version; unset it or NDD_CLUSTER_URL`)
   problems.push(...exposed(config))
   return config
+}
+
+/** Whether a text can be the name of a node. */
+export function isNodeName(text: string): boolean {
+  return nodeNameForm.test(text) && !text.includes('..')
 }
 
 /** Whether the connection to NATS is encrypted. */

@@ -1,46 +1,51 @@
 // Opens one node of a cluster: connects to NATS, makes sure that its stream is sound, and opens the engine on the log in it.
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EngineOptions } from '@annal/engine'
 import { type LogOpener, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
-import { WalError } from '@annal/wal'
+import { nodeVfs, readIdentity, WalError } from '@annal/wal'
 import {
   type ChainPlace,
   encodePlace,
   type FrameStore,
+  oldestPlace,
   openReplicatedDirectory,
   openReplicatedLog,
   type ReplicatedLog,
 } from '@annal/wal/replicated'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { BackupIndex } from './backup-index.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { clusterIdentity, logIdOf } from './cluster-identity.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { openControlBucket } from './control-bucket.ts'
+import { type ControlBucket, openControlBucket } from './control-bucket.ts'
 import { digestEvery } from './digest-watch.ts'
-import { openJetStreamStore } from './jetstream-store.ts'
-import { WeakStreamError } from './log-stream.ts'
-import { natsOptions, natsTrouble } from './nats-connection.ts'
+import { openLogStore } from './log-store.ts'
+import { natsOptions } from './nats-connection.ts'
 import { SyncMonitor } from './nats-monitor.ts'
 import { NodeControl, type RoleChange } from './node-control.ts'
+import { openSharedStore } from './open-shared-store.ts'
+import { patiently } from './patiently.ts'
+import { SharedImages } from './shared-images.ts'
+import { loadSnapshot, type SnapshotLoading } from './snapshots/load-snapshot.ts'
+import { Roster } from './snapshots/roster.ts'
+import { SnapshotIndex } from './snapshots/snapshot-index.ts'
+import { Snapshots } from './snapshots/snapshots.ts'
 
 /** What the caller of openClusterNode learns. */
 export interface ClusterEvents {
   /** Called before anything is opened, so that health can show the node. */
   readonly onView?: (view: ClusterView) => void
   readonly onRole?: (change: RoleChange) => void
+  /** The version of Annal that the node announces. */
+  readonly version?: string
   /** A sentence for the operator. */
   readonly onNotice?: (sentence: string) => void
 }
 
 /** A request to NATS that took longer counts as not answered. */
 const requestMsMin = 500
-const appendMsMax = 2000
-const messageBytesMax = 8 << 20
-/** Headers of a message of NATS. */
-const overheadBytes = 1024
-const retryMs = 500
-const noticeEveryMs = 10_000
+/** A log that was trimmed while a node opened it is opened again so often. */
+const attemptsMax = 5
 
 /** A node that is open. */
 export interface OpenNode {
@@ -59,37 +64,115 @@ export async function openClusterNode(
   engineOptions: EngineOptions,
   events: ClusterEvents = {},
 ): Promise<OpenNode> {
-  const control = new NodeControl(config, events)
+  const control = new NodeControl(config, { ...events, onBehind: (error) => engineOptions.onFailed?.(error) })
   events.onView?.(control)
-  const wait = <T>(act: () => Promise<T>) => patiently(config, control.closing, events, act)
+  const { closing } = control
+  const wait = <T>(act: () => Promise<T>) => patiently({ config, closing, onNotice: events.onNotice }, act)
   const options = await natsOptions(config)
   const monitor = new SyncMonitor(config.monitorUrls, events.onNotice)
   await monitor.verify()
   const connection = await wait(() => connect(options))
   // A start that is interrupted waits for nothing more.
   const interrupt = () => void connection.close()
-  control.closing.addEventListener('abort', interrupt)
+  closing.addEventListener('abort', interrupt)
   try {
     const requestMs = Math.max(requestMsMin, Math.floor(config.leaseMs / 3))
     const bucketOptions = { name: `annal-${config.name}`, replicas: config.replicas, requestMs }
     const bucket = await wait(() => openControlBucket(connection, bucketOptions))
-    const uuid = await wait(() => clusterIdentity(bucket))
-    const store = await wait(() => openStore(connection, config))
-    const { engine, log } = await openEngineOn({ store, uuid, control, engineOptions })
-    control.closing.removeEventListener('abort', interrupt)
-    control.start({ engine, log, store, bucket, monitor })
-    void monitor.watch(control.closing)
-    return { engine, view: control, faults: () => monitor.faults() }
+    const { dataDir, onProgress } = engineOptions
+    const uuid = await wait(() => identityOf(connection, { bucket, config, dataDir }))
+    const shared = await wait(() => openSharedStore(connection, config))
+    closing.addEventListener('abort', () => shared.close())
+    const backups = new BackupIndex({ bucket, store: shared, instance: control.instance })
+    const index = new SnapshotIndex(bucket)
+    const files = new SharedImages({
+      ...{ store: shared, backups, snapshots: index, closing },
+      onWaiting: (reason) => control.waitsFor(reason),
+    })
+    const kept = {
+      ...config,
+      uuid,
+      shared,
+      index,
+      roster: new Roster(bucket, config.node),
+    }
+    const checkWanted = () => closing.throwIfAborted()
+    const loading: SnapshotLoading = {
+      ...{ ...kept, dataDir, checkWanted, onNotice: events.onNotice },
+      onProgress: ({ done, total }) => onProgress?.({ job: 'snapshot-download', done, total, unit: 'bytes' }),
+    }
+    const opening = { connection, config, control, files, engineOptions, loading, wait }
+    const { engine, log, store } = await openFromSnapshot(opening)
+    closing.removeEventListener('abort', interrupt)
+    const snapshots = new Snapshots({
+      ...kept,
+      dataDir,
+      engine,
+      log,
+      closing,
+      nodes: () => control.nodes(),
+      onNotice: events.onNotice,
+    })
+    control.start({ engine, log, store, bucket, shared, backups, snapshots, roster: kept.roster, monitor })
+    void monitor.watch(closing)
+    return { engine, view: control, faults: () => [...monitor.faults(), ...snapshots.faults()] }
   } catch (error) {
     await connection.close()
     throw error
   }
 }
 
-function openStore(connection: NatsConnection, { name, replicas }: ClusterConfig): Promise<FrameStore> {
-  const room = (connection.info?.max_payload ?? 1 << 20) - 2 * overheadBytes
-  const stream = { name: `annal-${name}`, replicas, messageBytesMax: Math.min(messageBytesMax, room) }
-  return openJetStreamStore({ ...stream, connection, requestMs: appendMsMax, onClose: () => connection.close() })
+/** The identity of the cluster. The log, which is created if it does not exist, shows whether the cluster is new. */
+async function identityOf(
+  connection: NatsConnection,
+  {
+    bucket,
+    config,
+    dataDir,
+  }: { readonly bucket: ControlBucket; readonly config: ClusterConfig; readonly dataDir: string },
+): Promise<string> {
+  const own = await readIdentity({ dir: dataDir, vfs: nodeVfs() })
+  const store = await openLogStore(connection, config, () => Promise.resolve())
+  try {
+    return await clusterIdentity(bucket, { store, own: own?.uuid })
+  } finally {
+    await store.close()
+  }
+}
+
+interface Opening {
+  readonly connection: NatsConnection
+  readonly config: ClusterConfig
+  readonly control: NodeControl
+  readonly files: SharedImages
+  readonly engineOptions: EngineOptions
+  readonly loading: SnapshotLoading
+  readonly wait: <T>(act: () => Promise<T>) => Promise<T>
+}
+
+/** Opens the log and the engine on it, after a snapshot was loaded if the node needs one. */
+async function openFromSnapshot({ connection, config, control, files, engineOptions, loading, wait }: Opening) {
+  const { uuid } = loading
+  let lsnBefore: number | undefined
+  for (let attempt = 1; ; attempt++) {
+    let isOpen = false
+    // An engine that cannot be opened closes its store, and the next attempt needs the connection.
+    const onClose = async () => {
+      if (isOpen) await connection.close()
+    }
+    const store = await wait(() => openLogStore(connection, config, onClose))
+    const lsnFirst = await wait(async () => ((await oldestPlace(store, logIdOf(uuid)))?.lsn ?? 0) + 1)
+    // If the log was not trimmed meanwhile, something that this node has is damaged.
+    await wait(() => loadSnapshot(loading, { lsnFirst, isNeeded: lsnFirst === lsnBefore }))
+    try {
+      const opened = await openEngineOn({ store, uuid, control, files, engineOptions })
+      isOpen = true
+      return { ...opened, store }
+    } catch (error) {
+      if (!(error instanceof WalError && error.code === 'lsn_not_held') || attempt === attemptsMax) throw error
+      lsnBefore = lsnFirst
+    }
+  }
 }
 
 /** Opens the engine; closing it closes the store. */
@@ -97,16 +180,18 @@ async function openEngineOn({
   store,
   uuid,
   control,
+  files,
   engineOptions,
 }: {
   readonly store: FrameStore
   readonly uuid: string
   readonly control: NodeControl
+  readonly files: SharedImages
   readonly engineOptions: EngineOptions
 }): Promise<{ readonly engine: ReplicatedEngine; readonly log: ReplicatedLog }> {
   let log: ReplicatedLog | undefined
-  const openLog = async (from: ChainPlace | undefined) => {
-    const parts = { store, logId: logIdOf(uuid), writer: randomBytes(16), ...(from && { from }) }
+  const openLog = async (from: ChainPlace | undefined, lsnWanted: number) => {
+    const parts = { store, logId: logIdOf(uuid), writer: randomBytes(16), lsnWanted, ...(from && { from }) }
     log = await openReplicatedLog({ ...parts, onFenced: (error) => control.fenced(error) })
     return log
   }
@@ -116,32 +201,10 @@ async function openEngineOn({
       const place = log?.placeBefore(lsn)
       return place && encodePlace(place)
     },
+    shared: files,
     refusal: () => control.refusal(),
   }
   const engine = await openReplicatedEngine(engineOptions, opener, { digestEvery })
   // The engine is open, so its opener was called.
   return { engine, log: log as ReplicatedLog }
-}
-
-/** Calls `act` until NATS answers, and says now and then why it has not. */
-async function patiently<T>(
-  config: ClusterConfig,
-  closing: AbortSignal,
-  { onNotice }: ClusterEvents,
-  act: () => Promise<T>,
-): Promise<T> {
-  let noticedMs = Number.NEGATIVE_INFINITY
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
-      if (error instanceof WeakStreamError || !(error instanceof Error)) throw error
-      if (closing.aborted) throw new WalError('log_closed', 'the node was closed while it waited for NATS')
-      if (performance.now() - noticedMs > noticeEveryMs) {
-        noticedMs = performance.now()
-        onNotice?.(`waiting for NATS: ${natsTrouble(error, config)}`)
-      }
-    }
-    await sleep(retryMs, undefined, { signal: closing }).catch(() => undefined)
-  }
 }

@@ -20,6 +20,8 @@ export interface NodeAddress {
 /** The state of a node. */
 export interface ClusterStatus {
   readonly node: string
+  /** Of Annal. Earlier versions announce none. */
+  readonly version?: string
   readonly role: NodeRole
   /** Of the newest fence that this node has read; 0 before the first. */
   readonly epoch: number
@@ -33,6 +35,10 @@ export interface ClusterStatus {
   readonly leader?: NodeAddress & { readonly epoch: number }
   /** The newest LSN at which a part of the state was equal to that of other nodes, and none differed; 0 before the first. */
   readonly digestLsn: number
+  /** LSN of the newest snapshot of the cluster that this node knows; 0 before the first. */
+  readonly snapshotLsn: number
+  /** How often this node failed to make the next snapshot; absent if it did not. */
+  readonly snapshotFailures?: number
   /** Changes of the leader that this node has seen since it started. */
   readonly failovers: number
   /** Why the node is out of service or cannot lead. */
@@ -53,6 +59,20 @@ export interface KnownNode extends ClusterStatus {
   readonly seenMsAgo: number
 }
 
+/** A part of the state after a record: a collection, or the catalog (0). */
+export interface StatePart {
+  readonly part: number
+  /** Of the collection, if this node has it. */
+  readonly name?: string
+  readonly lsn: number
+}
+
+/** The digests that a node has announced, oldest first. */
+export interface NodeDigests {
+  readonly node: string
+  readonly digests: readonly (StatePart & { readonly digest: string })[]
+}
+
 /** A node of a cluster, for the routes. */
 export interface ClusterView {
   status(): ClusterStatus
@@ -65,8 +85,23 @@ export interface ClusterView {
   confirm(signal: AbortSignal): Promise<Lsn>
   /** The nodes that have announced themselves, with this one, by name. */
   nodes(): readonly KnownNode[]
+  /** The digests of every node that has announced some; only those of this node while NATS does not answer. */
+  digests(): Promise<readonly NodeDigests[]>
+  /**
+   * Makes every node hash each collection that is written to; idle ones are hashed anyway. Resolves with the newest record of each
+   * part as of the call. Only on the leader.
+   */
+  requestDigests(): Promise<readonly StatePart[]>
   /** Hands the lead to another node. Resolves when this node follows. */
   stepDown(): Promise<void>
+  /**
+   * Removes a node from the cluster, until it is admitted again. Rejects with node_live and node_not_found, and if nobody answers.
+   */
+  removeNode(name: string): Promise<void>
+  /** Lets a removed node come back. Rejects with node_not_found, and if nobody answers. */
+  admitNode(name: string): Promise<void>
+  /** Reads which backups the cluster has. Rejects with shared_store_unavailable. */
+  refreshBackups(): Promise<void>
   /** Ends leading, following, and the announcements. The engine is closed separately, before. */
   close(): Promise<void>
 }

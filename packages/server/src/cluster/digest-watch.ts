@@ -1,5 +1,6 @@
 // Watches that nodes have the same state: each one announces the digests of its newest states, and compares those that others announced.
-import type { ReplicatedEngine } from '@annal/engine/replicated'
+import { digestRequestKey, type ReplicatedEngine } from '@annal/engine/replicated'
+import type { NodeDigests, StatePart } from './cluster-view.ts'
 import type { ControlBucket } from './control-bucket.ts'
 import { type AnnouncedDigests, digestVerdict } from './digest-verdict.ts'
 
@@ -9,7 +10,7 @@ export const digestEvery = 16_384
 /** The parts that a watch looks at. */
 export interface DigestWatchParts {
   readonly bucket: ControlBucket
-  readonly engine: Pick<ReplicatedEngine, 'stateDigests' | 'digestQuiet'>
+  readonly engine: Pick<ReplicatedEngine, 'stateDigests' | 'stateLsns' | 'digestQuiet' | 'control' | 'lsnApplied'>
   readonly node: string
   /** The node that leads, as far as this one knows. */
   readonly leader: () => string | undefined
@@ -36,6 +37,11 @@ export class DigestWatch {
     this.#parts = parts
   }
 
+  /** Removes the digests of a node that was removed from the cluster. */
+  static async forget(bucket: ControlBucket, node: string): Promise<void> {
+    await bucket.put(`${prefix}.${node}`, [], { ttl: keptFor })
+  }
+
   /** The newest LSN at which this node and others had the same state; 0 before the first. */
   get lsnEqual(): number {
     return this.#lsnEqual
@@ -43,14 +49,13 @@ export class DigestWatch {
 
   /** Announces and compares. Resolves to why this node must leave service. Does nothing if nobody answers. */
   async look(): Promise<string | undefined> {
-    const { bucket, engine, node, leader } = this.#parts
+    const { engine, node, leader } = this.#parts
     await engine.digestQuiet()
     const own = engine.stateDigests
-    let others: AnnouncedDigests[]
+    let others: readonly AnnouncedDigests[]
     try {
       await this.#announce(own.map(({ part, lsn, digest }) => [part, lsn, digest]))
-      const entries = (await bucket.list(prefix)).filter(({ key }) => key !== this.#key)
-      others = entries.map(({ key, value }) => ({ node: key.slice(prefix.length + 1), digests: parse(value) }))
+      others = await this.#others()
     } catch {
       return undefined
     }
@@ -60,9 +65,39 @@ export class DigestWatch {
     return isTie && this.#ties < tieLooksMin ? undefined : differs
   }
 
+  /** The digests of every node, by name; only those of this node if nobody answers. */
+  async all(): Promise<readonly NodeDigests[]> {
+    const { engine, node } = this.#parts
+    const names = new Map(engine.stateLsns.map(({ part, name }) => [part, name]))
+    const named = (part: number) => {
+      const name = names.get(part)
+      return name === undefined ? {} : { name }
+    }
+    const all = [...(await this.#others().catch(() => [])), { node, digests: engine.stateDigests }]
+    return all
+      .map((each) => ({
+        node: each.node,
+        digests: each.digests.map(({ part, lsn, digest }) => ({ part, ...named(part), lsn, digest })),
+      }))
+      .sort((a, b) => (a.node < b.node ? -1 : 1))
+  }
+
+  /** Makes every node hash what is written to. Resolves with the newest record of each part before that. */
+  async request(): Promise<readonly StatePart[]> {
+    const { engine } = this.#parts
+    const parts = engine.stateLsns
+    await engine.control.putSetting(digestRequestKey, `${engine.lsnApplied}`)
+    return parts
+  }
+
   /** Announces that this node has no digests: it has left service, and they must decide nothing. */
   async withdraw(): Promise<void> {
     await this.#parts.bucket.put(this.#key, [], { ttl: keptFor })
+  }
+
+  async #others(): Promise<readonly AnnouncedDigests[]> {
+    const entries = (await this.#parts.bucket.list(prefix)).filter(({ key }) => key !== this.#key)
+    return entries.map(({ key, value }) => ({ node: key.slice(prefix.length + 1), digests: parse(value) }))
   }
 
   get #key(): string {

@@ -54,7 +54,12 @@ export class Forwarder {
   }
 
   /** Sends a request to the server at `url`, which has no path. Never rejects. */
-  send(url: string, { method, path, headers }: ForwardedHead, body: ForwardedBody): Promise<ForwardOutcome> {
+  send(
+    url: string,
+    { method, path, headers }: ForwardedHead,
+    body: ForwardedBody,
+    idleMsMax = this.#options.idleMsMax,
+  ): Promise<ForwardOutcome> {
     const { protocol, hostname, port } = urlToHttpOptions(new URL(url))
     const { request } = protocol === 'https:' ? nodeHttps() : nodeHttp()
     return exchange(
@@ -68,7 +73,7 @@ export class Forwarder {
         agent: this.#agent(protocol ?? 'http:'),
       }),
       body,
-      this.#options,
+      { ...this.#options, idleMsMax },
     )
   }
 

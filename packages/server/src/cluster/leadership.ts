@@ -1,7 +1,9 @@
 // Leading and following, one after the other: a node either applies what others append, or appends itself. It does not decide which.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReplicatedEngine } from '@annal/engine/replicated'
+import { WalError } from '@annal/wal'
 import type { ReplicatedLog } from '@annal/wal/replicated'
+import type { ReadBy } from './presence.ts'
 
 /** The parts of a node that lead and follow. */
 export interface LeadershipParts {
@@ -37,12 +39,18 @@ export class Leadership {
 
   /**
    * Takes the log with a new epoch, applies everything before its fence, and leads from then on, unless `isWanted` is false by
-   * then. Rejects with log_fenced if another node was faster. Resolves to whether this node leads.
+   * then. Rejects with log_fenced if another node was faster, and with log_damaged if the log does not have what this node or another
+   * one (`read`) has read. Resolves to whether this node leads.
    */
-  lead(epoch: number, isWanted: () => boolean): Promise<boolean> {
+  lead(epoch: number, isWanted: () => boolean, read: readonly ReadBy[] = []): Promise<boolean> {
     return this.#next(async () => {
       const { log } = this.#parts
       const lsn = await log.lead(epoch)
+      const further = read.find((each) => each.lsn > lsn)
+      if (further !== undefined) {
+        await log.stepDown()
+        throw lost(lsn, further)
+      }
       await this.#applied(lsn)
       if (!isWanted() || this.#isClosed || log.leads !== epoch) {
         await log.stepDown()
@@ -109,4 +117,12 @@ export class Leadership {
     this.#work = done.catch(() => undefined)
     return done
   }
+}
+
+function lost(lsnLast: number, { node, lsn }: ReadBy): WalError {
+  return new WalError(
+    'log_damaged',
+    `the log in NATS ends with LSN ${lsnLast}, and node ${node} has read LSN ${lsn}: it was rolled back or damaged`,
+    { lsn, limit: lsnLast, evidence: 'older' },
+  )
 }

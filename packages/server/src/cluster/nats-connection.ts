@@ -1,6 +1,7 @@
 // The connection of a node to NATS: it never gives up, notices a server that hangs within seconds, and uses the servers of
 // NDD_CLUSTER_URL only.
 import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
@@ -20,7 +21,10 @@ const reconnectMs = 200
 const pingEveryMs = 1000
 const pingsMax = 2
 
-/** Reads credentials and certificates. Rejects with ConfigError if they cannot be read. */
+/**
+ * Reads credentials and certificates, which are read again for each connection, because they may be renewed while the node runs. Rejects
+ * with ConfigError if they cannot be read.
+ */
 export async function natsOptions(config: ClusterConfig): Promise<NodeConnectionOptions> {
   const { credentials } = config
   const authenticator = credentials === undefined ? undefined : await authenticatorOf(credentials)
@@ -64,7 +68,18 @@ function codeOf(error: unknown): string {
 }
 
 async function authenticatorOf(file: string): Promise<Authenticator> {
-  const text = await read('NDD_CLUSTER_CREDENTIALS', file)
+  let newest = authenticatorIn(file, await read('NDD_CLUSTER_CREDENTIALS', file))
+  return (nonce) => {
+    try {
+      newest = authenticatorIn(file, readFileSync(file, 'utf8'))
+    } catch {
+      // A file that is being replaced: the credentials before it are tried, and the file is read for the next attempt.
+    }
+    return newest(nonce)
+  }
+}
+
+function authenticatorIn(file: string, text: string): Authenticator {
   if (text.includes('BEGIN NATS USER JWT')) return credsAuthenticator(Buffer.from(text))
   const [, user, password] = /^([^:\s]+):(\S+)\s*$/.exec(text) ?? []
   if (user !== undefined) return usernamePasswordAuthenticator(user, password)
@@ -76,7 +91,7 @@ async function authenticatorOf(file: string): Promise<Authenticator> {
 async function tlsOptions({ urls, ca }: ClusterConfig) {
   const hosts = urls.map((url) => new URL(url.replace(/^(nats|tls):/, 'http:')).hostname.replace(/^\[|\]$/g, ''))
   return {
-    ...(ca !== undefined && { ca: await certificatesOf(ca) }),
+    ...(ca !== undefined && { caFile: await checkedCertificates(ca) }),
     // The library gives Node.js no name for a server that is named by its address, and Node.js takes `localhost` then.
     checkServerIdentity(name: string, certificate: PeerCertificate): Error | undefined {
       const wanted = name === 'localhost' ? hosts.filter((host) => host === name || isIP(host) > 0) : [name]
@@ -86,14 +101,15 @@ async function tlsOptions({ urls, ca }: ClusterConfig) {
   }
 }
 
-async function certificatesOf(file: string): Promise<string> {
+/** Returns the file, which the library reads for each connection. */
+async function checkedCertificates(file: string): Promise<string> {
   const text = await read('NDD_CLUSTER_CA', file)
   try {
     new X509Certificate(text)
   } catch {
     throw new ConfigError([`NDD_CLUSTER_CA names ${file}, which has no certificate in PEM format`])
   }
-  return text
+  return file
 }
 
 async function read(setting: string, file: string): Promise<string> {

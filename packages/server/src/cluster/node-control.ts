@@ -3,15 +3,26 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Lsn, WalError } from '@annal/wal'
+import { ServerError } from '../http/errors.ts'
 import type { ClusterConfig } from './cluster-config.ts'
-import type { ClusterStatus, ClusterView, KnownNode, NodeAddress, NodeRole } from './cluster-view.ts'
+import type {
+  ClusterStatus,
+  ClusterView,
+  KnownNode,
+  NodeAddress,
+  NodeDigests,
+  NodeRole,
+  StatePart,
+} from './cluster-view.ts'
 import { DigestWatch } from './digest-watch.ts'
 import { Freshness } from './freshness.ts'
 import { Leadership } from './leadership.ts'
 import { Lease } from './lease.ts'
+import { NodeBehindError } from './node-behind.ts'
+import { admitNode, removeNode } from './node-removal.ts'
 import { type NodeParts, type RunningNode, statusOf } from './node-status.ts'
 import { nameTaken, obstacleOf } from './obstacle.ts'
-import { Presence } from './presence.ts'
+import { announceEveryMs, Presence } from './presence.ts'
 
 /** A node does something else from now on. */
 export interface RoleChange {
@@ -21,18 +32,32 @@ export interface RoleChange {
   readonly reason: string
 }
 
+/** What a node says and learns besides its configuration. */
+export interface NodeFacts {
+  readonly onRole?: ((change: RoleChange) => void) | undefined
+  /** The node has left service, because only a restart gives it the data that it lacks. */
+  readonly onBehind?: ((error: NodeBehindError) => void) | undefined
+  /** The version of Annal that it announces. */
+  readonly version?: string | undefined
+}
+
 /** How long closing waits for writes whose outcome is unknown. */
 const closeWaitMs = 2000
-/** A node looks at the lease and the log, and announces itself, at least this often, however long the lease is. */
+/** A node looks at the lease and the log at least this often, however long the lease is. */
 const lookMsMax = 500
-const announceMsMax = 3000
+/** How often the node that leads removes files that nothing needs any more. */
+const collectMs = 600_000
+const steppedOut = 'an operator removed this node from the cluster'
 const nowMs = () => performance.now()
 
 /** One node, as the rest of the server sees it. It is started when its engine is open. */
 export class NodeControl implements ClusterView {
   readonly #config: ClusterConfig
   readonly #onRole: ((change: RoleChange) => void) | undefined
-  readonly #instance = randomUUID()
+  readonly #onBehind: ((error: NodeBehindError) => void) | undefined
+  readonly #version: string | undefined
+  /** Identifies this process. */
+  readonly instance = randomUUID()
   readonly #closing = new AbortController()
   #running: RunningNode | undefined
   #loops: Promise<unknown> = Promise.resolve()
@@ -45,13 +70,18 @@ export class NodeControl implements ClusterView {
   #skewMs: number | undefined
   #failovers = 0
   #out: string | undefined
+  /** What this node waits for, and cannot serve without. */
+  #missing: string | undefined
+  #collectedAt: number | undefined
   #obstacle: string | undefined
   #why = 'it started'
   #reported: NodeRole = 'bootstrapping'
 
-  constructor(config: ClusterConfig, { onRole }: { readonly onRole?: ((change: RoleChange) => void) | undefined }) {
+  constructor(config: ClusterConfig, { onRole, onBehind, version }: NodeFacts) {
     this.#config = config
     this.#onRole = onRole
+    this.#onBehind = onBehind
+    this.#version = version
   }
 
   /** Aborted when the node is closed. */
@@ -65,11 +95,11 @@ export class NodeControl implements ClusterView {
     const { node, url, leaseMs } = this.#config
     this.#running = {
       ...parts,
-      lease: new Lease(bucket, { node, url, instance: this.#instance }, leaseMs),
+      lease: new Lease(bucket, { node, url, instance: this.instance }, leaseMs),
       leadership: new Leadership({
         ...{ engine, log },
         onFence: () => this.#failovers++,
-        onLost: (error) => this.#leaveService(error.message),
+        onLost: (error) => this.#lost(error),
       }),
       freshness: new Freshness({
         last: async () => (await store.range()).last,
@@ -78,8 +108,9 @@ export class NodeControl implements ClusterView {
         nowMs,
       }),
       presence: new Presence({
-        ...{ bucket, url, instance: this.#instance },
+        ...{ bucket, url, instance: this.instance },
         status: () => this.status(),
+        lsn: () => log.place.lsn,
         serverTimeMs: () => Date.now() - (this.#skewMs ?? 0),
       }),
       digests: new DigestWatch({
@@ -91,21 +122,37 @@ export class NodeControl implements ClusterView {
     this.#loops = Promise.all([
       this.#every(Math.min(leaseMs / 12, lookMsMax), (running) => this.#tick(running)),
       this.#every(Math.min(leaseMs / 6, lookMsMax), (running) => this.#look(running)),
-      this.#every(Math.min(leaseMs, announceMsMax), (running) => this.#announce(running)),
-      this.#every(Math.min(leaseMs, announceMsMax), (running) => this.#compare(running)),
+      this.#every(announceEveryMs(leaseMs), (running) => this.#announce(running)),
+      this.#every(announceEveryMs(leaseMs), (running) => this.#compare(running)),
+      this.#every(announceEveryMs(leaseMs), (running) => this.#keepLog(running)),
+      this.#every(leaseMs, (running) => this.#collectWhenDue(running)),
     ])
   }
 
   status(): ClusterStatus {
     const role = this.#role()
     const { node } = this.#config
-    return statusOf({ node, role, failovers: this.#failovers, reason: this.#reason(role) }, this.#running)
+    const facts = { node, version: this.#version, role, failovers: this.#failovers, reason: this.#reason(role) }
+    return statusOf(facts, this.#running)
   }
 
   leader(): NodeAddress | undefined {
     const { value } = this.#running?.lease ?? {}
-    if (value === undefined || value.released || value.instance === this.#instance) return undefined
+    if (value === undefined || value.released || value.instance === this.instance) return undefined
     return { node: value.node, url: value.url }
+  }
+
+  /** A file that a record names cannot be fetched: the node is out of service until it can, and answers why. */
+  waitsFor(what: string | undefined): void {
+    if (this.#missing === what) return
+    this.#missing = what
+    if (what !== undefined) this.#why = what
+    if (what !== undefined && this.#term !== undefined) void this.#depose(what)
+    this.#report()
+  }
+
+  async refreshBackups(): Promise<void> {
+    await this.#running?.backups.refresh()
   }
 
   /** Why this node appends nothing; undefined while it leads. */
@@ -134,11 +181,38 @@ export class NodeControl implements ClusterView {
     return this.#running?.presence.nodes ?? [{ ...this.status(), url: this.#config.url, seenMsAgo: 0 }]
   }
 
+  async digests(): Promise<readonly NodeDigests[]> {
+    return (await this.#running?.digests.all()) ?? []
+  }
+
+  async requestDigests(): Promise<readonly StatePart[]> {
+    const refused = this.refusal()
+    if (refused !== undefined || this.#running === undefined) throw refused
+    return this.#running.digests.request()
+  }
+
   async stepDown(): Promise<void> {
     const refused = this.refusal()
     if (refused !== undefined) throw refused
     this.#awayUntilMs = nowMs() + 2 * this.#config.leaseMs
     await this.#depose('an operator requested it')
+  }
+
+  async removeNode(name: string): Promise<void> {
+    const leave = async () => {
+      if (this.#term !== undefined) await this.#depose(steppedOut)
+      this.#leaveService(steppedOut)
+    }
+    await removeNode(name, { ...this.#open(), ...this.#config, nodes: this.nodes(), leave })
+  }
+
+  async admitNode(name: string): Promise<void> {
+    await admitNode(name, this.#open())
+  }
+
+  #open(): RunningNode {
+    if (this.#running === undefined) throw new ServerError('starting', 'the node is starting')
+    return this.#running
   }
 
   async close(): Promise<void> {
@@ -165,6 +239,7 @@ export class NodeControl implements ClusterView {
   #role(): NodeRole {
     if (this.#out !== undefined) return 'out-of-service'
     if (this.#running === undefined) return 'bootstrapping'
+    if (this.#missing !== undefined) return 'out-of-service'
     if (this.#leads()) return 'leader'
     if (this.#isSteppingDown) return 'deposed'
     if (this.#term !== undefined) return 'candidate'
@@ -174,7 +249,8 @@ export class NodeControl implements ClusterView {
   }
 
   #reason(role: NodeRole): string | undefined {
-    if (this.#out !== undefined) return this.#out
+    const lacks = this.#out ?? this.#missing
+    if (lacks !== undefined) return lacks
     if (role === 'candidate' && this.#running?.leadership.leads)
       return `NATS has not confirmed the lease for ${Math.round(this.#running.lease.renewedMsAgo)} ms`
     return this.#running?.presence.isNameTaken ? nameTaken : this.#obstacle
@@ -182,7 +258,7 @@ export class NodeControl implements ClusterView {
 
   async #tick(running: RunningNode): Promise<void> {
     const { lease } = running
-    if (this.#out !== undefined) return
+    if (this.#out !== undefined || this.#missing !== undefined) return
     if (this.#term !== undefined) await this.#renew(running)
     else if (await lease.look()) {
       if (!this.#isSteppingDown && lease.isFree && nowMs() > this.#awayUntilMs) await this.#compete(running)
@@ -209,7 +285,7 @@ export class NodeControl implements ClusterView {
     if (this.#obstacle !== undefined) return
     const last = lease.value
     const why =
-      last === undefined || last.released || last.instance === this.#instance
+      last === undefined || last.released || last.instance === this.instance
         ? 'the lease was free'
         : `node ${last.node} was silent for ${this.#config.leaseMs} ms`
     const epoch = Math.max(last?.epoch ?? 0, log.place.epoch) + 1
@@ -219,10 +295,11 @@ export class NodeControl implements ClusterView {
     this.#why = why
     this.#report()
     // The lease is renewed meanwhile.
+    const read = [...(last === undefined ? [] : [last]), ...running.presence.read]
     void leadership
-      .lead(epoch, () => this.#term === term)
+      .lead(epoch, () => this.#term === term, read)
       .then((leads) => (leads ? undefined : this.#end(term, 'it could not lead in time')))
-      .catch((error: Error) => this.#end(term, error.message))
+      .catch((error: Error) => (isDamage(error) ? this.#leaveService(error.message) : this.#end(term, error.message)))
       .then(() => this.#report())
   }
 
@@ -256,8 +333,10 @@ export class NodeControl implements ClusterView {
   }
 
   async #announce({ bucket, presence }: RunningNode): Promise<void> {
-    this.#skewMs = await bucket.clockSkewMs().catch(() => this.#skewMs)
+    const skewMs = await bucket.clockSkewMs().catch(() => this.#skewMs)
     await presence.exchange()
+    // A node that has not measured it does not compete. Before it does, it knows what the others have read.
+    this.#skewMs = skewMs
     const isClockWrong = obstacleOf(undefined, { skewMs: this.#skewMs })
     if (isClockWrong !== undefined && this.#term !== undefined) {
       this.#obstacle = isClockWrong
@@ -265,13 +344,44 @@ export class NodeControl implements ClusterView {
     }
   }
 
-  async #compare({ digests }: RunningNode): Promise<void> {
+  /** Makes snapshots, and trims the log behind them. A node that was removed learns it here. */
+  async #keepLog({ snapshots, presence }: RunningNode): Promise<void> {
+    if (this.#out !== undefined || presence.isNameTaken) return
+    await snapshots.look().catch((error: Error) => this.#leaveService(error.message))
+  }
+
+  async #compare({ digests, snapshots }: RunningNode): Promise<void> {
     if (this.#out !== undefined) return
     // An engine that stopped says so itself.
     const differs = await digests.look().catch(() => undefined)
     if (differs === undefined) return
     this.#leaveService(differs)
     await digests.withdraw()
+    await snapshots.distrust(digests.lsnEqual).catch(() => undefined)
+  }
+
+  /** Once after it began to lead, and then now and then. A failure is tried again. */
+  async #collectWhenDue({ engine, log, backups }: RunningNode): Promise<void> {
+    if (!this.#leads()) {
+      this.#collectedAt = undefined
+      return
+    }
+    if (this.#collectedAt !== undefined && nowMs() - this.#collectedAt < collectMs) return
+    this.#collectedAt = nowMs()
+    try {
+      await backups.refresh()
+      await backups.sweep()
+      await engine.collectShared(() => log.confirm())
+    } catch {
+      this.#collectedAt = undefined
+    }
+  }
+
+  /** The log cannot be followed any more. */
+  #lost(error: Error): void {
+    this.#leaveService(error.message)
+    if (error instanceof WalError && error.code === 'lsn_not_held')
+      this.#onBehind?.(new NodeBehindError(this.#config.node, error))
   }
 
   #leaveService(why: string): void {
@@ -303,4 +413,9 @@ export class NodeControl implements ClusterView {
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
+}
+
+/** Whether the log is not the one that this node has read. */
+function isDamage(error: Error): boolean {
+  return error instanceof WalError && error.code === 'log_damaged'
 }

@@ -7,11 +7,35 @@ interface Announcement {
   readonly status: ClusterStatus
   readonly url: string
   readonly instance: string
+  /** The newest record that the node has read. */
+  readonly lsn: number
+}
+
+/** A record that a node has read, so the log has it. */
+export interface ReadBy {
+  readonly node: string
+  readonly lsn: number
 }
 
 /** A node that is gone is listed for this long. */
 const keptFor = '1h'
+const forgottenAfter = '1s'
 const prefix = 'nodes'
+
+/** Announcements come at least this often, and at least as often as the lease is long. */
+const announceMsMax = 3000
+/** A node that missed so many of them is not live. They come up to a quarter late. */
+const missedMax = 2.5
+
+/** How often a node announces itself, in milliseconds, on average. */
+export function announceEveryMs(leaseMs: number): number {
+  return Math.min(leaseMs, announceMsMax)
+}
+
+/** Whether a node has announced itself as often as it should. */
+export function isLive({ seenMsAgo }: Pick<KnownNode, 'seenMsAgo'>, leaseMs: number): boolean {
+  return seenMsAgo < missedMax * announceEveryMs(leaseMs)
+}
 
 /** What this node announces. */
 export interface PresenceOptions {
@@ -19,6 +43,8 @@ export interface PresenceOptions {
   readonly url: string
   readonly instance: string
   readonly status: () => ClusterStatus
+  /** The newest record that this node has read. */
+  readonly lsn: () => number
   /** The time of the servers, in milliseconds since 1970. */
   readonly serverTimeMs: () => number
 }
@@ -33,6 +59,12 @@ export class Presence {
 
   constructor(options: PresenceOptions) {
     this.#options = options
+  }
+
+  /** Removes the announcement of a node that was removed from the cluster. */
+  static async forget(bucket: ControlBucket, node: string): Promise<void> {
+    const found = await bucket.get(`${prefix}.${node}`)
+    if (found !== undefined) await bucket.put(found.key, found.value, { ttl: forgottenAfter })
   }
 
   /** Every node that has announced itself, by name. */
@@ -52,6 +84,11 @@ export class Presence {
     return [...others, { ...own, url, seenMsAgo: 0 }].sort((a, b) => (a.node < b.node ? -1 : 1))
   }
 
+  /** What each node had read when it announced itself, also an earlier process with the name of this one. */
+  get read(): readonly ReadBy[] {
+    return this.#others.map(({ announced: { status, lsn } }) => ({ node: status.node, lsn: lsn ?? 0 }))
+  }
+
   /** Whether another process announces itself with the name of this node. */
   get isNameTaken(): boolean {
     return this.#isNameTaken
@@ -59,7 +96,7 @@ export class Presence {
 
   /** Announces this node, and reads the others. Does nothing if nobody answers. */
   async exchange(): Promise<void> {
-    const { bucket, status, url, instance } = this.#options
+    const { bucket, status, lsn, url, instance } = this.#options
     const own = status()
     const key = `${prefix}.${own.node}`
     try {
@@ -70,7 +107,8 @@ export class Presence {
       // A process that ended has left its announcement; one that runs has written after this one.
       const isNewer = this.#revision > 0 && ofName !== undefined && ofName.revision > this.#revision
       this.#isNameTaken = isForeign && isNewer
-      const revision = await bucket.put(key, { status: own, url, instance } satisfies Announcement, { ttl: keptFor })
+      const announced: Announcement = { status: own, url, instance, lsn: lsn() }
+      const revision = await bucket.put(key, announced, { ttl: keptFor })
       if (typeof revision === 'number') this.#revision = revision
     } catch {
       // The list stays unchanged, and its ages show that.

@@ -30,6 +30,10 @@ test('a cluster has defaults, and keeps no history', (t) => {
     leaseMs: 3000,
     writeMs: 10_000,
     stalenessMs: 10_000,
+    filesBucket: undefined,
+    filesBytesMax: 4_096_000_000,
+    snapshotLogBytes: 64_000_000,
+    retentionMs: 86_400_000,
   })
   t.equal(config.archive.maxAgeMs, 0)
   t.equal(readConfig({ NDD_NODE_NAME: 'a' }).config.cluster, undefined)
@@ -50,9 +54,6 @@ test('NATS beyond this machine needs TLS and credentials', (t) => {
 
 test('settings that a node does not support are refused by name', (t) => {
   for (const [name, value] of Object.entries({
-    NDD_ROOT_TOKEN: 'r'.repeat(20),
-    NDD_BACKUP_EVERY_HOURS: '6',
-    NDD_BACKUP_S3: 's3://backups',
     NDD_ARCHIVE_HOURS: '24',
     NDD_ARCHIVE_S3: 's3://archive',
     NDD_KEEP_LOG: 'on',
@@ -61,6 +62,8 @@ test('settings that a node does not support are refused by name', (t) => {
     t.equal(problemOf({ [name]: value }), '', `${name} alone`)
   }
   t.equal(problemOf({ ...local, NDD_ARCHIVE_HOURS: '0' }), '')
+  t.equal(problemOf({ ...local, NDD_BACKUP_EVERY_HOURS: '6', NDD_BACKUP_S3: 's3://backups' }), '')
+  t.equal(problemOf({ ...local, NDD_ROOT_TOKEN: 'r'.repeat(20) }), '')
   t.match(problemOf({ ...local, NDD_HOST: '0.0.0.0' }), /NDD_NODE_URL must be set/)
   t.equal(problemOf({ ...local, NDD_HOST: '0.0.0.0', NDD_NODE_URL: 'https://annal-1' }), '')
   const wrong = {

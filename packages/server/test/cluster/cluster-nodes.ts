@@ -37,10 +37,15 @@ export class ClusterNode {
     return this.#process
   }
 
-  /** Starts the process. Resolves when it serves. */
-  async start(more: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.#process = startProcess({ ...this.environment, ...more })
+  /** Starts the process, of the sources or of another `main`. Resolves when it serves. */
+  async start(more: Readonly<Record<string, string>> = {}, main?: string): Promise<void> {
+    this.#process = startProcess({ ...this.environment, ...more }, main)
     await this.#process.serving
+  }
+
+  /** What the process has printed; empty before it is started. */
+  outputSoFar(): string {
+    return this.#process?.stdout() ?? ''
   }
 
   /** Sends a signal; a killed process is gone when this resolves. */

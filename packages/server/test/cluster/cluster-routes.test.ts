@@ -68,11 +68,28 @@ test('a node steps down if it leads, and names the leader if it does not', async
   t.equal(conformance.fault('POST', path, done), undefined)
 })
 
+test('a node is removed and admitted by its name', async (t) => {
+  const { nodes } = await startNodes(t)
+  const [, follower] = nodes as [HttpNode, HttpNode]
+  const conformance = await createConformance()
+  for (const [method, path, removed] of [
+    ['DELETE', '/api/v2/cluster/nodes/node.9', ['node.9']],
+    ['POST', '/api/v2/cluster/nodes/node.9/admit', []],
+  ] as const) {
+    const done = await follower.send(method, path)
+    t.match([done.status, done.json()], [200, { node: 'node-1' }])
+    t.strictSame(follower.view.removed, removed, 'this node does it, and forwards nothing')
+    t.equal(conformance.fault(method, path, done), undefined)
+  }
+})
+
 test('a single server is not clustered, and its replies say nothing of a cluster', async (t) => {
   const { send } = await runningApp(t)
   for (const [method, route] of [
     ['GET', '/api/v2/cluster'],
     ['POST', '/api/v2/cluster/step-down'],
+    ['DELETE', '/api/v2/cluster/nodes/node-1'],
+    ['POST', '/api/v2/cluster/nodes/node-1/admit'],
   ] as const) {
     const reply = await send(method, route)
     t.match([reply.status, reply.json().code], [404, 'not_clustered'])

@@ -6,12 +6,22 @@ import type { SimClient } from '@annal/wal/testing'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { type Node, openNode, simulate } from '../../../engine/test/replicated/nodes.ts'
-import { createAttempts } from '../../src/access/attempts.ts'
+import { type Attempts, createAttempts } from '../../src/access/attempts.ts'
 import type { ClusterConfig } from '../../src/cluster/cluster-config.ts'
-import type { ClusterStatus, ClusterView, KnownNode, NodeAddress, NodeRole } from '../../src/cluster/cluster-view.ts'
+import type {
+  ClusterStatus,
+  ClusterView,
+  KnownNode,
+  NodeAddress,
+  NodeDigests,
+  NodeRole,
+  StatePart,
+} from '../../src/cluster/cluster-view.ts'
 import { ServerError } from '../../src/http/errors.ts'
 import { type Config, createApp, readConfig, slotWith } from '../../src/index.ts'
-import { testLicensing } from '../licenses.ts'
+import { licensePlace } from '../../src/license/license-place.ts'
+import { Licensing } from '../../src/license/licensing.ts'
+import { vendor } from '../licenses.ts'
 import { type Answer, type SendOptions, send } from '../running-app.ts'
 
 /** What a node knows, as a test sets it. */
@@ -24,8 +34,13 @@ export class FakeView implements ClusterView {
   known: NodeAddress | undefined
   others: () => readonly KnownNode[] = () => []
   lsnToConfirm: (signal: AbortSignal) => Promise<number> = async () => 0
+  announced: () => readonly NodeDigests[] = () => []
+  requested: () => readonly StatePart[] = () => []
   stepsDown: () => Promise<void> = async () => undefined
   lag = 0
+  digestLsn = 0
+  version: string | undefined
+  refreshes = 0
   failovers = 0
   syncInterval: ClusterStatus['syncInterval'] = 'unverified'
 
@@ -34,9 +49,10 @@ export class FakeView implements ClusterView {
   }
 
   status(): ClusterStatus {
-    const { node, role, lag, stalenessMs, failovers, syncInterval, reason, known } = this
+    const { node, role, lag, stalenessMs, digestLsn, failovers, syncInterval, reason, known } = this
     return {
-      ...{ node, role, epoch: 1, lag, stalenessMs, digestLsn: 0, failovers, syncInterval },
+      ...(this.version !== undefined && { version: this.version }),
+      ...{ node, role, epoch: 1, lag, stalenessMs, digestLsn, snapshotLsn: 0, failovers, syncInterval },
       ...(reason !== undefined && { reason }),
       ...(known !== undefined && { leader: { ...known, epoch: 1 } }),
     }
@@ -55,8 +71,31 @@ export class FakeView implements ClusterView {
     return this.others()
   }
 
+  async digests(): Promise<readonly NodeDigests[]> {
+    return this.announced()
+  }
+
+  async requestDigests(): Promise<readonly StatePart[]> {
+    return this.requested()
+  }
+
   stepDown(): Promise<void> {
     return this.stepsDown()
+  }
+
+  /** Names of nodes that were removed and admitted. */
+  readonly removed: string[] = []
+
+  async removeNode(name: string): Promise<void> {
+    this.removed.push(name)
+  }
+
+  async admitNode(name: string): Promise<void> {
+    this.removed.splice(this.removed.indexOf(name), 1)
+  }
+
+  async refreshBackups(): Promise<void> {
+    this.refreshes++
   }
 
   async close(): Promise<void> {
@@ -85,6 +124,8 @@ export interface Cluster {
 export interface ClusterOptions extends Partial<Omit<Config, 'cluster'>> {
   readonly count?: number
   readonly cluster?: Partial<ClusterConfig> | undefined
+  /** Creates what counts wrong tokens of a node; by default with the real clock, and without the delay of a wrong token. */
+  readonly newAttempts?: () => Attempts
 }
 
 /** Starts nodes; the first one leads. */
@@ -114,7 +155,7 @@ async function startNode(
   t: Test,
   world: ReturnType<typeof simulate>,
   name: string,
-  { cluster, ...changes }: Omit<ClusterOptions, 'count'>,
+  { cluster, newAttempts = () => createAttempts({ later: setImmediate }), ...changes }: Omit<ClusterOptions, 'count'>,
 ): Promise<HttpNode> {
   const { serverThreads = 1 } = changes
   let store: SimClient | undefined
@@ -131,8 +172,8 @@ async function startNode(
   const view = new FakeView(name)
   view.lsnToConfirm = async () => node.engine.lsnApplied
   slot.cluster = view
-  const licensing = config.rootToken === undefined ? undefined : await testLicensing(config.dataDir, node.engine)
-  const attempts = createAttempts({ later: setImmediate })
+  const licensing = config.rootToken === undefined ? undefined : await licensingOf(config, node)
+  const attempts = newAttempts()
   const app = createApp({ slot, config, attempts, ...(licensing === undefined ? {} : { licensing }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
@@ -152,11 +193,21 @@ async function startNode(
   }
 }
 
+/** As the server creates it, with the key of the tests. */
+async function licensingOf({ dataDir }: Config, { engine }: Node): Promise<Licensing> {
+  const place = licensePlace(dataDir)
+  const { publicKey } = vendor
+  const licensing = new Licensing({ publicKey, place, isShared: true, engine: () => engine })
+  await licensing.open(engine.id)
+  return licensing
+}
+
 function clusterConfig(node: string): ClusterConfig {
   return {
     ...{ urls: [], name: 'annal', node, url: '', credentials: undefined, ca: undefined, monitorUrls: [] },
     // Writes of a loaded machine are slow.
     ...{ replicas: 1, leaseMs: 3_000, writeMs: 60_000, stalenessMs: 10_000 },
+    ...{ filesBucket: undefined, filesBytesMax: 1_000_000_000, snapshotLogBytes: 64_000_000, retentionMs: 0 },
   }
 }
 

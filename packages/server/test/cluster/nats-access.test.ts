@@ -1,7 +1,7 @@
 // How a node reaches a NATS server that is protected, and what it says when it cannot: TLS, credentials, and the monitor that tells whether
 // the server syncs each message. Nodes of this process over real servers.
 import { execFileSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { nkeys } from '@nats-io/transport-node'
 import tap, { type Test, test } from 'tap'
@@ -118,6 +118,42 @@ ${synced(directory)}`
     await until(async () => (await says({})).includes(sentence))
     t.pass(sentence)
   }
+})
+
+test('a node reads credentials and certificates again when it reconnects', { skip: skipNats }, async (t) => {
+  const directory = await temporaryDirectory(t)
+  const file = (name: string) => path.join(directory, name)
+  for (const authority of ['before', 'after']) {
+    openssl(directory, authority, [])
+    const signed = ['-CA', `${authority}.pem`, '-CAkey', `${authority}.key`]
+    const constraints = ['-addext', 'basicConstraints=critical,CA:FALSE', '-addext', 'subjectAltName=IP:127.0.0.1']
+    openssl(directory, `nats-${authority}`, [...signed, ...constraints])
+  }
+  const secured = (time: string) =>
+    `tls { cert_file: "${file(`nats-${time}`)}.pem", key_file: "${file(`nats-${time}`)}.key" }
+authorization { users: [ { user: annal, password: ${time} } ] }
+${synced(directory)}`
+  const renew = async (time: string) => {
+    await writeFile(file('password'), `annal:${time}\n`)
+    await copyFile(file(`${time}.pem`), file('ca.pem'))
+  }
+  await renew('before')
+  const nats = await startNatsServer(t, secured('before'))
+  const { opening } = await open(t, {
+    NDD_CLUSTER_URL: nats.url.replace('nats:', 'tls:'),
+    NDD_CLUSTER_CREDENTIALS: file('password'),
+    NDD_CLUSTER_CA: file('ca.pem'),
+    NDD_CLUSTER_LEASE_MS: '1000',
+  })
+  const { view } = await opening
+  await until(() => view.status().role === 'leader')
+  await nats.kill()
+  await nats.configure(secured('after'))
+  nats.start()
+  await until(() => view.status().role !== 'leader')
+  await renew('after')
+  await until(() => view.status().role === 'leader')
+  t.pass('it leads again, without a restart')
 })
 
 test('a node uses a .creds file', { skip: skipNats }, async (t) => {

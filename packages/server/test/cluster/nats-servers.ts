@@ -47,17 +47,33 @@ export interface NatsServers {
   connect(name: string): Promise<NatsConnection>
 }
 
+/** How servers are started. */
+export interface NatsServersOptions {
+  /** Opens the only way from one server to the port of another, and resolves to the port to connect to. */
+  readonly via?: (from: number, to: number, port: number) => Promise<number>
+  /** The directories of the servers. By default they are removed with the test. */
+  readonly homes?: readonly string[]
+}
+
 /** Starts servers that end with the test, and waits until JetStream answers. */
-export async function startNatsServers(t: Test, count: number): Promise<NatsServers> {
+export async function startNatsServers(
+  t: Test,
+  count: number,
+  { via, homes = [] }: NatsServersOptions = {},
+): Promise<NatsServers> {
   const directory = await mkdtemp(path.join(tmpdir(), 'annal-nats-'))
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   const ports = await Promise.all(Array.from({ length: count * 2 }, freePort))
-  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`)
+  const routePorts = ports.slice(count)
   const servers = await Promise.all(
-    routes.map(async (_, index) => {
-      const home = path.join(directory, `n${index}`)
-      await mkdir(home)
-      const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + index]}", routes: [${routes.map((url) => `"${url}"`).join(', ')}] }`
+    routePorts.map(async (own, index) => {
+      const home = homes[index] ?? path.join(directory, `n${index}`)
+      await mkdir(home, { recursive: true })
+      const others = routePorts.flatMap((port, to) => (to === index ? [] : [via?.(index, to, port) ?? port]))
+      const routes = (await Promise.all(others)).map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
+      // A server that hears of another address connects to it directly, so with `via` they announce one that does not answer.
+      const advertise = via === undefined ? '' : ', advertise: "127.0.0.1:1"'
+      const cluster = `cluster { name: test, listen: "127.0.0.1:${own}", routes: [${routes}]${advertise} }`
       await writeFile(
         path.join(home, 'nats.conf'),
         `server_name: n${index}
