@@ -15,6 +15,7 @@ export default defineConfig({
     index: 'src/index.ts',
     bucket: 'src/backups/bucket.ts',
     archive: 'src/archive/restore-archive.ts',
+    cluster: 'src/cluster/directories.ts',
     main: 'src/main.ts',
     'serving-thread': 'src/serving/thread.ts',
   }),

@@ -45,10 +45,14 @@ import { infoRoute, openHealth, systemRoutes, userRoutes } from './routes/system
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
+import { v2AsOfRoutes } from './routes/v2-as-of.ts'
+import { v2ChangeRoutes } from './routes/v2-changes.ts'
 import { v2ClusterRoutes } from './routes/v2-cluster.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
+import { v2HistoryRoutes } from './routes/v2-history.ts'
 import { v2LicenseRoutes } from './routes/v2-license.ts'
 import { v2LogRoutes } from './routes/v2-log.ts'
+import { v2AliasRoutes, v2BranchRoutes } from './routes/v2-names.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
@@ -235,7 +239,10 @@ export function schedulesIn(slot: EngineSlot): Schedules {
 export function licensingFor(config: Config, slot: EngineSlot): Licensing | undefined {
   if (config.rootToken === undefined) return undefined
   const publicKey = config.licensePublicKey ?? builtInPublicKey
-  return new Licensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
+  return new Licensing({
+    ...{ publicKey, place: licensePlace(config.dataDir), isShared: config.cluster !== undefined },
+    engine: () => slot.engine(),
+  })
 }
 
 const nodeLimits = {
@@ -292,7 +299,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v1IndexRoutes(v1)
       v1VectorRoutes(v1, context)
       v1RebuildRoutes(v1)
-      v1BackupRoutes(v1)
+      v1.register(async (backups) => v1BackupRoutes(backups, context))
     },
     { prefix: '/api/v1' },
   )
@@ -308,11 +315,16 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2LicenseRoutes(v2, context)
       v2ClusterRoutes(v2, context)
       v2CollectionRoutes(v2)
+      v2AliasRoutes(v2)
+      v2BranchRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QueryRoutes(v2, context)
+      v2AsOfRoutes(v2, context)
       v2RebuildRoutes(v2)
-      v2BackupRoutes(v2)
+      v2.register(async (backups) => v2BackupRoutes(backups, context))
       v2LogRoutes(v2, context)
+      v2HistoryRoutes(v2)
+      v2ChangeRoutes(v2, context)
       v2ScheduleRoutes(v2, context)
     },
     { prefix: '/api/v2' },

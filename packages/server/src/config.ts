@@ -46,6 +46,8 @@ export interface Config {
   /** Number of request keys that are kept, and for how long. */
   readonly requestKeysMax: number
   readonly requestKeyHours: number
+  /** For reads of the past. */
+  readonly asOfLoadedMegabytes: number
   /** Requests per second for one token or address. Undefined: no limit. */
   readonly rateLimit: number | undefined
   /** Percentage of searches that are recorded, 0 to 100. */
@@ -123,9 +125,6 @@ export function readConfig(environment: Environment): ConfigRead {
   const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = given
   const isHistoryWanted = archiveHours > 0 && (environment.NDD_ARCHIVE_HOURS?.trim() ?? '') !== ''
   const unsupported = {
-    NDD_ROOT_TOKEN: values.rootToken !== undefined,
-    NDD_BACKUP_EVERY_HOURS: values.backupEveryHours !== undefined,
-    NDD_BACKUP_S3: values.backupBucket !== undefined,
     NDD_ARCHIVE_HOURS: isHistoryWanted,
     NDD_ARCHIVE_S3: values.archiveBucket !== undefined,
     NDD_FOLLOW_S3: values.followBucket !== undefined,
@@ -182,7 +181,8 @@ export function readConfig(environment: Environment): ConfigRead {
 /** Separates the settings of a cluster from the others. */
 function splitCluster(values: SettingValues) {
   const { clusterUrls, clusterName, clusterCredentials, clusterCa, clusterMonitorUrls, ...rest } = values
-  const { nodeName, nodeUrl, clusterReplicas, clusterLeaseMs, clusterWriteMs, clusterStalenessMs, ...others } = rest
+  const { nodeName, nodeUrl, clusterReplicas, clusterLeaseMs, clusterWriteMs, clusterStalenessMs, ...more } = rest
+  const { clusterFilesBucket, clusterFilesMegabytes, clusterSnapshotMegabytes, clusterRetentionHours, ...others } = more
   return { ...others, ofCluster: values satisfies ClusterValues }
 }
 

@@ -132,11 +132,33 @@ function whileRecovering(database: Database): Database {
     get history(): Database['history'] {
       throw stillStarting()
     },
+    get cursors(): Database['cursors'] {
+      throw stillStarting()
+    },
+    changes() {
+      throw stillStarting()
+    },
+    async asOf() {
+      throw stillStarting()
+    },
     collections() {
       throw stillStarting()
     },
     usage() {
       throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+    },
+    aliases() {
+      throw stillStarting()
+    },
+    branches() {
+      throw stillStarting()
+    },
+    // The engine refuses writes of the catalog during a replay.
+    putAlias: (...input) => database.putAlias(...input),
+    deleteAlias: (...input) => database.deleteAlias(...input),
+    promote: (...input) => database.promote(...input),
+    async branch() {
+      throw stillStarting()
     },
     async deleteCollection(name) {
       collection(name)

@@ -31,6 +31,8 @@ const codesByName: { readonly [code: string]: number } = {
   format_too_new: 78,
   stream_weak: 78,
   nats_weak: 78,
+  node_removed: 78,
+  node_behind: 75,
 }
 const usageError = 64
 const internalError = 70

@@ -169,6 +169,7 @@ export class RunningServer {
         slot.cluster = view
       },
       onRole: (change) => this.#noteRole(cluster.node, change),
+      version,
       onNotice: (sentence) => this.#warn(sentence),
     })
     slot.watch(faults)
@@ -240,14 +241,17 @@ export class RunningServer {
 
   async #startSchedule(engine: Engine): Promise<void> {
     const { config, slot } = this.#parts
-    // A node of a cluster has no scheduled backups.
-    if (config.cluster !== undefined || this.#isScheduled) return
+    if (this.#isScheduled) return
     this.#isScheduled = true
+    const { cluster } = slot
     this.#schedule = new BackupSchedule(engine, {
       everything: defaultSchedule(config),
       schedules: schedulesIn(slot),
       carrier: await createCarrier(config),
       dataDir: config.dataDir,
+      ...(cluster && {
+        node: { leads: () => cluster.status().role === 'leader', refresh: () => cluster.refreshBackups() },
+      }),
       onNotice: (sentence) => this.#warn(sentence),
     })
     slot.watch(() => this.#schedule?.faults ?? [])
@@ -296,6 +300,7 @@ export class RunningServer {
       limits: { topKMax, batchMax, collectionsMax, backupMsMax },
       archive: config.archive,
       keepLog: config.keepLog,
+      asOf: { loadedBytesMax: config.asOfLoadedMegabytes * 1024 * 1024 },
       requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
       // A server that follows may get an archive of its own later.
       ...(config.archiveBucket && { retainAfter: () => this.#archive?.lsnNeeded ?? Number.POSITIVE_INFINITY }),

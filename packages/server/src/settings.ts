@@ -2,6 +2,7 @@
 // the configuration from the values. docs/reference/configuration.md lists the same settings, and a test compares both.
 import { isIP } from 'node:net'
 import {
+  asOfLoadedBytesDefault,
   type EngineOptions,
   limitsConfigurable,
   limitsDefault,
@@ -27,6 +28,8 @@ import {
 } from './setting-kinds.ts'
 
 export type { Setting, SettingOf } from './setting-kinds.ts'
+
+const mebibyte = 1024 * 1024
 
 /** When a write is acknowledged. */
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
@@ -102,6 +105,11 @@ export const settingTable = {
   requestKeyHours: whole('NDD_REQUEST_KEYS_HOURS', {
     ...{ fallback: requestKeyHoursDefault, min: 1, max: requestKeyHoursMax },
     meaning: 'How long request keys are kept, in hours, by the times of the log.',
+  }),
+  asOfLoadedMegabytes: whole('NDD_ASOF_LOADED_MB', {
+    ...{ fallback: asOfLoadedBytesDefault / mebibyte, min: 0, max: 1_048_576 },
+    meaning:
+      'Maximum memory of moments that reads of the past (`as_of`) load from checkpoints and the log, in MiB; 0: none are loaded.',
   }),
   rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
     ...{ fallback: 0, min: 0, max: 1_000_000 },
@@ -229,6 +237,25 @@ export const settingTable = {
     ...{ fallback: 10_000, min: 1_000, max: 600_000 },
     meaning:
       'How long a node may not have heard from the log, in milliseconds, until it refuses the tokens of databases: it may have missed a revocation.',
+  }),
+  clusterFilesBucket: bucket('NDD_CLUSTER_S3', {
+    meaning:
+      'Bucket for images of restores and clones, backups, and snapshots of a cluster: `s3://BUCKET/PREFIX`, the same for all its nodes. Empty: JetStream keeps them.',
+  }),
+  clusterFilesMegabytes: whole('NDD_CLUSTER_FILES_MAX_MB', {
+    ...{ fallback: 4_096, min: 1, max: 10_000_000 },
+    meaning:
+      'How much of these files JetStream keeps, in MB. What exceeds it is refused with `shared_store_full`. A bucket has no limit.',
+  }),
+  clusterSnapshotMegabytes: whole('NDD_CLUSTER_SNAPSHOT_MB', {
+    ...{ fallback: 64, min: 0, max: 1_000_000 },
+    meaning:
+      'How much of the log of a cluster, in MB, follows a snapshot until the next one is made, and at least a quarter of its size. 0: a snapshot of every change, for trials.',
+  }),
+  clusterRetentionHours: whole('NDD_CLUSTER_RETENTION_HOURS', {
+    ...{ fallback: 24, min: 0, max: 8_760 },
+    meaning:
+      'How long the log of a cluster is kept for a node that is away, in hours. A node that comes back later begins with a snapshot.',
   }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',

@@ -12,6 +12,68 @@ import { s3Bucket, s3Server } from './s3-server.ts'
 
 const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }] as const
 
+test('of the nodes of a cluster, the one that leads makes a backup that is due, once', async (t) => {
+  const { engine } = await runningApp(t)
+  const database = engine.database()
+  const { backups } = database
+  const a = await database.createCollection({ name: 'a', fields })
+  await database.createCollection({ name: 'own', fields })
+  const schedules = new Schedules(() => engine.control)
+  await schedules.put(database.describe(), { collection: 'own', everyHours: 3, keep: 2, check: false })
+  const nodes = [0, 1].map(() => ({ isLeader: false, isAway: false, refreshes: 0 }))
+  const rounds = nodes.map((node) => {
+    const schedule = new BackupSchedule(engine, {
+      everything: { everyMs: 3_600_000, keep: 2, check: false },
+      schedules,
+      node: {
+        leads: () => node.isLeader,
+        async refresh() {
+          node.refreshes++
+          if (node.isAway) throw new Error('the store is away')
+        },
+      },
+      onNotice: (sentence: string) => t.fail(sentence),
+    })
+    t.teardown(() => schedule.stop())
+    return schedule
+  })
+  const runAll = async (now?: number) => {
+    for (const round of rounds) await round.runDue(now)
+  }
+  const made = () =>
+    backups
+      .list()
+      .map(({ collection }) => collection)
+      .sort()
+  const [first, second] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+  await runAll()
+  t.same(made(), [], 'no node leads')
+  first.isLeader = true
+  first.isAway = true
+  await runAll()
+  t.same(made(), [], 'it does not know which backups there are')
+  first.isAway = false
+  await runAll()
+  await runAll()
+  t.same(made(), ['a', 'own'])
+  t.equal(second.refreshes, 0)
+
+  t.comment('the other one leads')
+  first.isLeader = false
+  second.isLeader = true
+  await a.upsert([{ id: 'x', fields: { v: [1, 1] } }])
+  await runAll()
+  t.same(made(), ['a', 'own'], 'not yet')
+  await runAll(Date.now() + 2 * 3_600_000)
+  t.same(made(), ['a', 'a', 'own'], 'what is due and has changed')
+  await runAll()
+  t.equal(made().length, 3)
+  t.same(
+    rounds.map(({ faults }) => faults),
+    [[], []],
+  )
+})
+
 test('each round backs up changed collections and keeps the newest few', async (t) => {
   const { engine, dataDir } = await runningApp(t)
   const database = engine.database()

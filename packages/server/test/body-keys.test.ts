@@ -123,7 +123,7 @@ test('an unsupported method on an existing path is 405 with the supported method
     ['PUT', '/api/v1/index/docs/search', 'POST'],
     ['PUT', '/api/v1/index/list', 'GET, HEAD'],
     ['PUT', '/api/v2/collection/docs', 'DELETE, GET, HEAD'],
-    ['PATCH', '/api/v2/collection/docs/objects', 'DELETE, POST'],
+    ['PUT', '/api/v2/collection/docs/objects', 'DELETE, PATCH, POST'],
     ['GET', '/api/v2/collection/docs/objects/a%2Fb', 'DELETE'],
     ['POST', '/metrics', 'GET, HEAD'],
   ] as const) {

@@ -31,6 +31,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     NDD_COLLECTIONS_MAX: '5',
     NDD_REQUEST_KEYS_MAX: '6',
     NDD_REQUEST_KEYS_HOURS: '7',
+    NDD_ASOF_LOADED_MB: '10',
     NDD_LOG_LEVEL: 'silent',
     NDD_RATE_LIMIT: '20',
     NDD_QUERY_LOG_PERCENT: '5',
@@ -74,6 +75,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     collectionsMax: 5,
     requestKeysMax: 6,
     requestKeyHours: 7,
+    asOfLoadedMegabytes: 10,
     logLevel: 'silent',
     rateLimit: 20,
     queryLogPercent: 5,
@@ -209,6 +211,7 @@ test('values are shown only where the table says so, and secrets and paths never
     'NDD_TLS_KEY',
     'NDD_CLUSTER_CREDENTIALS',
     'NDD_CLUSTER_CA',
+    'NDD_CLUSTER_S3',
   ])
   t.end()
 })

@@ -289,6 +289,14 @@ test('usual bodies are answered', async (t) => {
     ['/api/v2/collection/films/search/batch', { searches: [{ fields }, { fields, ...future }] }],
   ] as const)
     t.notOk(await answerHot(routes, path, json(body)), 'the main thread waits')
+  const past = { as_of: { lsn: 2 } }
+  for (const [path, body] of [
+    ['/api/v2/collection/films/objects/query', { ids: ['plain'], ...past }],
+    ['/api/v2/collection/films/search', { fields, ...past }],
+    ['/api/v2/collection/films/search/batch', { searches: [{ fields }], ...past }],
+    ['/api/v2/collection/films/search/batch', { searches: [{ fields, ...past }] }],
+  ] as const)
+    t.notOk(await answerHot(routes, path, json(body)), 'the main thread has the past')
   t.equal(searches.length, usual.length, 'each search was noted')
   t.match(searches[1]?.request, { fields: { dense: { recall: 0.9 } } })
   t.match(searches[2]?.request, { fields: { title: { recall: 0.99 } }, minLsn: 3 })

@@ -11,6 +11,7 @@ interface LoggedEvent {
   readonly collection?: string
   readonly objects?: number
   readonly ids?: readonly string[]
+  readonly author?: { readonly token: string; readonly actor: string }
 }
 
 type Ask = (method: string, route: string, json?: unknown) => Promise<Record<string, unknown>>
@@ -131,4 +132,104 @@ test('a database sees and restores its own history only', async (t) => {
   t.match([answer.status, answer.json().code], [404, 'collection_not_found'])
   await theirs('POST', '/collection/hidden/restore', { target_collection_name: 'back', lsn: hiddenLsn })
   t.match(await theirs('GET', '/collection/back'), { total_elements: 1 })
+})
+
+test('writes are kept with their tokens and actors', async (t) => {
+  const json = { objects: [object('a')] }
+  for (const [options, token, name] of [
+    [{}, undefined, undefined],
+    [{ authToken: 'the-token-of-the-owner' }, 'the-token-of-the-owner', 'owner'],
+  ] as const) {
+    const running = await runningApp(t, options)
+    const ask = senderWith(running, token)
+    await ask('POST', '/collection', { name: 'shop', fields })
+    await ask('POST', '/collection/shop/objects', json)
+    const headers = { 'x-annal-actor': 'agent 7', ...(token !== undefined && { authorization: token }) }
+    const path = '/api/v2/collection/shop/objects'
+    t.equal((await running.send('POST', path, { headers, json })).status, 200)
+    t.equal((await running.send('DELETE', `${path}/a`, { headers })).status, 200)
+    const alone = name === undefined ? undefined : { token: name, actor: '' }
+    const both = { token: name ?? '', actor: 'agent 7' }
+    t.strictSame(
+      (await events(ask)).map(({ author }) => author),
+      [alone, alone, both, both],
+    )
+  }
+})
+
+test('in enterprise mode, the name of the token is kept', async (t) => {
+  const running = await runningApp(t, { rootToken })
+  const root = senderWith(running, rootToken)
+  const token = String((await root('POST', '/admin/dbs', { db_name: 'acme', db_type: 'enterprise' })).db_token)
+  const ask = senderWith(running, token)
+  await ask('POST', '/tokens', { name: 'second', token_type: 'rw' })
+  await ask('POST', '/collection', { name: 'shop', fields })
+  await root('DELETE', '/admin/dbs/acme/tokens/second')
+  const authors = (await events(ask)).map(({ type, author }) => [type, author?.token])
+  t.strictSame(authors.slice(0, 2), [
+    ['database-created', 'root'],
+    ['token-put', authors[2]?.[1]],
+  ])
+  t.strictSame(authors.at(-1), ['token-dropped', 'root'])
+  t.not(authors[2]?.[1], 'root')
+})
+
+test('an actor that no record may have is refused with its limit', async (t) => {
+  const running = await runningApp(t)
+  const ask = senderWith(running)
+  await ask('POST', '/collection', { name: 'shop', fields })
+  for (const actor of ['a'.repeat(129), 'a\u00e4']) {
+    const refused = await running.send('DELETE', '/api/v2/collection/shop', { headers: { 'x-annal-actor': actor } })
+    t.equal(refused.status, 400, JSON.stringify(actor))
+    t.match(refused.json(), { code: 'invalid_argument', field: 'X-Annal-Actor', limit: 128 })
+  }
+  t.equal((await events(ask)).length, 1)
+})
+
+test('versions, differences, and an undo of objects', async (t) => {
+  const running = await runningApp(t)
+  const ask = senderWith(running)
+  await writeShop(ask)
+  const lsn = Number((await ask('POST', '/collection/shop/objects', { objects: [object('d')] })).lsn)
+  await ask('POST', '/collection/shop/filters', { updates: [{ id: 'a', filter: { n: 2 } }] })
+  await ask('DELETE', '/collection/shop/objects/c')
+  const page = await ask('GET', '/collection/shop/history?id=a&limit=2')
+  t.match(page, { complete: true, versions: [{ kind: 'created', exists: true }, { kind: 'filter_updated' }] })
+  const rest = await ask('GET', `/collection/shop/history?id=a&from=${page.next}`)
+  const changes = { meta: {}, filter: { n: { before: 1, after: 2 } }, fields: [] }
+  t.match(rest, { versions: [{ kind: 'filter_updated', changes }], next: null })
+  const lines = async (query: string) => {
+    const { text } = await running.send('GET', `/api/v2/collection/shop/diff?${query}`)
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as object)
+  }
+  const different = [
+    { id: 'a', change: 'changed' },
+    { id: 'c', change: 'removed' },
+  ]
+  t.strictSame(await lines(`from=${lsn}`), different)
+  const undo = { ids: ['a', 'c', 'x'], as_of: { lsn } }
+  t.match(await ask('POST', '/collection/shop/undo', { ...undo, dry_run: true }), { restored: 2, deleted: 0 })
+  t.strictSame(await lines(`from=${lsn}`), different)
+  t.match(await ask('POST', '/collection/shop/undo', undo), { restored: 2, deleted: 0, as_of_lsn: lsn, durable: true })
+  t.strictSame(await lines(`from=${lsn}`), [])
+  t.match(await ask('GET', '/collection/shop/history?id=c'), {
+    versions: [{}, {}, { kind: 'restored', as_of_lsn: lsn }],
+  })
+  for (const [json, field] of [
+    [{ as_of: { lsn } }, 'ids'],
+    [{ ids: ['a'], as_of: {} }, 'as_of'],
+    [{ ids: ['a'], filter: [{ n: { $eq: 1 } }], as_of: { lsn } }, 'ids'],
+    [{ ids: ['a'], as_of: { time: 'soon' } }, 'as_of.time'],
+  ] as const) {
+    const refusal = await running.send('POST', '/api/v2/collection/shop/undo', { json })
+    t.equal(refusal.status, 400)
+    t.match(refusal.json(), { code: 'invalid_argument', field })
+  }
+  await refused(t, running, '/collection/shop/diff?from=x', 400, 'invalid_argument')
+  await refused(t, running, `/collection/shop/diff?from=${lsn}&to=1`, 400, 'invalid_argument')
+  await refused(t, running, '/collection/shop/history?id=a&limit=501', 400, 'limit_exceeded')
+  await refused(t, running, '/collection/nope/history?id=a', 404, 'collection_not_found')
 })

@@ -78,6 +78,12 @@ const steps: readonly Step[] = [
       ],
     },
   }),
+  step('PATCH /api/v2/collection/:name/objects', '/collection/docs/objects', {
+    json: [
+      { id: '1', increment: { count: 2 } },
+      { id: 'absent', meta: { x: 1 } },
+    ],
+  }),
   step('DELETE /api/v1/index/:name/vector/*', '/index/songs/vector/2/delete'),
   step('DELETE /api/v1/index/:name/vector/*', '/index/songs/vector/3/delete', { accept: 'application/json' }),
   step('DELETE /api/v2/collection/:name/objects/*', '/collection/docs/objects/a%2Fb'),
@@ -106,6 +112,15 @@ const steps: readonly Step[] = [
   step('POST /api/v2/collection/:name/restore', '/collection/docs/restore', {
     json: (first: readonly Answer[]) => ({ target_collection_name: 'past', lsn: first[filled]?.json().lsn }),
   }),
+  step('POST /api/v2/collection/:name/undo', '/collection/docs/undo', {
+    json: (first: readonly Answer[]) => ({ ids: ['1', 'nope'], as_of: { lsn: first[filled]?.json().lsn } }),
+  }),
+  step('PUT /api/v2/alias/:name', '/alias/live', { json: { collection: 'docs' } }),
+  step('DELETE /api/v2/alias/:name', '/alias/live'),
+  step('POST /api/v2/collection/:name/branch', '/collection/docs/branch', { json: { name: 'branched' } }),
+  step('POST /api/v2/collection/:name/promote', '/collection/branched/promote', {
+    json: { over: 'docs', keep_as: 'branched' },
+  }),
   step('POST /api/v1/backups/:backup/restore', '/backups/kept/restore', {
     json: { target_index_name: 'r1' },
     before: [backup],
@@ -113,6 +128,7 @@ const steps: readonly Step[] = [
   step('POST /api/v2/backup/:backup/restore', '/backup/kept/restore', { json: { target_collection_name: 'r2' } }),
   step('POST /api/v2/backups/:backup/restore', '/backups/kept/restore', { json: { target_collection_name: 'r3' } }),
   step('DELETE /api/v2/tokens/:name', '/tokens/old', { before: [['POST', '/tokens', { name: 'old' }]] }),
+  step('DELETE /api/v2/cursors/:name', '/cursors/cache', { before: [['PUT', '/cursors/cache', { lsn: 1 }]] }),
   step('DELETE /api/v1/index/:name/delete', '/index/songs/delete'),
   step('DELETE /api/v2/collection/:name', '/collection/docs'),
   step('POST /api/v2/admin/dbs/:database/deactivate', '/admin/dbs/other/deactivate', { asRoot: true }),
@@ -125,12 +141,16 @@ const steps: readonly Step[] = [
 
 /** Routes that change something and take no keys. */
 const refused = [
+  'PUT /api/v2/cursors/:name',
   'POST /api/v1/index/:name/backup',
   'POST /api/v1/backups/upload',
   'DELETE /api/v1/backups/:backup',
   'POST /api/v2/admin/dbs',
   'POST /api/v2/admin/dbs/:database/tokens',
   'POST /api/v2/cluster/step-down',
+  'POST /api/v2/cluster/digests',
+  'DELETE /api/v2/cluster/nodes/:node',
+  'POST /api/v2/cluster/nodes/:node/admit',
   'POST /api/v2/license/generate',
   'POST /api/v2/license/validate',
   'POST /api/v2/tokens',

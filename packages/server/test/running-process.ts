@@ -27,7 +27,7 @@ export function startProcess(
     env: {
       ...withoutSettings(process.env),
       // Most of a start is reading and compiling the sources, so processes share a compile cache.
-      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_NUM_THREADS: '1',
       NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',

@@ -1,17 +1,17 @@
 // Identifies the caller by the Authorization header alone, before a body is read. It compares and looks up only hashes, so that the
 // time that this takes reveals nothing about the token.
 import { createHash, hash, timingSafeEqual } from 'node:crypto'
-import type { Database } from '@annal/engine'
+import type { Database, TokenDescription } from '@annal/engine'
 import type { EngineSlot } from '../engine-slot.ts'
 import { ServerError } from '../http/errors.ts'
 import { addressKey } from './addresses.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 
-/** The caller: the owner of a plain deployment, the root token, or a user of one database. */
+/** The caller: the owner of a plain deployment, the root token, or a user of one database. `token` is its name in records; empty without one. */
 export type Principal =
-  | { readonly kind: 'owner' }
+  | { readonly kind: 'owner'; readonly token: string }
   | { readonly kind: 'root' }
-  | { readonly kind: 'member'; readonly database: Database; readonly mayWrite: boolean }
+  | { readonly kind: 'member'; readonly database: Database; readonly mayWrite: boolean; readonly token: string }
 
 export interface Guard {
   /** Throws authorization_required, invalid_token, too_many_attempts, database_inactive, database_not_found (root alone), starting. */
@@ -21,6 +21,8 @@ export interface Guard {
    * error.
    */
   mayKnowAll(header: string | undefined, address: string): Promise<boolean>
+  /** Whether the token is one that the server generated, as far as it knows now. Counts nothing. */
+  isMade(header: string | undefined): boolean
   /** Resolves when the reply to a wrong token may be sent. */
   delay(): Promise<void>
 }
@@ -37,7 +39,7 @@ export function createGuard({ authToken, rootToken, slot, attempts = createAttem
   if (rootToken !== undefined) return guardWith(rootTokens(rootToken, slot), attempts)
   if (authToken !== undefined) return guardWith(authTokens(authToken), attempts)
   // Without a token every caller is accepted, and the header is ignored, because published clients send arbitrary values in it.
-  return { check: () => owner, mayKnowAll: async () => true, delay: async () => undefined }
+  return { check: () => anyone, mayKnowAll: async () => true, isMade: () => false, delay: async () => undefined }
 }
 
 /** A part of a token's hash: long enough to distinguish tokens in a log, too short to find the token. */
@@ -93,7 +95,8 @@ export function isChosen(key: string): boolean {
   return key.indexOf('@') > 0
 }
 
-const owner: Principal = { kind: 'owner' }
+const anyone: Principal = { kind: 'owner', token: '' }
+const owner: Principal = { kind: 'owner', token: 'owner' }
 const root: Principal = { kind: 'root' }
 
 /**
@@ -129,12 +132,12 @@ function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
       const digest = sha256(wanted?.[2] ?? token)
       return {
         digest,
-        ofChosen: () => (wanted === null ? root : member(slot, wanted[1] ?? '', true)),
+        ofChosen: () => (wanted === null ? root : member(slot, wanted[1] ?? '', { kind: 'rw', name: 'root' })),
         ofMade() {
           // Until the log is read, only a text of the right form can be a generated token; all others are checked without the log.
           if (wanted !== null || (!slot.isOpen() && !madeForm.test(token))) return undefined
           const found = slot.engine().control.findToken(digest.toString('hex'))
-          return found && member(slot, found.database.name, found.token.kind === 'rw')
+          return found && member(slot, found.database.name, found.token)
         },
       }
     },
@@ -148,9 +151,9 @@ const chosenForm = /^root\/([^:]*):(.*)$/s
 const madeForm = /^[^:]+:[A-Za-z0-9_-]{43}$/
 
 /** Refers to the current database: if it is deleted, another one with the same name is not accessible with this principal. */
-function member(slot: EngineSlot, name: string, mayWrite: boolean): Principal {
+function member(slot: EngineSlot, name: string, token: Pick<TokenDescription, 'kind' | 'name'>): Principal {
   const database = slot.database(name)
-  if (database.describe().active) return { kind: 'member', database, mayWrite }
+  if (database.describe().active) return { kind: 'member', database, mayWrite: token.kind === 'rw', token: token.name }
   throw new ServerError('database_inactive', `the database "${name}" is deactivated`, {
     field: 'database',
     value: name,
@@ -193,6 +196,15 @@ function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
         if (!(error instanceof Error && 'code' in error)) throw error
         // Authentication is not possible yet, or the database was deleted: the caller may not see the state of the whole server.
         return false
+      }
+    },
+    isMade(header) {
+      try {
+        return header !== undefined && read(tokenIn(header)).ofMade() !== undefined
+      } catch (error) {
+        // It is known, and `check` refuses it with this error.
+        if (error instanceof Error && 'code' in error) return true
+        throw error
       }
     },
     delay: () => attempts.delay(),

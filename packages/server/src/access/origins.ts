@@ -43,9 +43,9 @@ export interface Cors {
 }
 
 const preflightHeaders = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'accept, annal-forward, authorization, content-type, idempotency-key, if-none-match, traceparent, tracestate',
+    'accept, annal-forward, authorization, content-type, idempotency-key, if-none-match, traceparent, tracestate, x-annal-actor',
   'access-control-max-age': String(preflightMaxAgeS),
 }
 const exposed =

@@ -14,7 +14,16 @@ export interface BackupScheduleOptions {
   readonly carrier?: Carrier | undefined
   /** Each round verifies the archive of this data directory. */
   readonly dataDir?: string
+  /** Undefined if the server serves alone. */
+  readonly node?: ScheduledNode | undefined
   readonly onNotice: (sentence: string) => void
+}
+
+/** A node of a cluster. Of these, the one that leads makes the backups, and every one knows when the newest was made. */
+export interface ScheduledNode {
+  leads(): boolean
+  /** Reads which backups the cluster has. Rejects if the store cannot be used. */
+  refresh(): Promise<void>
 }
 
 const hourMs = 3_600_000
@@ -34,18 +43,23 @@ export class BackupSchedule {
   readonly #ownFaults = new Map<string, { readonly fault: string; readonly triedAt: number }>()
   /** By database: the backups that could not be copied to the bucket. */
   readonly #notCarried = new Map<string, { readonly faults: readonly string[]; readonly triedAt: number }>()
+  /** Whether this node led when it last looked. */
+  #led = false
   #stopped = false
 
   constructor(engine: Engine, options: BackupScheduleOptions) {
     this.#engine = engine
     this.#options = options
-    const { everything } = options
+    const { everything, node } = options
     const checking = setInterval(() => void this.runDue(), checkEveryMs).unref()
-    this.#timers = everything ? [checking, setInterval(() => void this.run(), everything.everyMs).unref()] : [checking]
+    // Another node may have led at the last round, so a node decides by the age of the newest backup.
+    this.#timers =
+      everything && !node ? [checking, setInterval(() => void this.run(), everything.everyMs).unref()] : [checking]
   }
 
   /** Failures of the last round, of collections' own schedules, and of copies to the bucket. */
   get faults(): readonly string[] {
+    if (this.#options.node && !this.#led) return []
     const own = [...this.#ownFaults.values()].map(({ fault }) => fault)
     return [...this.#faults, ...own, ...[...this.#notCarried.values()].flatMap(({ faults }) => faults)]
   }
@@ -96,7 +110,9 @@ export class BackupSchedule {
   }
 
   async #due(now: number): Promise<void> {
-    const schedules = this.#options.schedules.all()
+    if (this.#options.node && !(await this.#isTurn(this.#options.node, now))) return
+    const own = this.#options.schedules.all()
+    const schedules = this.#options.node ? [...own, ...this.#common(own)] : own
     const kept = new Set(schedules.map(keyOf))
     for (const key of this.#ownFaults.keys()) if (!kept.has(key)) this.#ownFaults.delete(key)
     for (const schedule of schedules) {
@@ -119,6 +135,41 @@ export class BackupSchedule {
       if (!isThere) this.#notCarried.delete(name)
       else if (!this.#stopped && !wasTried(triedAt, now)) await this.#carry(this.#engine.database(name), now)
     }
+  }
+
+  /** Whether this node leads. One that has begun to lead copies what the one before it may not have copied. */
+  async #isTurn(node: ScheduledNode, now: number): Promise<boolean> {
+    const isNew = !this.#led
+    this.#led = false
+    if (!node.leads()) return false
+    try {
+      await node.refresh()
+    } catch {
+      // The next check tries it again.
+      return false
+    }
+    this.#led = true
+    if (!isNew) return true
+    for (const { name } of this.#engine.control.databases())
+      if (!this.#stopped) await this.#carry(this.#engine.database(name), now)
+    return true
+  }
+
+  /** The server-wide schedule as one of each collection without its own. */
+  #common(own: readonly Schedule[]): Schedule[] {
+    const { everything } = this.#options
+    if (everything === undefined) return []
+    const { everyMs, keep, check } = everything
+    const taken = new Set(own.map(keyOf))
+    const all = this.#engine.control.databases().flatMap(({ name: database }) =>
+      this.#engine
+        .database(database)
+        .collections()
+        .map(({ name: collection }) => ({ database, collection })),
+    )
+    return all
+      .filter((each) => !taken.has(keyOf(each)))
+      .map((each) => ({ ...each, everyHours: everyMs / hourMs, keep, check }))
   }
 
   async #carry(database: Database, now: number): Promise<void> {
@@ -176,6 +227,6 @@ async function faultOf(database: Database, collection: string, keeping: Keeping)
   }
 }
 
-function keyOf({ database, collection }: Schedule): string {
+function keyOf({ database, collection }: Pick<Schedule, 'database' | 'collection'>): string {
   return `${database}/${collection}`
 }

@@ -6,7 +6,7 @@ import type { CollectionSchema, DatabaseType, SearchRequest, SearchResult } from
 import type { HitBytes, ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
 import { hotBodyBytesMax, largeReplyBytes } from '../http/limits.ts'
-import type { HotReply, HotRoutes, ThreadObserver } from '../serving/contract.ts'
+import type { HotReply, HotRoute, HotRoutes, ThreadObserver } from '../serving/contract.ts'
 import type { SharedHealth } from '../serving/shared-health.ts'
 import {
   collectionSearchJson,
@@ -120,27 +120,37 @@ export function createHotRoutes({ find, observer, health }: HotContext): HotRout
       if (route.name === 'health') return health && answerHealth(route, health)
       const found = find(database, route.collection, databaseType)
       if (found === undefined) return undefined
-      const { reader, topKMax, filterBoostMax } = found
-      const context = { definition: reader.definition, topKMax, filterBoostMax }
-      if (route.name === 'v2-batch') return answerBatch(reader, context, headers, body, observer)
-      const place = searchRoutes.find(({ name }) => name === route.name)
-      if (place === undefined) {
-        return readRoutes.find(({ name }) => name === route.name)?.answer(reader, headers, body)
-      }
-      const read = readBody(place, context, headers, body)
-      if (read === undefined) return undefined
-      if (read.kind === 'full') {
-        const write = ([result]: readonly SearchResult[]) => result && place.reply(result, reader.definition, headers)
-        return searchFully(reader, [read.request], write, observer)
-      }
-      const { search } = read
-      const { collectionId } = reader
-      const facts = (lsn: number) => ({ collectionId, lsn, request: requestOf(search) })
-      const note = observer && ((lsn: number) => observer.searched(() => facts(lsn)))
-      return acceptsOnlyJson(headers.accept)
-        ? searchAndWrite(reader, search, place.json, note)
-        : searchAndWrite(reader, search, place.msgpack, note)
+      const answer = answerFrom(found, route, headers, body)
+      // A request that names an LSN may have found it after its name was looked up. The main thread answers for what the name leads to now.
+      const checked = (reply: HotReply | undefined) =>
+        find(database, route.collection, databaseType)?.reader === found.reader ? reply : undefined
+      return answer instanceof Promise ? answer.then(checked) : checked(answer)
     },
+  }
+
+  function answerFrom(
+    { reader, topKMax, filterBoostMax }: HotCollection,
+    route: HotRoute,
+    headers: IncomingHttpHeaders,
+    body: Buffer,
+  ): HotAnswer {
+    const context = { definition: reader.definition, topKMax, filterBoostMax }
+    if (route.name === 'v2-batch') return answerBatch(reader, context, headers, body, observer)
+    const place = searchRoutes.find(({ name }) => name === route.name)
+    if (place === undefined) return readRoutes.find(({ name }) => name === route.name)?.answer(reader, headers, body)
+    const read = readBody(place, context, headers, body)
+    if (read === undefined) return undefined
+    if (read.kind === 'full') {
+      const write = ([result]: readonly SearchResult[]) => result && place.reply(result, reader.definition, headers)
+      return searchFully(reader, [read.request], write, observer)
+    }
+    const { search } = read
+    const { collectionId } = reader
+    const facts = (lsn: number) => ({ collectionId, lsn, request: requestOf(search) })
+    const note = observer && ((lsn: number) => observer.searched(() => facts(lsn)))
+    return acceptsOnlyJson(headers.accept)
+      ? searchAndWrite(reader, search, place.json, note)
+      : searchAndWrite(reader, search, place.msgpack, note)
   }
 }
 

@@ -29,8 +29,9 @@ declare module 'fastify' {
     vectorKey: VectorKey | undefined
     /** The memory that the body may use; undefined without a body, and on open routes, whose bodies are short. */
     bodyRoom: BodyRoom | undefined
-    /** Called with the bytes of a body that is read at once; set for reads on a node of a cluster. */
-    keepBody: ((body: Buffer) => void) | undefined
+    /** Whether the bytes of a body that is read at once are kept: for reads on a node of a cluster, which may be forwarded. */
+    keepsBody: boolean
+    keptBody: Buffer | undefined
   }
 }
 
@@ -42,7 +43,8 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('vectorKey', undefined)
   app.decorateRequest('bodyRoom', undefined)
-  app.decorateRequest('keepBody', undefined)
+  app.decorateRequest('keepsBody', false)
+  app.decorateRequest('keptBody', undefined)
   app.addContentTypeParser('application/json', wholeParser(readJson))
   app.addContentTypeParser(
     msgpackTypes,
@@ -74,7 +76,7 @@ function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) 
     readWhole(request, payload, (error, body) => {
       if (body === undefined) return done(error)
       request.requestKey?.addBody(body)
-      request.keepBody?.(body)
+      if (request.keepsBody) request.keptBody = body
       settle(done, () => parse(request, body))
     })
 }

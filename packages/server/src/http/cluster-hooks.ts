@@ -1,7 +1,7 @@
 // What a node of a cluster does with a request after it was accepted: sends a write to the leader, states in each reply how fresh its data is,
 // refuses reads where it is not fresh enough, and lets a strong read wait for the leader. A single server gets no hooks.
 import { readFileSync } from 'node:fs'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { tokenModeOf } from '../access/auth.ts'
 import type { ClusterConfig } from '../cluster/cluster-config.ts'
 import type { ClusterView } from '../cluster/cluster-view.ts'
@@ -9,7 +9,7 @@ import { Forwarder } from '../cluster/forwarder.ts'
 import { nodeTls } from '../node-modules.ts'
 import { freshnessEveryMs } from '../serving/shared-freshness.ts'
 import { type ReadOptions, readOptionsOf } from '../wire/read-options.ts'
-import { changesOnLeader } from './cluster-routes.ts'
+import { changesOnLeader, needsLeader } from './cluster-routes.ts'
 import { ServerError } from './errors.ts'
 import { lagHeader, leaderHeader, lsnHeader, stalenessHeader } from './forwarded-headers.ts'
 import { type ForwardingParts, forwardRead, forwardWrite, notLeader } from './forwarding.ts'
@@ -33,8 +33,6 @@ export function addClusterHooks(app: FastifyInstance, context: RouteContext): vo
 function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteContext, cluster: ClusterConfig): void {
   const forwarder = new Forwarder({ idleMsMax: cluster.writeMs + replyMarginMs, ca: caOf(cluster) })
   app.addHook('onClose', async () => forwarder.close())
-  /** The bodies of reads, which may have to be forwarded after they were read. */
-  const bodies = new WeakMap<FastifyRequest, Buffer>()
   const knowsRevocations = tokenModeOf(config) !== 'root'
   const partsOf = (view: ClusterView): ForwardingParts => ({
     ...{ node: cluster.node, view, forwarder },
@@ -47,13 +45,15 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
     const view = slot.cluster
     const { method, config: route } = request.routeOptions
     const access = route.doc?.access ?? 'open'
-    if (view === undefined || access === 'open' || request.is404) return done()
+    if (view === undefined || request.is404) return done()
+    const isForLeader = needsLeader({ method: method ?? request.method, config: route })
+    if (access === 'open' && !isForLeader) return done()
     const { role, lag, stalenessMs, reason } = view.status()
     reply.header(lagHeader, lag)
     if (Number.isFinite(stalenessMs)) reply.header(stalenessHeader, Math.ceil(stalenessMs))
-    if (changesOnLeader({ method: method ?? request.method, config: route })) {
+    if (isForLeader) {
       if (role === 'leader') return done()
-      forwardWrite(request, reply, partsOf(view)).catch(done)
+      forwardWrite(request, reply, partsOf(view), route.isLong ? { idleMsMax: config.backupMsMax } : {}).catch(done)
       return
     }
     if (role === 'out-of-service' && (access === 'read' || access === 'search')) {
@@ -63,13 +63,13 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
     // A token that was revoked is unknown here until the record is applied. Other tokens are settings, which are not revoked.
     if (!knowsRevocations && request.principal?.kind === 'member' && stalenessMs > cluster.stalenessMs)
       return done(stale(stalenessMs, { limit: cluster.stalenessMs }))
-    request.keepBody = (body) => void bodies.set(request, body)
+    request.keepsBody = true
     done()
   })
 
   app.addHook('preHandler', (request, reply, done) => {
     const view = slot.cluster
-    if (view === undefined || request.keepBody === undefined) return done()
+    if (view === undefined || !request.keepsBody) return done()
     let options: ReadOptions
     try {
       options = readOptionsOf(request)
@@ -77,11 +77,12 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
       return done(error as ServerError)
     }
     const { isStrong, maxStalenessMs, minLsn } = options
+    if (!isStrong && maxStalenessMs === undefined && minLsn === undefined) return done()
     const { role, stalenessMs } = view.status()
     if (maxStalenessMs !== undefined && stalenessMs > maxStalenessMs)
       return done(stale(stalenessMs, { field: 'max_staleness_ms', limit: maxStalenessMs }))
     if (isStrong && role !== 'leader') {
-      forwardRead(request, reply, bodies.get(request), partsOf(view)).catch(done)
+      forwardRead(request, reply, request.keptBody, partsOf(view)).catch(done)
       return
     }
     if (!isStrong && minLsn === undefined) return done()
@@ -90,7 +91,8 @@ function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteConte
   })
 
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (slot.cluster !== undefined && reply.statusCode < 400 && changesOnLeader(request.routeOptions)) {
+    if (slot.cluster === undefined || request.keepsBody || reply.statusCode >= 400) return done(null, payload)
+    if (changesOnLeader(request.routeOptions)) {
       // The record of the write is applied, so a node that has applied everything up to here has it.
       reply.header(lsnHeader, slot.engine().lsnApplied)
     }

@@ -1,5 +1,6 @@
 // Sends every error reply in one form.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { asOfStatusPath } from '../wire/moment.ts'
 import {
   type AnyCode,
   type CodedError,
@@ -15,7 +16,7 @@ import { unreadBytesMax } from './limits.ts'
 
 /** Errors during a start, a stop, or an election are temporary, so they are logged in one line without a stack. */
 const passing: ReadonlySet<AnyCode> = new Set([
-  ...(['starting', 'stopping', 'collection_loading'] as const),
+  ...(['starting', 'stopping', 'collection_loading', 'moment_loading'] as const),
   ...(['not_leader', 'replica_stale', 'node_out_of_service', 'outcome_unknown'] as const),
 ])
 
@@ -28,6 +29,7 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
   else if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
   const retryAfter = retryAfterSeconds(coded.code)
   if (retryAfter !== undefined && status !== 421) reply.header('retry-after', retryAfter)
+  if (coded.code === 'moment_loading') reply.header('location', asOfStatusPath)
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   readRest(request, reply)
   reply
@@ -61,7 +63,7 @@ function isLastOfConnection({ raw }: FastifyReply): boolean {
 }
 
 /** An error without a code of Annal is an internal error. It is logged in full, and the client gets no details. */
-function codedError(error: FastifyError | Error): CodedError {
+export function codedError(error: FastifyError | Error): CodedError {
   if (isCoded(error)) return error
   return (
     fromFramework(error) ?? new ServerError('internal', 'the server failed; see the server log', {}, { cause: error })

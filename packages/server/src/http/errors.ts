@@ -1,7 +1,8 @@
 // Every error of a request: a stable code, its HTTP status, and one form of reply. Codes of the engine and of the log are used unchanged.
 // docs/reference/errors.md explains all of them.
-import type { EngineErrorCode, ErrorDetails } from '@annal/engine'
+import type { AsOfReach, EngineErrorCode, ErrorDetails } from '@annal/engine'
 import type { WalErrorCode } from '@annal/wal'
+import { reachJson } from '../wire/moment.ts'
 import { errorValueLengthMax } from './limits.ts'
 
 /** Codes of the server itself. */
@@ -21,6 +22,7 @@ export type ServerErrorCode =
   | 'license_expired'
   | 'trial_taken'
   | 'rate_limited'
+  | 'too_many_streams'
   | 'route_not_found'
   | 'method_not_allowed'
   | 'id_ambiguous'
@@ -37,6 +39,11 @@ export type ServerErrorCode =
   | 'replica_stale'
   | 'node_out_of_service'
   | 'not_clustered'
+  | 'node_live'
+  | 'node_not_found'
+  | 'shared_store_full'
+  | 'shared_store_unavailable'
+  | 'shared_file_damaged'
   | 'starting'
   | 'stopping'
   | 'server_away'
@@ -61,6 +68,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   license_expired: 400,
   trial_taken: 409,
   rate_limited: 429,
+  too_many_streams: 503,
   route_not_found: 404,
   method_not_allowed: 405,
   id_ambiguous: 409,
@@ -77,6 +85,11 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   replica_stale: 503,
   node_out_of_service: 503,
   not_clustered: 404,
+  node_live: 409,
+  node_not_found: 404,
+  shared_store_full: 507,
+  shared_store_unavailable: 503,
+  shared_file_damaged: 500,
   starting: 503,
   stopping: 503,
   server_away: 502,
@@ -89,13 +102,18 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   database_exists: 409,
   token_not_found: 404,
   token_exists: 409,
+  collection_has_aliases: 409,
+  alias_exists: 409,
+  alias_not_found: 404,
   collection_quarantined: 503,
   collection_loading: 503,
   object_not_found: 404,
+  conflict: 409,
   field_not_found: 400,
   limit_exceeded: 400,
   memory_exhausted: 507,
   overloaded: 503,
+  cursor_expired: 410,
   request_key_reused: 422,
   request_key_in_use: 409,
   lsn_not_reached: 503,
@@ -116,6 +134,11 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   cancelled: 409,
   backup_damaged: 400,
   restore_unreachable: 400,
+  feed_position_lost: 410,
+  feed_cursor_not_found: 404,
+  moment_unreachable: 410,
+  // No error: the same request succeeds later.
+  moment_loading: 202,
   log_damaged: 500,
   directory_locked: 500,
   directory_follows: 500,
@@ -147,6 +170,12 @@ export interface ErrorBody {
   readonly limit?: string | number | boolean | null
   /** URL of the node that takes writes. */
   readonly leader?: string
+  /** Names of the aliases that keep a collection from being deleted. */
+  readonly aliases?: readonly string[]
+  /** The moments of the past that can be reached. */
+  readonly reach?: ReturnType<typeof reachJson>
+  /** What became of each object of an atomic write. */
+  readonly results?: readonly unknown[]
 }
 
 /** Messages of the log, and those of the engine about its files, contain paths; the client gets these messages instead. */
@@ -211,6 +240,7 @@ const soon: ReadonlySet<AnyCode> = new Set(['overloaded', 'log_overloaded', 'not
 /** Seconds that a client should wait before a retry; undefined if a retry cannot succeed. */
 export function retryAfterSeconds(code: AnyCode): number | undefined {
   const status = statusByCode[code]
+  if (status === 202) return 1
   if (status === 503) return soon.has(code) ? 1 : 2
   if (status === 429) return code === 'rate_limited' ? 1 : 60
   if (status === 507) return 10
@@ -218,7 +248,7 @@ export function retryAfterSeconds(code: AnyCode): number | undefined {
 }
 
 export function errorBody(error: CodedError, requestId: string): ErrorBody {
-  const { field, value, limit, leader } = error.details ?? {}
+  const { field, value, limit, leader, aliases, reach, results } = error.details ?? {}
   return {
     error:
       sentences[error.code] ?? (error.name === 'WalError' ? (logSentences[error.code] ?? logSentence) : error.message),
@@ -228,6 +258,10 @@ export function errorBody(error: CodedError, requestId: string): ErrorBody {
     ...(value === undefined ? {} : { value: shown(value) }),
     ...(limit === undefined ? {} : { limit: shown(limit) }),
     ...(typeof leader === 'string' && { leader }),
+    // The engine's error has names only.
+    ...(Array.isArray(aliases) && { aliases: aliases as readonly string[] }),
+    ...(typeof reach === 'object' && reach !== null && { reach: reachJson(reach as AsOfReach) }),
+    ...(Array.isArray(results) && { results }),
   }
 }
 

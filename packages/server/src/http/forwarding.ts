@@ -33,6 +33,7 @@ export async function forwardWrite(
   request: FastifyRequest,
   reply: FastifyReply,
   parts: ForwardingParts,
+  limits: { readonly idleMsMax?: number } = {},
 ): Promise<void> {
   const { bodyLimit } = request.routeOptions
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit)
@@ -40,7 +41,7 @@ export async function forwardWrite(
   refuseMisdirected(request, parts.view)
   // It passes through, and does not accumulate in memory.
   request.bodyRoom?.release()
-  const outcome = await sendToLeader(request, new ForwardedBody(request.raw), parts, {})
+  const outcome = await sendToLeader(request, new ForwardedBody(request.raw), parts, limits)
   if (outcome.kind === 'unknown')
     throw new ServerError('outcome_unknown', 'the leader did not reply; the write may have been stored')
   await relay(request, reply, outcome, parts)
@@ -84,7 +85,7 @@ async function sendToLeader(
   request: FastifyRequest,
   body: ForwardedBody,
   { node, view, forwarder }: ForwardingParts,
-  { bodyBytes }: { readonly bodyBytes?: number },
+  { bodyBytes, idleMsMax }: { readonly bodyBytes?: number; readonly idleMsMax?: number },
 ): Promise<Answered | Extract<ForwardOutcome, { kind: 'unknown' }>> {
   const { method, originalUrl: path, socket } = request
   const sender = { node, address: socket.remoteAddress, ...(bodyBytes !== undefined && { bodyBytes }) }
@@ -93,7 +94,7 @@ async function sendToLeader(
   if (leader === undefined) throw notLeader(view, 'the cluster has no leader at the moment; try again')
   const first = leader
   for (;;) {
-    const outcome = await forwarder.send(leader.url, head, body)
+    const outcome = await forwarder.send(leader.url, head, body, idleMsMax)
     if (outcome.kind !== 'misdirected' && outcome.kind !== 'not-received') return outcome
     if (leader === first && body.canRepeat) {
       const next = await nextLeader(view, first)

@@ -54,33 +54,41 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const misdirected = refusal(() => checkHost?.(request.headers))
     if (misdirected !== undefined) return done(misdirected)
     if (cors?.answer(request, reply)) return
-    const error = refusal(() => {
-      const { method, headers, ip: address } = request
-      // Each read of routeOptions creates a new object.
-      const route = request.routeOptions
-      const access = request.is404 ? 'open' : accessOf(route)
-      const head = {
-        method,
-        headers,
-        access,
-        address,
-        token: tokenOf(request, route),
-        bodyBytesMax: bodyLimitOf(route),
-      }
-      const { caller, bodyRoom } = decide(
-        head,
-        parts,
-        (release) => void held.push(release),
-        (known) => {
-          request.principal = known
-        },
-      )
-      request.bodyRoom = bodyRoom
-      request.vectorKey = route.config.vectorKey
-      if (caller !== undefined) grants.offer(caller, head)
-    })
-    if (isWrongToken(error)) void guard.delay().then(() => done(error))
-    else done(error)
+    const accept = () =>
+      refusal(() => {
+        const { method, headers, ip: address } = request
+        // Each read of routeOptions creates a new object.
+        const route = request.routeOptions
+        const access = request.is404 ? 'open' : accessOf(route)
+        const head = {
+          method,
+          headers,
+          access,
+          address,
+          token: tokenOf(request, route),
+          bodyBytesMax: bodyLimitOf(route),
+        }
+        const { caller, bodyRoom } = decide(
+          head,
+          parts,
+          // A stream that has begun is not a request in progress: it counts among the streams.
+          (release) => (route.config.isStream ? release() : void held.push(release)),
+          (known) => {
+            request.principal = known
+          },
+        )
+        request.bodyRoom = bodyRoom
+        request.vectorKey = route.config.vectorKey
+        if (caller !== undefined) grants.offer(caller, head)
+      })
+    const error = accept()
+    if (!isWrongToken(error)) return done(error)
+    const acceptLater = async () => {
+      await guard.delay()
+      // A node of a cluster may learn of a new token after its client.
+      return guard.isMade(tokenOf(request, request.routeOptions)) ? accept() : error
+    }
+    acceptLater().then(done, done)
   })
   app.addHook('onSend', ({ method }, _reply, payload, done) => {
     if (method !== 'GET' && method !== 'HEAD') shared.health.expire()
@@ -118,7 +126,7 @@ function accessOf(route: FastifyRequest['routeOptions']): Access {
 }
 
 /** A browser that follows a download link sends no header. With the root token, the parameter `db` selects the database. */
-function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['routeOptions']): string | undefined {
+export function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['routeOptions']): string | undefined {
   if (headers.authorization !== undefined || route.config.tokenInQuery !== true) return headers.authorization
   const { token, db } = query as { readonly token?: unknown; readonly db?: unknown }
   if (typeof token !== 'string') return undefined

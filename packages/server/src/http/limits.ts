@@ -53,6 +53,12 @@ export const requestsInFlightMax = 1_024
 export const writesInFlightMax = requestsInFlightMax / 2
 export const readsInFlightMax = requestsInFlightMax / 2
 export const requestsPerSocketMax = 1_000
+/** Streams of changes: a tenth of all connections, so that they leave room for requests. */
+export const feedStreamsMax = Math.floor(connectionsMax / 10)
+/** An idle stream sends a comment this often: proxies close connections that are silent for a minute or less. */
+export const heartbeatMs = 15_000
+/** Bytes that wait for the reader of a stream, besides those of the socket and of one change. No more is read from the log before it reads. */
+export const feedUnreadBytesMax = 262_144
 export const headerBytesMax = 16_384
 /** An id of 512 bytes has three characters per byte if it is encoded in a path. */
 export const pathParamLengthMax = 2_048

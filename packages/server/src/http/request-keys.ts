@@ -12,6 +12,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { EngineSlot } from '../engine-slot.ts'
 import { ArrivingBody } from './arriving-body.ts'
+import { asAuthor, checkActor } from './author.ts'
 import { invalidArgument, refusal, ServerError } from './errors.ts'
 
 /** Whether a route takes request keys: `kept`, or the reason why not. */
@@ -67,7 +68,7 @@ export class RequestKey {
   }
 }
 
-/** Reads the header on every route that changes something. Throws for such a route without a rule. */
+/** Reads the header, and checks that of the actor, on every route that changes something. Throws for such a route without a rule. */
 export function addRequestKeys(app: FastifyInstance, slot: EngineSlot): void {
   app.decorate('requestKeys', () => slot.engine().requestKeys)
   app.decorateRequest('requestKey', undefined)
@@ -88,9 +89,10 @@ export function changes({ method, config }: Pick<RouteOptions, 'method' | 'confi
 }
 
 function take(request: FastifyRequest, rule: RequestKeyRule): Error | undefined {
-  const header = request.headers[headerName]
-  if (header === undefined) return undefined
   return refusal(() => {
+    checkActor(request)
+    const header = request.headers[headerName]
+    if (header === undefined) return
     if (rule !== 'kept') {
       const message = `this route does not accept the header ${requestKeyHeader}: ${rule.refused}`
       throw new ServerError('request_key_unsupported', message, { field: requestKeyHeader })
@@ -105,7 +107,7 @@ function take(request: FastifyRequest, rule: RequestKeyRule): Error | undefined 
 }
 
 /**
- * Runs `write` once for each request key, and always without one. A repetition gets the result of `repeated`, by default the acknowledgment
+ * Runs `write` once for each request key, and always without one, as the author of the request. A repetition gets the result of `repeated`, by default the acknowledgment
  * and the facts of the record. Everything that depends on the state belongs in `write`: the state may have changed since the first request.
  */
 export function once<R extends Acknowledgement>(
@@ -113,6 +115,15 @@ export function once<R extends Acknowledgement>(
   reply: FastifyReply,
   write: (claim: RequestClaim | undefined) => Promise<R>,
   repeated?: (recorded: RecordedRequest) => R,
+): Promise<R> {
+  return asAuthor(request, () => onceKeyed(request, reply, write, repeated))
+}
+
+function onceKeyed<R extends Acknowledgement>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  write: (claim: RequestClaim | undefined) => Promise<R>,
+  repeated: ((recorded: RecordedRequest) => R) | undefined,
 ): Promise<R> {
   const { requestKey, body } = request
   if (requestKey === undefined) return write(undefined)

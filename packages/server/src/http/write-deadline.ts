@@ -14,7 +14,7 @@ declare module 'fastify' {
 /** Adds the limit, in milliseconds after the body of a write has arrived. */
 export function addWriteDeadline(app: FastifyInstance, timeoutMs: number): void {
   app.addHook('onRoute', (route) => {
-    if (!changesOnLeader(route)) return
+    if (!changesOnLeader(route) || route.config?.isLong) return
     const { handler } = route
     route.handler = function (this: FastifyInstance, request, reply) {
       return limited(request, reply, runHandler(this, handler, request, reply), timeoutMs)

@@ -1,5 +1,6 @@
-// Decides whether a license is active and when it has expired. The license is in license.lic, or it is the trial: a record in the log,
-// because the server has no key to sign a license (decision 0010). Without an active license the server is restricted; no data changes.
+// Decides whether a license is active and when it has expired. The license is in license.lic, in a cluster also in the log, or it is the
+// trial: a record in the log, because the server has no key to sign a license (decision 0010). Without an active license the server is
+// restricted; no data changes.
 import type { Engine } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 import { licenseClockLeewayMs, trialMs } from '../http/limits.ts'
@@ -17,6 +18,8 @@ export interface LicenseStatus {
 export interface LicensingOptions {
   readonly publicKey: string
   readonly place: LicensePlace
+  /** In a cluster, a license is activated for all nodes: its text is a setting in the log, which replaces license.lic. */
+  readonly isShared?: boolean
   /** Throws while the server has no engine. */
   engine(): Engine
   /** The system time in milliseconds since 1970. */
@@ -29,23 +32,28 @@ export interface LicensingOptions {
 const trialKey = 'license-trial-taken'
 const appliedKey = 'license-applied'
 const expiredKey = 'license-expired'
+const textKey = 'license-text'
 
 /** The license of one data directory. */
 export class Licensing {
   readonly #publicKey: string
   readonly #place: LicensePlace
+  readonly #isShared: boolean
   readonly #engine: () => Engine
   readonly #clock: LicenseClock
   /** The license of license.lic. */
   #filed: License | undefined
+  /** The license of the log, with the text that it was read from. */
+  #shared: { readonly text: string; readonly license: License | undefined } | undefined
   #fileFault: string | undefined
   /** Id of the license whose expiry was recorded by this process. */
   #expiryReported = ''
   #isTrialRequested = false
 
-  constructor({ publicKey, place, engine, ...clock }: LicensingOptions) {
+  constructor({ publicKey, place, isShared = false, engine, ...clock }: LicensingOptions) {
     this.#publicKey = publicKey
     this.#place = place
+    this.#isShared = isShared
     this.#engine = engine
     this.#clock = new LicenseClock({ engine, ...clock })
   }
@@ -63,7 +71,7 @@ export class Licensing {
 
   /** The active license, or the one that expired last; undefined if there never was one. */
   status(): LicenseStatus | undefined {
-    const known = [this.#filed, this.#trial()].filter((license) => license !== undefined)
+    const known = [this.#chosen(), this.#trial()].filter((license) => license !== undefined)
     const latest = known.toSorted((a, b) => b.endMs - a.endMs)[0]
     if (latest === undefined) return undefined
     const active = known.find((license) => isActive(license, this.#clock.nowMs()))
@@ -99,15 +107,19 @@ export class Licensing {
    */
   async activate(text: string, { byRoot }: { readonly byRoot: boolean }): Promise<LicenseStatus> {
     const license = this.#check(text)
-    const filed = this.#filed
-    if (!byRoot && filed !== undefined && isActive(filed, this.#clock.nowMs()) && license.endMs < filed.endMs) {
+    const before = this.#chosen()
+    if (!byRoot && before !== undefined && isActive(before, this.#clock.nowMs()) && license.endMs < before.endMs) {
       throw new ServerError('license_invalid', 'the active license ends later; only the root token can replace it', {
         field: 'license',
       })
     }
-    await this.#engine().control.putSetting(appliedKey, license.id)
-    await this.#place.write(`${text.trimEnd()}\n`)
-    this.#filed = license
+    const { control } = this.#engine()
+    await control.putSetting(appliedKey, license.id)
+    if (this.#isShared) await control.putSetting(textKey, text.trimEnd())
+    else {
+      await this.#place.write(`${text.trimEnd()}\n`)
+      this.#filed = license
+    }
     this.#fileFault = undefined
     return { status: 'active', license }
   }
@@ -130,6 +142,24 @@ export class Licensing {
   /** Notes the time in the log if there is a license. Call it daily and before the engine is closed. */
   async noteTime(): Promise<void> {
     if (this.status() !== undefined) await this.#clock.note()
+  }
+
+  /** The license that was activated last. */
+  #chosen(): License | undefined {
+    const text = this.#isShared ? this.#engine().control.setting(textKey) : undefined
+    if (text === undefined) return this.#filed
+    if (this.#shared?.text !== text) this.#shared = { text, license: this.#read(text) }
+    return this.#shared.license
+  }
+
+  #read(text: string): License | undefined {
+    try {
+      return readFor(this.#engine().id, text, this.#publicKey)
+    } catch (error) {
+      // Nodes with other vendors' keys read it differently.
+      this.#fileFault = (error as Error).message
+      return undefined
+    }
   }
 
   #trial(): License | undefined {

@@ -206,6 +206,12 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
     ),
     counter('annal_recall_searches_total', 'Searches that state a recall.', stats.calibrations.searches),
     counter('annal_recall_unreachable_total', 'Those whose recall no ef reaches.', stats.calibrations.unreachable),
+    gauge('annal_feed_consumers', 'Consumers of the change feed.', stats.feed.consumers),
+    gauge(
+      'annal_feed_lag_records',
+      'LSNs between the slowest consumer of the change feed and the newest record.',
+      stats.feed.lagMax,
+    ),
     gauge('annal_request_keys', 'Request keys that are kept.', stats.requestKeys.count),
     gauge('annal_request_key_bytes', 'Memory of request keys.', stats.requestKeys.bytes),
     counter(
@@ -213,6 +219,8 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
       'Requests that got the reply of an earlier one.',
       stats.requestKeys.repeated,
     ),
+    gauge('annal_asof_loaded', 'Moments of the past that are loaded for reads.', stats.asOf.loaded),
+    gauge('annal_asof_loaded_bytes', 'Memory of these moments.', stats.asOf.loadedBytes),
     ...backupFamilies(stats),
     family(
       'gauge',
@@ -264,7 +272,8 @@ const nodeRoles: readonly NodeRole[] = [
   'out-of-service',
 ]
 
-function clusterFamilies({ role, epoch, lag, stalenessMs, digestLsn, failovers }: ClusterStatus): Family[] {
+function clusterFamilies(status: ClusterStatus): Family[] {
+  const { role, epoch, lag, stalenessMs, digestLsn, snapshotLsn, failovers } = status
   const roles = nodeRoles.map((each) => ({ labels: { role: each }, value: each === role ? 1 : 0 }))
   return [
     family('gauge', 'annal_cluster_role', 'Role of this node: 1 for the one that it has.', roles),
@@ -280,6 +289,7 @@ function clusterFamilies({ role, epoch, lag, stalenessMs, digestLsn, failovers }
       'Newest LSN at which the state of this node was equal to that of other nodes.',
       digestLsn,
     ),
+    gauge('annal_cluster_snapshot_lsn', 'LSN of the newest snapshot of the cluster that this node knows.', snapshotLsn),
     counter('annal_cluster_failovers_total', 'Changes of the leader that this node has seen.', failovers),
   ]
 }

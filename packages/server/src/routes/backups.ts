@@ -5,6 +5,7 @@ import { noBodyIsEmpty } from '../http/bodies.ts'
 import { invalidArgument } from '../http/errors.ts'
 import { sendText } from '../http/replies.ts'
 import { once } from '../http/request-keys.ts'
+import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkCollections } from '../license/tiers.ts'
 import {
@@ -37,8 +38,15 @@ const noRecord = {
 /** Published clients of v1 expect status 400 for these errors. */
 const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running: 400, collection_exists: 400 }
 
-/** Adds the backup routes of /api/v1. */
-export function v1BackupRoutes(app: FastifyInstance): void {
+/** On a node of a cluster, each of these routes first reads which backups the cluster has. */
+function refreshed(app: FastifyInstance, { slot, config }: RouteContext): void {
+  if (config.cluster === undefined) return
+  app.addHook('preHandler', async () => slot.cluster?.refreshBackups())
+}
+
+/** Adds the backup routes of /api/v1, in a scope of their own. */
+export function v1BackupRoutes(app: FastifyInstance, context: RouteContext): void {
+  refreshed(app, context)
   const create = {
     schema: { params: nameParam, body: createBackupBody },
     config: {
@@ -55,7 +63,7 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 
   const restore = {
     schema: { params: backupParam, body: restoreIndexBody },
-    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad, requestKey: 'kept' },
+    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad, requestKey: 'kept', isLong: true },
   } as const
   app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
     const { target_index_name: target, ...moment } = request.body
@@ -69,7 +77,13 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 
   const remove = {
     schema: { params: backupParam },
-    config: { doc: docs.removeSilently, audit: 'backup.delete', statuses: refusedAsBad, requestKey: noRecord },
+    config: {
+      doc: docs.removeSilently,
+      audit: 'backup.delete',
+      statuses: refusedAsBad,
+      requestKey: noRecord,
+      isLong: true,
+    },
   }
   app.delete<OfBackup>('/backups/:backup', remove, async (request, reply) => {
     await request.database.backups.remove(request.params.backup)
@@ -78,8 +92,9 @@ export function v1BackupRoutes(app: FastifyInstance): void {
   commonRoutes(app, '/backups')
 }
 
-/** Adds the backup routes of /api/v2. */
-export function v2BackupRoutes(app: FastifyInstance): void {
+/** Adds the backup routes of /api/v2, in a scope of their own. */
+export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): void {
+  refreshed(app, context)
   const create = {
     schema: { params: nameParam, body: createBackupBody },
     config: { doc: docs.create, audit: 'backup.create', bodyOptional: true, requestKey: noRecord },
@@ -92,7 +107,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
 
   const clone = {
     schema: { params: nameParam, body: cloneBody },
-    config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept' },
+    config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept', isLong: true },
   } as const
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
     const { target_collection_name: target } = request.body
@@ -106,7 +121,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
 
   const past = {
     schema: { params: nameParam, body: restoreCollectionBody },
-    config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept' },
+    config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept', isLong: true },
   } as const
   app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
     const { target_collection_name: target, ...rest } = request.body
@@ -119,10 +134,10 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     return reply.code(201).send({ message: 'Collection restored', collection: target, ...done })
   })
 
-  app.get('/status/backup', { config: { doc: docs.status } }, async ({ database }) =>
+  app.get('/status/backup', { config: { doc: docs.status, onLeader: true } }, async ({ database }) =>
     jobStatus(database.backups.status()),
   )
-  app.get('/status/restore', { config: { doc: docs.restoreStatus } }, async ({ database }) =>
+  app.get('/status/restore', { config: { doc: docs.restoreStatus, onLeader: true } }, async ({ database }) =>
     jobStatus(database.backups.restoreStatus()),
   )
 
@@ -139,7 +154,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   for (const path of ['/backup', '/backups']) {
     const restore = {
       schema: { params: backupParam, body: restoreCollectionBody },
-      config: { doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept' },
+      config: { doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept', isLong: true },
     } as const
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
       const { target_collection_name: target, ...moment } = request.body
@@ -151,13 +166,16 @@ export function v2BackupRoutes(app: FastifyInstance): void {
       return reply.code(201).send({ message: 'Backup restored successfully', collection: target, ...done })
     })
 
-    const verify = { schema: { params: backupParam, body: verifyBackupBody }, config: { doc: docs.verify } }
+    const verify = {
+      schema: { params: backupParam, body: verifyBackupBody },
+      config: { doc: docs.verify, onLeader: true, isLong: true },
+    }
     app.post<OfBackup & { Body: VerifyBackupBody }>(`${path}/:backup/verify`, verify, async (request) => {
       const faults = await request.database.backups.verify(request.params.backup, { deep: request.body.deep ?? false })
       return { status: faults.length === 0 ? 'ok' : 'damaged', faults }
     })
 
-    const config = { doc: docs.remove, audit: 'backup.delete', requestKey: noRecord }
+    const config = { doc: docs.remove, audit: 'backup.delete', requestKey: noRecord, isLong: true }
     const remove = { schema: { params: backupParam }, config }
     app.delete<OfBackup>(`${path}/:backup`, remove, async (request) => {
       await request.database.backups.remove(request.params.backup)
@@ -171,7 +189,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
 function commonRoutes(app: FastifyInstance, path: string): void {
   app.get(path, { config: { doc: docs.list } }, async ({ database }) => backupList(database.backups.list()))
 
-  app.get(`${path}/active`, { config: { doc: docs.active } }, async ({ database }) =>
+  app.get(`${path}/active`, { config: { doc: docs.active, onLeader: true } }, async ({ database }) =>
     activeBackup(database.backups.status()),
   )
 
@@ -192,7 +210,7 @@ function commonRoutes(app: FastifyInstance, path: string): void {
   // Separate parsers, so that no other route accepts a stream.
   app.register(async (uploads) => {
     addBackupParsers(uploads)
-    const upload = { config: { doc: docs.upload, audit: 'backup.upload', requestKey: noRecord } }
+    const upload = { config: { doc: docs.upload, audit: 'backup.upload', requestKey: noRecord, isLong: true } }
     uploads.post(`${path}/upload`, upload, async (request, reply) => {
       const { name, stream } = await uploadedBackup(request)
       await request.database.backups.upload(name, stream)

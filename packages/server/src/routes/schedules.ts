@@ -1,4 +1,5 @@
 // /api/v2/schedules and the schedule of a collection: what is backed up automatically, and how often.
+import type { Database } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { once } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
@@ -38,15 +39,21 @@ export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: Ro
   app.delete<Named>('/collection/:name/schedule', remove, async (request, reply) => {
     const { deleted, lsn, durable } = await once(request, reply, async (requestKey) => {
       const { database, params } = request
-      const had = schedules.of(database).some(({ collection }) => collection === params.name)
+      const name = nameOf(database, params.name)
+      const had = schedules.of(database).some(({ collection }) => collection === name)
       requestKey?.addFacts({ deleted: had })
-      const removed = await schedules.remove(database.describe(), params.name, { requestKey })
+      const removed = await schedules.remove(database.describe(), name, { requestKey })
       // A schedule may exist after its collection was deleted. If neither exists, this throws collection_not_found.
       if (removed === undefined) database.collection(params.name)
       return { deleted: had, ...(removed ?? nothing) }
     })
     return { deleted, ...(lsn > 0 && { lsn, durable }) }
   })
+}
+
+/** A schedule is that of the collection that an alias leads to. */
+function nameOf(database: Database, name: string): string {
+  return database.aliases().find((alias) => alias.name === name)?.collection ?? name
 }
 
 /** There is no record. */

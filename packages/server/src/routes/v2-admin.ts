@@ -2,6 +2,7 @@
 import type { RequestClaim } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { denied } from '../access/access.ts'
+import { asAuthor } from '../http/author.ts'
 import { once, secretReply } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
@@ -31,10 +32,11 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
     schema: { body: createDatabaseBody },
     config: { doc: docs.create, audit: 'database.create', requestKey: secretReply },
   }
-  app.post<{ Body: CreateDatabaseBody }>('/admin/dbs', create, async ({ body }, reply) => {
+  app.post<{ Body: CreateDatabaseBody }>('/admin/dbs', create, async (request, reply) => {
+    const { body } = request
     const { secret, facts } = mintToken(body.db_name, firstTokenName, 'rw')
     const type = readDatabaseType(body.db_type)
-    const made = await control().createDatabase({ name: body.db_name, type, token: facts })
+    const made = await asAuthor(request, () => control().createDatabase({ name: body.db_name, type, token: facts }))
     return reply.code(201).send({ ...databaseChange(made), db_token: secret, message: 'Database created' })
   })
 

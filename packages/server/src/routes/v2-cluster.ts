@@ -1,11 +1,12 @@
-// /api/v2/cluster: the status of the cluster as this node knows it, and handing the lead to another node.
+// /api/v2/cluster: the status of the cluster as this node knows it, the digests of its nodes, handing the lead to another node, and which
+// nodes belong to the cluster.
 import type { FastifyInstance } from 'fastify'
 import type { ClusterView } from '../cluster/cluster-view.ts'
 import { ServerError } from '../http/errors.ts'
 import { notLeader } from '../http/forwarding.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { clusterJson } from '../wire/v2-cluster.ts'
+import { clusterJson, digestRequestJson, digestsJson } from '../wire/v2-cluster.ts'
 
 /** Adds the routes of a cluster, which a single server answers with not_clustered. */
 export function v2ClusterRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
@@ -16,6 +17,11 @@ export function v2ClusterRoutes(app: FastifyInstance, { slot, config }: RouteCon
   }
 
   app.get('/cluster', { config: { doc: docs.status } }, async () => clusterJson(view()))
+
+  app.get('/cluster/digests', { config: { doc: docs.digests } }, async () => digestsJson(await view().digests()))
+
+  const request = { doc: docs.requestDigests, requestKey: { refused: 'it changes no data' } } as const
+  app.post('/cluster/digests', { config: request }, async () => digestRequestJson(await view().requestDigests()))
 
   const stepDown = {
     doc: docs.stepDown,
@@ -34,6 +40,23 @@ export function v2ClusterRoutes(app: FastifyInstance, { slot, config }: RouteCon
     await cluster.stepDown()
     return clusterJson(cluster)
   })
+
+  const keyless = { onThisServer: true, requestKey: { refused: 'it changes no data' } } as const
+  const remove = { ...keyless, doc: docs.remove, audit: 'cluster.remove_node' }
+  app.delete<NodeParams>('/cluster/nodes/:node', { config: remove }, async ({ params }) => {
+    await view().removeNode(params.node)
+    return clusterJson(view())
+  })
+
+  const admit = { ...keyless, doc: docs.admit, audit: 'cluster.admit_node' }
+  app.post<NodeParams>('/cluster/nodes/:node/admit', { config: admit }, async ({ params }) => {
+    await view().admitNode(params.node)
+    return clusterJson(view())
+  })
+}
+
+interface NodeParams {
+  readonly Params: { readonly node: string }
 }
 
 const docs = {
@@ -42,9 +65,32 @@ const docs = {
     summary: 'Returns the status of the cluster as this node knows it.',
     reply: { description: 'This node, the leader, and every node that has announced itself.', json: 'Cluster' },
   },
+  digests: {
+    access: 'server',
+    summary: 'Returns the digests that the nodes have announced, so that their data can be compared.',
+    reply: { description: 'For each node, the digests of its newest states.', json: 'ClusterDigests' },
+  },
+  requestDigests: {
+    access: 'server',
+    summary: 'Makes every node hash each collection as of one record. Idle collections are hashed anyway.',
+    reply: {
+      description: 'The parts of the state, each with its newest record before the request.',
+      json: 'DigestRequest',
+    },
+  },
   stepDown: {
     access: 'server',
     summary: 'Makes this node hand the lead to another one, and replies when it follows.',
+    reply: { description: 'The status of the cluster.', json: 'Cluster' },
+  },
+  remove: {
+    access: 'server',
+    summary: 'Removes a node that is not running, or this node, from the cluster.',
+    reply: { description: 'The status of the cluster.', json: 'Cluster' },
+  },
+  admit: {
+    access: 'server',
+    summary: 'Lets a node that was removed come back.',
     reply: { description: 'The status of the cluster.', json: 'Cluster' },
   },
 } satisfies Record<string, RouteDoc>

@@ -1,4 +1,5 @@
 // /api/v2/collection/{name}: upsert, read, search, delete, filter updates.
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { ArrivingBody } from '../http/arriving-body.ts'
 import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
@@ -9,6 +10,15 @@ import { once } from '../http/request-keys.ts'
 import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
+import { openPast, readAsOf } from '../wire/as-of.ts'
+import {
+  type AtomicQuery,
+  atomicQuery,
+  ifLsnQuery,
+  patchesReader,
+  patchObjectsBody,
+  writtenResults,
+} from '../wire/conditions.ts'
 import { collectionSearchJson, collectionSearchMsgpack } from '../wire/hit-replies.ts'
 import { present, readList } from '../wire/list-body.ts'
 import { objectBatchReply, objectsJsonReply } from '../wire/object-replies.ts'
@@ -20,6 +30,7 @@ import { objectsReader, type QueryObjectsBody, queryObjectsBody, upsertObjectsBo
 import { readCollectionSearch, type SearchCollectionBody, searchCollectionBody } from '../wire/v2-search.ts'
 
 type Named = { Params: { name: string } }
+type Listed = Named & { Body: ArrivingBody; Querystring: AtomicQuery }
 
 /** Adds the routes for the objects of a collection. */
 export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): void {
@@ -29,19 +40,35 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.register(async (lists) => {
     addListParsers(lists)
     const upsert = {
-      schema: { params },
+      schema: { params, querystring: atomicQuery },
       bodyLimit: bodyBytesUpsertMax,
       config: { doc: docs.upsert, requestKey: 'kept' },
     } as const
-    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/objects', upsert, async (request, reply) =>
-      once(request, reply, async (requestKey) => {
+    lists.post<Listed>('/collection/:name/objects', upsert, async (request, reply) => {
+      const written = await once(request, reply, async (requestKey) => {
         const { database } = request
         const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
         const objects = await readList(request.body, reader)
         if (Array.isArray(objects)) checkObjects(database, objects.length)
-        return open(request).upsert(objects, { requestKey })
-      }),
-    )
+        return open(request).upsert(objects, { requestKey, atomic: request.query.atomic === 'true' })
+      })
+      const { upserted, lsn, durable } = written
+      return { upserted, lsn, durable, ...writtenResults(written) }
+    })
+
+    const patch = {
+      schema: { params, querystring: atomicQuery },
+      bodyLimit: bodyBytesFiltersMax,
+      config: { doc: { ...docs.patch, body: patchObjectsBody(config.batchMax) }, requestKey: 'kept' },
+    } as const
+    lists.patch<Listed>('/collection/:name/objects', patch, async (request, reply) => {
+      const written = await once(request, reply, async (requestKey) => {
+        const patches = await readList(request.body, patchesReader(config.batchMax))
+        return open(request).patch(patches, { requestKey, atomic: request.query.atomic === 'true' })
+      })
+      const { updated, lsn, durable } = written
+      return { updated, lsn, durable, ...writtenResults(written) }
+    })
 
     const update = {
       schema: { params },
@@ -64,6 +91,15 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const room = answerRoom(reply, 'request fewer ids per call')
     const { ids, min_lsn: minLsn } = request.body
+    const moment = readAsOf(request.body)
+    if (moment !== undefined) {
+      const past = await openPast(request.database, request.params.name, moment, reply)
+      const objects = await past.getMany(ids.map(String), room)
+      return sendEither(reply, {
+        msgpack: () => objectBatchReply(objects),
+        json: () => objectsJsonReply(objects, past.asOf),
+      })
+    }
     const collection = open(request)
     if (minLsn != null) await collection.waitFor(minLsn)
     const objects = await collection.getMany(ids.map(String), room)
@@ -71,18 +107,27 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   })
 
   // A wildcard, because some clients write ids into the path without encoding, including slashes.
-  app.delete<{ Params: { name: string; '*': string } }>(
+  app.delete<{ Params: { name: string; '*': string }; Querystring: { if_lsn?: string } }>(
     '/collection/:name/objects/*',
-    { schema: { params, querystring: idQuery }, config: { doc: docs.remove, requestKey: 'kept' } },
+    {
+      schema: { params, querystring: Type.Object({ ...idQuery.properties, if_lsn: ifLsnQuery }) },
+      config: { doc: docs.remove, requestKey: 'kept' },
+    },
     async (request, reply) => {
-      const { id, lsn, durable } = await once(request, reply, async (requestKey) => {
+      const written = await once(request, reply, async (requestKey) => {
         const collection = open(request)
         const id = await onlyId(collection, idsOfPath(request, request.params['*']))
         requestKey?.addFacts({ id })
-        const { deleted, ...done } = await collection.delete([id], { requestKey })
-        if (deleted.length > 0) return { id, ...done }
+        const { if_lsn: ifLsn } = request.query
+        const { deleted, ...done } = await collection.delete([id], {
+          requestKey,
+          ...(ifLsn !== undefined && { ifLsn: Number(ifLsn) }),
+        })
+        if (deleted.length > 0 || done.isRefused) return { id, ...done }
         throw new ServerError('object_not_found', 'there is no object with this id', { field: 'id', value: id })
       })
+      writtenResults(written)
+      const { id, lsn, durable } = written
       return { deleted: id, lsn, durable }
     },
   )
@@ -112,7 +157,9 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         const search = readCollectionSearch(request.body, config.topKMax)
         checkSearch(request.database, search)
         const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
-        const result = await open(request).search(search, room)
+        const moment = readAsOf(request.body)
+        const collection = moment ? await openPast(request.database, request.params.name, moment, reply) : open(request)
+        const result = await collection.search(search, room)
         noteRecall(reply, result)
         return sendEither(reply, {
           msgpack: () => collectionSearchMsgpack(result),
@@ -126,10 +173,18 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 const docs = {
   upsert: {
     access: 'write',
-    summary: 'Inserts objects and replaces objects with the same ids, all or none.',
+    summary: 'Inserts objects and replaces objects with the same ids; those whose conditions do not hold are left out.',
     body: upsertObjectsBody,
     bodyMsgpack: '[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {}], ...]]',
     reply: { description: 'The write is durable and visible: upserted, lsn, durable.', json: 'ObjectsUpserted' },
+  },
+  patch: {
+    access: 'write',
+    summary: 'Changes the meta and filter values of objects, and leaves their vectors.',
+    reply: {
+      description: 'updated is the number of changed objects; results has one entry for each.',
+      json: 'ObjectsPatched',
+    },
   },
   query: {
     access: 'read',

@@ -1,12 +1,14 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbors.
-import type { Collection, Database } from '@annal/engine'
+import { asOfPage, type Collection, type Database } from '@annal/engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyBytesQueryMax } from '../http/limits.ts'
 import { answerRoom, sendJson } from '../http/replies.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkSearch } from '../license/tiers.ts'
+import { openPast, readAsOf, readAsOfBatch, readAsOfQuery, readWait } from '../wire/as-of.ts'
 import { searchBatchJson } from '../wire/hit-replies.ts'
+import { asOfMember, momentJson } from '../wire/moment.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -49,18 +51,38 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
       const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
       for (const request of requests) checkSearch(database, request)
       const room = answerRoom(reply, 'send fewer searches per call, request fewer results, or leave out the vectors')
-      return sendJson(reply, searchBatchJson(await database.collection(params.name).searchBatch(requests, room)))
+      const moment = readAsOfBatch(body)
+      const collection = moment
+        ? await openPast(database, params.name, moment, reply)
+        : database.collection(params.name)
+      return sendJson(reply, searchBatchJson(await collection.searchBatch(requests, room)))
     },
   )
 
   const count = { schema: { params, body: countBody }, bodyLimit, config: { doc: docs.count } }
-  app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ database, params, body }) =>
-    (await served(database, params.name)).count(readFilter(body)),
+  app.post<Named & { Body: CountBody }>(
+    '/collection/:name/objects/count',
+    count,
+    async ({ database, params, body }, reply) => {
+      const moment = readAsOf(body)
+      if (moment === undefined) return (await served(database, params.name)).count(readFilter(body))
+      const { asOf, ...count } = await (await openPast(database, params.name, moment, reply)).count(readFilter(body))
+      return { ...count, as_of: momentJson(asOf) }
+    },
   )
 
   const facets = { schema: { params, body: facetsBody }, bodyLimit, config: { doc: docs.facets } }
-  app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ database, params, body }) =>
-    (await served(database, params.name)).facets(readFacets(body)),
+  app.post<Named & { Body: FacetsBody }>(
+    '/collection/:name/facets',
+    facets,
+    async ({ database, params, body }, reply) => {
+      const moment = readAsOf(body)
+      const collection = moment
+        ? await openPast(database, params.name, moment, reply)
+        : await served(database, params.name)
+      const { asOf, ...facets } = await collection.facets(readFacets(body))
+      return { ...facets, ...asOfMember(asOf) }
+    },
   )
 
   const scroll = { schema: { params, body: scrollBody(config.batchMax) }, bodyLimit, config: { doc: docs.scroll } }
@@ -69,7 +91,13 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     scroll,
     async ({ database, params, body }, reply) => {
       const room = answerRoom(reply, 'leave out the vectors')
-      return sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body), room), body))
+      const request = readScroll(body)
+      const { waitMs, ...given } = readAsOf(body) ?? { waitMs: readWait(body.wait) }
+      const asOf = asOfPage({ ...request, ...given })
+      const collection = asOf
+        ? await openPast(database, params.name, { asOf, waitMs }, reply)
+        : database.collection(params.name)
+      return sendJson(reply, scrollReply(await collection.scroll(request, room), body))
     },
   )
 
@@ -77,9 +105,13 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
   app.get<Named & { Querystring: RecallQuery }>(
     '/collection/:name/recall',
     recall,
-    async ({ database, params, query }) => {
-      const { recallWorst, ...report } = await database.collection(params.name).recall(readRecall(query))
-      return { ...report, recall_worst: recallWorst }
+    async ({ database, params, query }, reply) => {
+      const moment = readAsOfQuery(query)
+      const collection = moment
+        ? await openPast(database, params.name, moment, reply)
+        : database.collection(params.name)
+      const { recallWorst, asOf, ...report } = await collection.recall(readRecall(query))
+      return { ...report, recall_worst: recallWorst, ...asOfMember(asOf) }
     },
   )
 

@@ -2,6 +2,7 @@
 // /api/v2/tokens.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { enterpriseOnly } from '../access/access.ts'
+import { asAuthor } from '../http/author.ts'
 import { once, secretReply } from '../http/request-keys.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
@@ -57,7 +58,7 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
       const { name, token_type: type } = request.body
       const database = databaseOf(request)
       const { secret, facts } = mintToken(database, name, readTokenKind(type))
-      const made = await control().putToken(database, facts)
+      const made = await asAuthor(request, () => control().putToken(database, facts))
       return reply.code(201).send({ ...tokenInfo(made), db_token: secret, lsn: made.lsn, durable: made.durable })
     })
 

@@ -89,6 +89,7 @@ export function backupInfo(info: BackupInfo) {
   return {
     original_index: info.collection,
     original_collection: info.collection,
+    aliases: info.aliases,
     timestamp: Math.floor(info.takenAt / 1_000),
     size_mb: Math.ceil(info.bytes / mebibyte),
     size_bytes: info.bytes,

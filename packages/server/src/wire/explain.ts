@@ -1,9 +1,11 @@
 // The part of a JSON search reply that explains the search.
 import type { Explanation, SearchResult } from '@annal/engine'
+import { asOfMember } from './moment.ts'
 
 /** The members of a search reply besides its hits. */
-export function accountJson({ complete, recall, explain, lsn }: SearchResult) {
-  return { complete, ...(recall && { recall }), ...(explain && { explain: explainJson(explain) }), lsn }
+export function accountJson({ complete, recall, explain, lsn, asOf }: SearchResult) {
+  const moment = asOfMember(asOf)
+  return { complete, ...(recall && { recall }), ...(explain && { explain: explainJson(explain) }), lsn, ...moment }
 }
 
 function explainJson({ filter, fields, decorateMs, fuseMs, totalMs }: Explanation) {

@@ -1,9 +1,10 @@
 // The replies of reads by id in both versions, from objects as the engine returns them. Serving threads write replies with it, so it loads
 // no schemas.
-import type { StoredObject } from '@annal/engine'
+import type { AsOfMoment, StoredObject } from '@annal/engine'
 import { MetaBudget } from '@annal/engine/reader'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
+import { asOfMember } from './moment.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 
@@ -35,7 +36,13 @@ export function objectReplyJson(object: StoredObject, { denseField, sparseField 
   ])
 }
 
-/** An object without its fields. */
+/** An object of a collection without its fields. */
+function storedHeadJson(object: StoredObject, metas: MetaBudget) {
+  const { id, ...rest } = objectHeadJson(object, metas)
+  return { id, lsn: object.lsn, ...rest }
+}
+
+/** What an object has in both versions besides its fields. */
 function objectHeadJson(object: StoredObject, metas: MetaBudget) {
   return { id: object.id, ...metaJson(object, metas), filter: object.filter }
 }
@@ -74,7 +81,8 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
 }
 
 /** The objects of a reply as JSON. */
-export function objectsJsonReply(objects: readonly StoredObject[]): Generator<string> {
+export function objectsJsonReply(objects: readonly StoredObject[], asOf?: AsOfMoment): Generator<string> {
+  if (asOf !== undefined) return withMembers(asOfMember(asOf), [['objects', objectsPieces(objects)]])
   return objectPieces([['objects', objectsPieces(objects)]])
 }
 
@@ -82,14 +90,14 @@ export function objectsJsonReply(objects: readonly StoredObject[]): Generator<st
 export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) =>
-    withMembers(objectHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),
+    withMembers(storedHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),
   )
 }
 
 /** Objects without their fields. */
 export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
-  return arrayPieces(objects, (object) => [JSON.stringify(objectHeadJson(object, metas))])
+  return arrayPieces(objects, (object) => [JSON.stringify(storedHeadJson(object, metas))])
 }
 
 function* fieldPieces({ dense, sparse, multi }: StoredObject): Generator<[string, Iterable<string>]> {

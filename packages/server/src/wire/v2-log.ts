@@ -70,8 +70,13 @@ export function eventsReply({ events, next, previous, ...progress }: EventPage) 
   }
 }
 
-function eventReply({ timeMs, kind, ...facts }: PastEvent) {
-  return { ...facts, time: new Date(timeMs).toISOString(), type: kind }
+function eventReply({ timeMs, kind, keptAs, ...facts }: PastEvent) {
+  return {
+    ...facts,
+    ...(keptAs !== undefined && { kept_as: keptAs }),
+    time: new Date(timeMs).toISOString(),
+    type: kind,
+  }
 }
 
 /** The reply of /log/activity. */

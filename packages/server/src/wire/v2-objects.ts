@@ -5,6 +5,9 @@ import { runToEnd } from '@annal/wal'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
+import { asOfOptions } from './as-of.ts'
+import { readWriteConditions } from './conditions.ts'
+import { parseJsonText } from './json-body.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
@@ -20,7 +23,16 @@ const floatsBetweenRests = 262_144
 export const upsertObjectsBody = Type.Object({
   objects: Type.Array(
     describedAs(
-      Type.Object({ id: Type.Unknown(), meta: Type.Unknown(), filter: Type.Unknown(), fields: Type.Object({}) }),
+      Type.Object({
+        id: Type.Unknown(),
+        meta: Type.Unknown(),
+        filter: Type.Unknown(),
+        fields: Type.Object({}),
+        if_absent: Type.Unknown(),
+        if_lsn: Type.Unknown(),
+        if_match: Type.Unknown(),
+        lsn: Type.Unknown(),
+      }),
       'ObjectInput',
     ),
   ),
@@ -35,6 +47,7 @@ export function queryObjectsBody(batchMax: number) {
         description: 'Ids of the objects; unknown ids are left out of the reply.',
       }),
       min_lsn: minLsn(),
+      ...asOfOptions,
       ...readOptions,
     },
     { $id: 'QueryObjects' },
@@ -86,8 +99,8 @@ export function objectsReader(batchMax: number, end: (count: number) => void): L
 /** Yields between the vectors of an object that has many. */
 function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void, ObjectInput> {
   const length = reader.array(field)
-  if (length < 1 || length > 6)
-    throw invalidArgument(`${field} must have 1 to 6 parts`, { field, value: length, limit: 6 })
+  if (length < 1 || length > 7)
+    throw invalidArgument(`${field} must have 1 to 7 parts`, { field, value: length, limit: 7 })
   const id = reader.string(`${field}.id`)
   const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
   const filter = length > 2 ? reader.text(`${field}.filter`) : ''
@@ -107,12 +120,21 @@ function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void,
     const name = reader.string(`${field}.multi_vectors`)
     fields.push([name, yield* readMembers(reader, `${field}.fields.${name}`)])
   }
+  const conditions = length > 6 ? readConditionsText(reader.text(`${field}.conditions`), field) : {}
   return {
     id,
+    ...conditions,
     ...(meta.length === 0 ? {} : { meta }),
     ...(filter === '' ? {} : { filter }),
     fields: fieldMap(fields, field),
   }
+}
+
+/** The text of a JSON object with the conditions; '' for none. */
+function readConditionsText(text: string, field: string) {
+  const conditions = text === '' ? {} : parseJsonText(text, `${field}.conditions`)
+  if (isObject(conditions)) return readWriteConditions(conditions, field)
+  throw invalidArgument(`${field}.conditions must be a JSON object`, { field: `${field}.conditions`, value: text })
 }
 
 function* readMembers(reader: MsgpackReader, field: string): Generator<void, Float32Array[]> {
@@ -160,6 +182,7 @@ function readObjectJson(item: unknown, field: string): ObjectInput {
     id: readId(item.id, `${field}.id`),
     ...readMeta(item.meta, `${field}.meta`),
     ...readFilter(item.filter, `${field}.filter`),
+    ...readWriteConditions(item, field),
     fields: fieldMap(
       Object.entries(fields).map(([name, value]) => [name, readFieldValue(value, `${field}.fields.${name}`)]),
       field,

@@ -10,6 +10,8 @@ import {
   searchesMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { asOfOptions, asOfQuery } from './as-of.ts'
+import { asOfMember } from './moment.ts'
 import { headsPieces, objectsPieces } from './object-replies.ts'
 import { withMembers } from './pieces.ts'
 import { readOptions } from './read-options.ts'
@@ -22,7 +24,7 @@ export function searchBatchBody(topKMax: number) {
   // Without its name, because a schema with that name already exists.
   const search = Type.Object(searchCollectionBody(topKMax).properties)
   return Type.Object(
-    { searches: Type.Array(search, { maxItems: searchesMax }), ...readOptions },
+    { searches: Type.Array(search, { maxItems: searchesMax }), ...asOfOptions, ...readOptions },
     { $id: 'SearchBatch' },
   )
 }
@@ -30,7 +32,7 @@ export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
 
 /** Body that counts objects. */
 export const countBody = Type.Object(
-  { filter: Type.Optional(filterConditions), ...readOptions },
+  { filter: Type.Optional(filterConditions), ...asOfOptions, ...readOptions },
   { $id: 'CountObjects' },
 )
 export type CountBody = Infer<typeof countBody>
@@ -41,6 +43,7 @@ export const facetsBody = Type.Object(
     key: Type.String({ description: 'A filter key.' }),
     filter: Type.Optional(filterConditions),
     limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Number of values; default 10.'),
+    ...asOfOptions,
     ...readOptions,
   },
   { $id: 'Facets' },
@@ -58,6 +61,7 @@ export function scrollBody(batchMax: number) {
       ),
       cursor: optionalText('Cursor from the previous page.'),
       include_vectors: optionalBoolean('Default true. If false, objects have only id, meta, and filter.'),
+      ...asOfOptions,
       ...readOptions,
     },
     { $id: 'ScrollObjects' },
@@ -74,6 +78,7 @@ export const recallQuery = Type.Object({
   sample: countText('Number of stored vectors used as queries, at most 1,000; default 100.'),
   limit: countText('Number of results compared; default 10.'),
   ef: countText('Number of candidates that the graph walk keeps; default 128.'),
+  ...asOfQuery,
 })
 export type RecallQuery = Infer<typeof recallQuery>
 
@@ -149,9 +154,9 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
 
 /** A page of objects as JSON. */
 export function scrollReply(
-  { objects, cursor, lsn }: ScrollPage,
+  { objects, cursor, lsn, asOf }: ScrollPage,
   { include_vectors: vectors }: ScrollBody,
 ): Generator<string> {
   const pieces = vectors === false ? headsPieces(objects) : objectsPieces(objects)
-  return withMembers({ cursor: cursor ?? null, lsn }, [['objects', pieces]])
+  return withMembers({ cursor: cursor ?? null, lsn, ...asOfMember(asOf) }, [['objects', pieces]])
 }

@@ -2,6 +2,7 @@
 import { efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
+import { asOfOptions } from './as-of.ts'
 import { isObject } from './object-parts.ts'
 import { readOptions } from './read-options.ts'
 import { describedAs, filterConditions, type Infer, minLsn } from './schema.ts'
@@ -33,6 +34,7 @@ export function searchCollectionBody(topKMax: number) {
     fields: withEntries(describedAs(Type.Unsafe<object>({ type: ['object', 'array'] }), 'FieldQueries'), queryKeys),
     filter: Type.Optional(filterConditions),
     min_lsn: minLsn(),
+    ...asOfOptions,
     ...readOptions,
     ...tuningProperties,
     fusion: Type.Optional(

@@ -38,7 +38,8 @@ const progress = /,"progress":\{[^}]*\}/g
 /** Health reports how many threads serve, and how many measurements run in the background. */
 const ofTheServer = /,"(serving_threads|calibrations)":\{[^}]*\}/g
 /** Times, and positions in the log, to which a server adds the time now and then. */
-const changing = /"(lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
+const changing =
+  /"(lsn|content_lsn|timestamp|\w+_at|\w*_?time|\w+_ms|\w+_seconds|seconds|ms|uptime)":\s*("[^"]*"|[\d.e+-]+)/g
 
 /**
  * The difference between the replies to the same requests, or undefined. A server that has rejected a request before its body ended may or may

@@ -9,6 +9,7 @@ const status = {
   digest_lsn: integer(
     'Newest LSN at which the state of the node was equal to that of other nodes; 0 before the first.',
   ),
+  snapshot_lsn: integer('LSN of the newest snapshot that the node knows; 0 before the first.'),
   failovers: integer('Changes of the leader that the node has seen since it started.'),
   sync_interval: oneOfTexts(
     ['always', 'unverified', 'weak'],
@@ -16,6 +17,7 @@ const status = {
   ),
 }
 const sometimes = {
+  version: text('Version of Annal on the node. Earlier versions name none.'),
   staleness_ms: integer(
     'Milliseconds since the node last knew that it had everything. Absent until it first has everything.',
   ),
@@ -36,3 +38,25 @@ export const clusterSchema = object(
   },
   sometimes,
 )
+
+const part = {
+  part: integer('Number of the collection; 0 is the catalog: databases, tokens, settings, and definitions.'),
+  lsn: integer('The newest record of the part.'),
+}
+const partName = { collection: text('Name of the collection, if this node has it.') }
+
+export const clusterDigestsSchema = object({
+  nodes: list(
+    object({
+      node: text('Name of the node.'),
+      digests: list(
+        object({ ...part, digest: text('Of equal states, equal.') }, partName),
+        'Oldest first, at most 2,048.',
+      ),
+    }),
+  ),
+})
+
+export const digestRequestSchema = object({
+  parts: list(object(part, partName), 'The newest record of each part before the request.'),
+})

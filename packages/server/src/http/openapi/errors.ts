@@ -1,8 +1,9 @@
 // The error replies in the description: one for each status, with the codes that have it, and which of them a route can send.
 import { needsLicense } from '../../access/access.ts'
 import { type AnyCode, errorCodes, retryAfterSeconds, statusOf } from '../errors.ts'
-import { integer, type JsonSchema, object, oneOfTexts, ref, text } from './build.ts'
+import { integer, type JsonSchema, list, object, oneOfTexts, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
+import { time } from './replies/parts.ts'
 
 /** Instead of 503, to clients that follow the leader themselves. */
 const misdirected = 421
@@ -21,6 +22,12 @@ function errorSchema(codes: readonly string[]): JsonSchema {
       value: { ...member, description: 'Its value, shortened.' },
       limit: { ...member, description: 'The limit that it exceeds.' },
       leader: text('URL of the node that takes writes, with not_leader.'),
+      aliases: list(text(), 'Names of the aliases, with collection_has_aliases.'),
+      reach: {
+        ...object({ lsn_first: integer(), lsn_last: integer(), time_first: time, time_last: time }),
+        description: 'The moments that can be reached, with moment_unreachable.',
+      },
+      results: { type: 'array', items: ref('WriteResult'), description: 'What became of each object, with conflict.' },
     },
   )
 }
@@ -81,6 +88,7 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [403, 'The request is not allowed.'],
   [404, 'The thing that the request names does not exist.'],
   [409, 'The request contradicts the current state.'],
+  [410, 'The place of the cursor is not known any more, or the moment of the past cannot be reached.'],
   [413, 'The body is too large.'],
   [415, 'The content type is not supported.'],
   [421, 'Another node leads the cluster, and the request says Annal-Forward: never. Its URL is in Annal-Leader.'],
@@ -101,12 +109,22 @@ function response(name: string): JsonSchema {
   return { $ref: `#/components/responses/${name}` }
 }
 
-/** The status of a path that does not accept the method, that of a dashboard in its own container, and that of nodes: no operation sends them. */
+/**
+ * The status of a path that does not accept the method, that of a dashboard in its own container, and that of nodes: no operation sends
+ * them. A moment that is being loaded is no error: as a status of success, it would change the type of every read in generated clients.
+ */
 const otherStatuses: ReadonlySet<number> = new Set([
   statusOf('method_not_allowed'),
   statusOf('server_away'),
   statusOf('unsupported_in_cluster'),
+  statusOf('moment_loading'),
 ])
+
+/** Reads that can be as of a moment of the past. */
+const asOfRoutes = [
+  ...['/collection/:name/search', '/search/batch', '/facets', '/recall'],
+  ...['/objects/query', '/objects/count', '/objects/scroll'],
+]
 
 function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
   const { doc, bodyOptional } = config ?? {}
@@ -120,6 +138,7 @@ function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
     403,
     404,
     ...(changes ? [409] : []),
+    ...(asOfRoutes.some((ending) => url.endsWith(ending)) ? [statusOf('moment_unreachable')] : []),
     ...(hasBody ? [413, 415] : []),
     ...(access === 'open' || access === 'any' ? [] : [misdirected]),
     ...(config?.requestKey === 'kept' ? [422] : []),

@@ -1,11 +1,12 @@
 // One route as @fastify/swagger takes it: the schema that validates it, with the parts that readers check described in full, and what the
 // route says about itself.
-import { requestKeyLengthMax } from '@annal/engine'
+import { actorLengthMax, requestKeyLengthMax } from '@annal/engine'
 import type { TSchema } from '@sinclair/typebox'
 import { readOptionsQuery } from '../../wire/read-options.ts'
 import { documentation } from '../../wire/schema.ts'
 import { vectorBodyType } from '../../wire/vector-body.ts'
-import { requestKeyHeader } from '../request-keys.ts'
+import { actorHeader } from '../author.ts'
+import { type RequestKeyRule, requestKeyHeader } from '../request-keys.ts'
 import type { ReplyDoc, RouteDoc } from '../route-doc.ts'
 import { type JsonSchema, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
@@ -26,7 +27,7 @@ export function operationOf(route: DescribedRoute, doc: RouteDoc): Operation {
     tags: [tagOf(route.url)],
     ...(doc.access === 'open' && { security: [] }),
     ...(names.length > 0 && { params: pathParams(names, route.schema?.params as TSchema | undefined) }),
-    ...(route.config?.requestKey === 'kept' && { headers: keyHeader }),
+    ...(route.config?.requestKey !== undefined && { headers: headersOf(route.config.requestKey) }),
     ...(querystring !== undefined && { querystring: described(querystring) }),
     ...(body !== undefined && { body: { content: body } }),
     response: Object.fromEntries(
@@ -43,17 +44,27 @@ function queryOf({ method, schema }: DescribedRoute, { access }: RouteDoc): unkn
   return { type: 'object', ...querystring, properties: { ...querystring?.properties, ...readOptionsQuery } }
 }
 
+function headersOf(rule: RequestKeyRule) {
+  return { type: 'object', properties: { ...(rule === 'kept' && keyHeader), ...authorHeader } }
+}
+
 const keyHeader = {
-  type: 'object',
-  properties: {
-    [requestKeyHeader]: {
-      type: 'string',
-      minLength: 1,
-      maxLength: requestKeyLengthMax,
-      pattern: '^[!-~]+$',
-      description:
-        'Unique among the writes of the database. A repetition with the same key gets the reply of the first.',
-    },
+  [requestKeyHeader]: {
+    type: 'string',
+    minLength: 1,
+    maxLength: requestKeyLengthMax,
+    pattern: '^[!-~]+$',
+    description: 'Unique among the writes of the database. A repetition with the same key gets the reply of the first.',
+  },
+}
+
+const authorHeader = {
+  [actorHeader]: {
+    type: 'string',
+    minLength: 1,
+    maxLength: actorLengthMax,
+    pattern: '^[!-~]([ -~]*[!-~])?$',
+    description: 'Who acts, for the history. It is kept with the write and not checked.',
   },
 }
 

@@ -35,6 +35,12 @@ import {
 } from './build.ts'
 
 const ordered = { type: ['number', 'string'], description: 'A number, or a point in time as RFC 3339 text.' }
+/** Conditions of a write of an object. All given ones must hold. */
+const writeConditions = {
+  if_absent: flag('There is no object with this id.'),
+  if_lsn: { ...integer('LSN of the stored object; 0 if there must be none.'), minimum: 0 },
+  if_match: { $ref: '#/components/schemas/Filter', description: 'There is an object, and its filter values match.' },
+}
 const filterValue = { type: ['string', 'number', 'boolean'] }
 
 /** One operator: an object with one key. */
@@ -163,7 +169,29 @@ export const requestSchemas = {
       id: { type: ['string', 'integer'], description: 'Unique in the collection, 1 to 512 bytes.' },
       fields: map(ref('FieldValue'), 'A value for at least one field.'),
     },
-    { meta: anyOf([ref('Meta'), text()]), filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]) },
+    {
+      meta: anyOf([ref('Meta'), text()]),
+      filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]),
+      ...writeConditions,
+      lsn: integer('Of an object that was read. It has no meaning here.'),
+    },
+  ),
+  ObjectPatch: object(
+    { id: { type: ['string', 'integer'] } },
+    {
+      meta: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'Merged into the stored meta; null removes a key.',
+      },
+      filter: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'Merged into the stored filter values; null removes a key.',
+      },
+      increment: map(number(), 'Added to filter values; a missing one counts as 0.'),
+      ...writeConditions,
+    },
   ),
   FieldQuery: object(
     {

@@ -16,6 +16,7 @@ export const backupReplies = {
   Backup: object({
     original_index: text(),
     original_collection: text(),
+    aliases: list(text(), 'Aliases that led to it then. A restore does not create them.'),
     timestamp: integer(seconds),
     size_mb: integer(),
     size_bytes: integer(),

@@ -58,6 +58,32 @@ export const collectionReplies = {
       element_count: integer(),
     }),
   ]),
+  Aliases: object({
+    aliases: list(
+      object({
+        name: text(),
+        collection: text(),
+        lsn: integer('Event since which it leads there.'),
+        changed_at: text(),
+      }),
+    ),
+  }),
+  AliasPut: object({ name: text(), collection: text(), ...acknowledgement }),
+  Branches: object({
+    branches: list(
+      object(
+        {
+          id: integer(),
+          name: text('The last name of a deleted collection.'),
+          parent_id: orNull(integer()),
+          parent_lsn: orNull(integer('The branch has the content of its parent as of this event.')),
+          created_at: text(),
+        },
+        { deleted_at: text('Present in a deleted ancestor.'), objects: integer('Absent in a deleted ancestor.') },
+      ),
+    ),
+  }),
+  Promoted: object({ ...message, collection: text(), kept_as: text(), ...acknowledgement }),
   Collections: object({ collections: list(ref('Collection')) }),
 } satisfies Schemas
 

@@ -1,6 +1,6 @@
 // Replies about the log: what happened when.
-import { flag, integer, list, number, object, oneOfTexts, orNull, text } from '../build.ts'
-import { type Schemas, time } from './parts.ts'
+import { flag, integer, list, map, number, object, oneOfTexts, orNull, text } from '../build.ts'
+import { acknowledgement, type Schemas, time } from './parts.ts'
 
 const historyProgress = {
   complete: flag('Whether all of the log was read.'),
@@ -8,7 +8,45 @@ const historyProgress = {
   segments: integer(),
 }
 
+/** Absent if it is unknown. */
+export const author = object({
+  token: text('Name of the token: that of a database, root, or owner; empty without one.'),
+  actor: text('What the header X-Annal-Actor said; empty without one.'),
+})
+
+const changedValues = map(object({}, { before: {}, after: {} }), 'By key; absent where the key is.')
+
 export const historyReplies = {
+  Cursors: object({ cursors: list(object({ name: text(), lsn: integer(), updated_at: time })) }),
+  CursorPlace: object({ name: text(), lsn: integer(), durable: flag('Whether the place is in the log already.') }),
+  Versions: object({
+    ...historyProgress,
+    versions: list(
+      object(
+        {
+          lsn: integer(),
+          kind: oneOfTexts(['created', 'written', 'filter_updated', 'deleted', 'restored', 'earlier']),
+          exists: flag('Whether the object exists as of this version.'),
+        },
+        {
+          time,
+          author,
+          as_of_lsn: integer('The moment that an undo restored.'),
+          changes: object(
+            {
+              meta: changedValues,
+              filter: changedValues,
+              fields: list(text(), 'Names of the fields whose vectors changed.'),
+            },
+            { meta_bytes: flag('Meta that is no JSON object changed.') },
+          ),
+        },
+      ),
+      'Oldest first.',
+    ),
+    next: orNull(integer('`from` of the next page.')),
+  }),
+  Undone: object({ restored: integer(), deleted: integer(), as_of_lsn: integer(), ...acknowledgement }),
   Events: object({
     ...historyProgress,
     events: list(
@@ -20,6 +58,7 @@ export const historyReplies = {
           ids: list(text()),
           fields: list(text()),
           token: text(),
+          author,
           active: flag(),
         },
       ),

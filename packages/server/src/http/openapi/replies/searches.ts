@@ -1,6 +1,6 @@
 // Replies to searches, and to measurements of their recall.
 import { flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
-import { member, numbers, objectHead, type Schemas, storedMeta } from './parts.ts'
+import { asOfMoment, member, numbers, objectHead, type Schemas, storedMeta } from './parts.ts'
 
 const hit = {
   ...objectHead,
@@ -29,6 +29,7 @@ export const searchReplies = {
       fused: list(ref('FusedHit')),
       recall: map(ref('SearchRecall'), 'For fields whose query states a recall.'),
       explain: ref('Explanation'),
+      ...asOfMoment,
     },
   ),
   SearchResults: object({ searches: list(ref('SearchResult'), 'In the order of the searches.') }),
@@ -50,13 +51,16 @@ export const searchReplies = {
     fuse_ms: number(),
     total_ms: number(),
   }),
-  Recall: object({
-    field: text(),
-    sample: integer(),
-    recall: number(),
-    recall_worst: number(),
-    lsn: integer(),
-  }),
+  Recall: object(
+    {
+      field: text(),
+      sample: integer(),
+      recall: number(),
+      recall_worst: number(),
+      lsn: integer(),
+    },
+    asOfMoment,
+  ),
   SearchRecall: object(
     {
       target: number('The recall that the search states.'),

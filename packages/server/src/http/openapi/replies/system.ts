@@ -1,6 +1,6 @@
 // Replies about the server, and about its databases and their tokens.
 import { anyOf, flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
-import { clusterSchema } from '../cluster-schemas.ts'
+import { clusterDigestsSchema, clusterSchema, digestRequestSchema } from '../cluster-schemas.ts'
 import { acknowledgement, message, type Schemas, seconds, time } from './parts.ts'
 
 const database = {
@@ -12,6 +12,8 @@ const database = {
 export const token = { name: text(), token_type: oneOfTexts(['rw', 'r']), created_at: integer(seconds) }
 export const systemReplies = {
   Cluster: clusterSchema,
+  ClusterDigests: clusterDigestsSchema,
+  DigestRequest: digestRequestSchema,
   Health: object(
     {
       status: oneOfTexts(['starting', 'ok', 'degraded', 'read-only', 'failed', 'closed']),
@@ -21,7 +23,7 @@ export const systemReplies = {
       reasons: list(text()),
       progress: object(
         {
-          job: oneOfTexts(['snapshot-load', 'replay', 'checkpoint']),
+          job: oneOfTexts(['snapshot-download', 'snapshot-load', 'replay', 'checkpoint']),
           done: number(),
           total: number(),
           unit: oneOfTexts(['bytes', 'records', 'collections']),
@@ -47,6 +49,21 @@ export const systemReplies = {
       ),
     },
   ),
+  AsOfStatus: object({
+    moments: list(
+      object(
+        {
+          collection: text(),
+          lsn: orNull(integer('The record of the moment; null until it is known.')),
+          status: oneOfTexts(['loading', 'loaded', 'failed']),
+          bytes_done: integer(),
+          bytes: integer('Bytes to read; 0 until they are known.'),
+          memory: integer('Bytes of memory that the loaded moment takes.'),
+        },
+        { error: text() },
+      ),
+    ),
+  }),
   Stats: object(
     { version: text(), uptime: integer('Seconds.'), total_requests: integer() },
     {

@@ -1,0 +1,122 @@
+// Conditions of writes, patches, and what became of each object.
+import type { Acknowledgement, ConditionalReply, ObjectPatch, WriteConditions, WriteResult } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument, ServerError } from '../http/errors.ts'
+import { itemTextBytesMax } from '../http/limits.ts'
+import type { ListReader } from './list-body.ts'
+import { decodeMsgpack } from './msgpack-scan.ts'
+import { checkBatch, isObject, readId } from './object-parts.ts'
+import { describedAs, type Infer } from './schema.ts'
+import { readConditions } from './v1-search.ts'
+
+/** Query string of writes of several objects. */
+export const atomicQuery = Type.Object({
+  atomic: Type.Optional(
+    Type.Union([Type.Literal('true'), Type.Literal('false')], {
+      description: 'Writes all objects or none: with a conflict, the reply is 409 and nothing changes.',
+    }),
+  ),
+})
+export type AtomicQuery = Infer<typeof atomicQuery>
+
+/** `if_lsn` of a query string. */
+export const ifLsnQuery = Type.Optional(
+  Type.String({
+    pattern: '^[1-9][0-9]{0,15}$',
+    description: 'Deletes the object only if it has this LSN; otherwise the reply is 409.',
+  }),
+)
+
+/** Describes the JSON body of a patch. The reader below checks it. */
+export function patchObjectsBody(batchMax: number) {
+  return Type.Object(
+    { patches: Type.Array(describedAs(Type.Unknown(), 'ObjectPatch'), { maxItems: batchMax }) },
+    { $id: 'PatchObjects' },
+  )
+}
+
+/** The conditions of an object in a body. Null counts as absent. */
+export function readWriteConditions(item: { readonly [key: string]: unknown }, field: string): WriteConditions {
+  const { if_absent: ifAbsent, if_lsn: ifLsn, if_match: ifMatch } = item
+  if (ifAbsent != null && typeof ifAbsent !== 'boolean')
+    throw invalidArgument(`${field}.if_absent must be true or false`, { field: `${field}.if_absent`, value: ifAbsent })
+  return {
+    ...(ifAbsent != null && { ifAbsent }),
+    ...(ifLsn != null && { ifLsn: readLsn(ifLsn, `${field}.if_lsn`) }),
+    ...(ifMatch != null && { ifMatch: readConditions(ifMatch) }),
+  }
+}
+
+function readLsn(value: unknown, field: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw invalidArgument(`${field} must be a whole number`, { field, value })
+  const limit = Number.MAX_SAFE_INTEGER
+  if (value >= 0 && value <= limit) return value
+  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between 0 and ${limit}`, {
+    field,
+    value,
+    limit,
+  })
+}
+
+/** Reads patches in both forms: a list, or an object or map with the list under `patches`. */
+export function patchesReader(batchMax: number): ListReader<ObjectPatch> {
+  const whole = (body: unknown) => patchesOf(body, batchMax).map((item, i) => readPatch(item, `patches[${i}]`))
+  return {
+    json: {
+      shape: { listKey: 'patches', name: 'patches', vectorKeys: new Set() },
+      whole,
+      item: readPatch,
+      noList: whole,
+    },
+    msgpack: {
+      shape: {
+        list: { key: 'patches' },
+        itemBytesMax: itemTextBytesMax,
+        onCount: (count) => checkBatch(count, batchMax),
+      },
+      whole: (bytes) => whole(decodeMsgpack(bytes)),
+      // biome-ignore lint/correctness/useYield: an entry is small
+      *item(bytes, path) {
+        return readPatch(decodeMsgpack(bytes), path)
+      },
+      noList: (first) => whole(first.length === 0 ? undefined : decodeMsgpack(first)),
+    },
+    end: () => undefined,
+  }
+}
+
+function patchesOf(body: unknown, batchMax: number): readonly unknown[] {
+  const items: unknown = isObject(body) ? body.patches : body
+  if (!Array.isArray(items)) throw invalidArgument('patches must be an array', { field: 'patches', value: items })
+  checkBatch(items.length, batchMax)
+  return items
+}
+
+/** The engine checks the values. */
+function readPatch(item: unknown, field: string): ObjectPatch {
+  if (!isObject(item)) throw invalidArgument(`${field} must be an object`, { field, value: item })
+  const { id, meta, filter, increment } = item
+  const given = Object.entries({ meta, filter, increment }).filter(([, value]) => value != null)
+  return {
+    id: readId(id, `${field}.id`),
+    ...(Object.fromEntries(given) as Pick<ObjectPatch, 'meta' | 'filter' | 'increment'>),
+    ...readWriteConditions(item, field),
+  }
+}
+
+/** What a write returned, also from its request key, where results without an LSN have that of the write. */
+type Written = Acknowledgement & Omit<ConditionalReply, 'results'> & { readonly results?: readonly KeptResult[] }
+type KeptResult = Omit<WriteResult, 'lsn'> & { readonly lsn?: number }
+
+/** The results of a write for its reply. Throws `conflict` if an atomic write was refused. */
+export function writtenResults({ lsn, results, isRefused }: Written): { readonly results?: readonly WriteResult[] } {
+  if (results === undefined) return {}
+  const whole = results.map(({ id, status, lsn: own, error }) => {
+    return { id, status, lsn: own ?? lsn, ...(error && { error }) }
+  })
+  if (!isRefused) return { results: whole }
+  const failed = whole.filter(({ status }) => status !== 'ok')
+  const message = `${failed.length} of ${whole.length} objects could not be written, so none was`
+  throw new ServerError('conflict', message, { field: 'objects', value: failed[0]?.id, results: whole })
+}

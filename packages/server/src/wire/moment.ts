@@ -1,0 +1,25 @@
+// Moments of the past as JSON. Serving threads load it, so it loads no schemas.
+import type { AsOfMoment, AsOfReach } from '@annal/engine'
+
+/** Where the progress of a load is shown. */
+export const asOfStatusPath = '/api/v2/status/asof'
+
+/** A moment as JSON. */
+export function momentJson({ lsn, timeMs }: AsOfMoment): { readonly lsn: number; readonly time: string } {
+  return { lsn, time: new Date(timeMs).toISOString() }
+}
+
+/** The member of a reply that states its moment, if it has one. */
+export function asOfMember(asOf: AsOfMoment | undefined): { readonly as_of?: ReturnType<typeof momentJson> } {
+  return asOf === undefined ? {} : { as_of: momentJson(asOf) }
+}
+
+/** What an error says about the moments that can be reached. */
+export function reachJson({ lsnFirst, lsnLast, timeFirstMs, timeLastMs }: AsOfReach) {
+  return {
+    lsn_first: lsnFirst,
+    lsn_last: lsnLast,
+    time_first: new Date(timeFirstMs).toISOString(),
+    time_last: new Date(timeLastMs).toISOString(),
+  }
+}
