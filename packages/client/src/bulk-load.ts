@@ -19,6 +19,8 @@ export interface LoadOptions {
    * has its own key, made of this one and its number. By default, the client chooses a key for each batch.
    */
   readonly idempotencyKey?: string | undefined
+  /** Who acts, as `actor` of a write. */
+  readonly actor?: string | undefined
 }
 
 export interface LoadProgress {

@@ -1,7 +1,10 @@
 // A connection to one Annal server or engine: its collections, indexes, health and administration. Created by `connect`; it holds no
 // state besides its transport.
 import { Databases, License, Tokens } from './admin.ts'
+import { Aliases } from './aliases.ts'
 import { Backups } from './backups.ts'
+import type { Change, ChangesRequest } from './change-info.ts'
+import { Cursors, followChanges } from './changes.ts'
 import { Collection } from './collection.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexSummary } from './definition.ts'
@@ -22,6 +25,10 @@ export class Client {
   readonly license: License
   /** The events of the database of this client's token. */
   readonly history: History
+  /** Places of consumers of its change feed. */
+  readonly cursors: Cursors
+  /** Its aliases. */
+  readonly aliases: Aliases
   /** Its backup schedules. */
   readonly schedules: Schedules
 
@@ -32,6 +39,8 @@ export class Client {
     this.tokens = new Tokens(transport, undefined)
     this.license = new License(transport)
     this.history = new History(transport)
+    this.cursors = new Cursors(transport)
+    this.aliases = new Aliases(transport)
     this.schedules = new Schedules(transport)
   }
 
@@ -94,6 +103,21 @@ export class Client {
    */
   async deleteCollection(name: string, options?: WriteOptions): Promise<void> {
     await this.#transport.call('deleteCollection', { collection: name }, options)
+  }
+
+  /**
+   * Follows the changes of the database: first those that the log holds from an LSN on, then each new one. In the order of the log, each at
+   * least once. Resumes after the last change when the connection breaks. Fails with `feed_position_lost` when the next changes are not held.
+   *
+   * @example
+   * ```ts
+   * for await (const { lsn, kind, collection } of client.changes({ from: 1, collections: ['films'] })) {
+   *   console.log(lsn, kind, collection)
+   * }
+   * ```
+   */
+  changes(request: ChangesRequest = {}, options: Pick<CallOptions, 'signal'> = {}): AsyncGenerator<Change> {
+    return followChanges(this.#transport, request, options)
   }
 
   /**

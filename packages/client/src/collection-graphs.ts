@@ -1,4 +1,5 @@
 // The graphs of a collection: how good they are, how they are searched by default, and how they are built again.
+import { asOfRequest } from './as-of-request.ts'
 import { AnnalError } from './errors.ts'
 import type {
   Acknowledgement,
@@ -47,7 +48,7 @@ export abstract class CollectionGraphs<F extends Fields> {
    * ```
    */
   recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: ReadOptions): Promise<RecallReport> {
-    return this.#transport.call('recall', { collection: this.name, request }, options)
+    return this.#transport.call('recall', { collection: this.name, request: asOfRequest(request, options) }, options)
   }
 
   /**

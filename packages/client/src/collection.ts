@@ -1,8 +1,11 @@
 // One collection of a database, by name: its objects. Holds no state besides that name. The fields and the type of metadata are known to the compiler
 // only: what a call refuses at run time does not depend on them.
+import { asOfRequest } from './as-of-request.ts'
+
 import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import { CollectionGraphs } from './collection-graphs.ts'
+import type { Undone, UndoRequest, VersionPage, VersionsRequest } from './history-info.ts'
 import type {
   Acknowledgement,
   BatchedRequest,
@@ -13,12 +16,22 @@ import type {
   Filter,
   FilterUpdate,
   JsonObject,
+  ObjectPatch,
   ScrollRequest,
   SearchRequest,
+  WriteConditions,
 } from './model.ts'
+import type { BranchInfo, BranchMoment } from './name-info.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
-import type { ObjectInput, StoredObject } from './stored-object.ts'
-import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
+import type { ObjectInput, ObjectResults, StoredObject } from './stored-object.ts'
+import type {
+  CallOptions,
+  ConditionalOptions,
+  DeleteOptions,
+  ReadOptions,
+  Transport,
+  WriteOptions,
+} from './transport.ts'
 
 /**
  * A collection with fields `F` and metadata of type `Meta`. `Collection` alone is a collection known only by name: any field name and
@@ -71,6 +84,9 @@ export class Collection<
    * call has its own request key: `idempotencyKey` and its number. Resolves to the reply
    * of the last call and the number of objects in all of them.
    *
+   * An object may have conditions: `ifAbsent`, `ifLsn`, and `ifMatch`. Objects whose conditions do not hold are left out, and `results`
+   * says which. With `atomic` nothing is written then, and the call fails with `conflict`. Such calls take at most 1,000 objects.
+   *
    * @example
    * ```ts
    * await films.upsert([{ id: 'alien', meta: { title: 'Alien' }, filter: { year: 1979 }, fields: { plot: [0.9, 0.1, 0.2] } }])
@@ -78,9 +94,23 @@ export class Collection<
    */
   upsert(
     objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
-    options?: WriteOptions,
-  ): Promise<Acknowledgement & { readonly upserted: number }> {
+    { atomic, ...options }: ConditionalOptions = {},
+  ): Promise<Acknowledgement & ObjectResults & { readonly upserted: number }> {
+    if (atomic || (Array.isArray(objects) && objects.some(hasConditions))) return this.#putIf(objects, atomic, options)
     return storeAll(objects, (batch, idempotencyKey) => this.#put(batch, { ...options, idempotencyKey }), options)
+  }
+
+  /** One call, because the results belong together. */
+  async #putIf(
+    objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
+    atomic: boolean | undefined,
+    options: WriteOptions,
+  ): Promise<Acknowledgement & ObjectResults & { readonly upserted: number }> {
+    const all: ObjectInput<F, Meta>[] = []
+    for await (const object of objects) all.push(object)
+    const input = { collection: this.name, objects: untyped<readonly ObjectInput[]>(all), atomic }
+    const written = await this.#transport.call('upsertObjects', input, options)
+    return { ...written, upserted: written.results?.filter(({ status }) => status === 'ok').length ?? all.length }
   }
 
   #put(objects: readonly ObjectInput<F, Meta>[], options?: WriteOptions): Promise<Acknowledgement> {
@@ -103,10 +133,10 @@ export class Collection<
     source: Iterable<ObjectInput<F, Meta>> | AsyncIterable<ObjectInput<F, Meta>>,
     options: LoadOptions = {},
   ): Promise<LoadProgress> {
-    const { signal, timeoutMs } = options
+    const { signal, timeoutMs, actor } = options
     return bulkLoad(
       source,
-      (objects, idempotencyKey) => this.#put(objects, { signal, timeoutMs, idempotencyKey }),
+      (objects, idempotencyKey) => this.#put(objects, { signal, timeoutMs, actor, idempotencyKey }),
       options,
     )
   }
@@ -127,7 +157,7 @@ export class Collection<
     request: SearchRequest<F, Name>,
     options?: ReadOptions,
   ): Promise<SearchResult<F, Name, Meta>> {
-    const input = { collection: this.name, request: untyped<SearchRequest>(request) }
+    const input = { collection: this.name, request: asOfRequest(untyped<SearchRequest>(request), options) }
     return typed(this.#transport.call('search', input, options))
   }
 
@@ -146,7 +176,8 @@ export class Collection<
     requests: readonly BatchedRequest<F>[],
     options?: ReadOptions,
   ): Promise<readonly BatchedResult<F, Meta>[]> {
-    const input = { collection: this.name, requests: untyped<readonly BatchedRequest[]>(requests) }
+    const batch = untyped<readonly BatchedRequest[]>(requests)
+    const input = { collection: this.name, requests: batch.map((request) => asOfRequest(request, options)) }
     return typed(this.#transport.call('searchBatch', input, options))
   }
 
@@ -159,7 +190,8 @@ export class Collection<
    * ```
    */
   getMany(ids: readonly string[], options?: ReadOptions): Promise<readonly StoredObject<F, Meta>[]> {
-    return typed(this.#transport.call('getMany', { collection: this.name, ids, minLsn: options?.minLsn }, options))
+    const input = { collection: this.name, ids, minLsn: options?.minLsn, asOf: options?.asOf }
+    return typed(this.#transport.call('getMany', input, options))
   }
 
   /**
@@ -176,15 +208,61 @@ export class Collection<
   }
 
   /**
-   * Returns true if the object existed.
+   * Changes the meta and filter values of objects, at most 1,000, and leaves their vectors. Keys are merged; null removes one. `increment`
+   * adds to filter values. Each object has its own result; with `atomic` all are changed or none, and the call fails with `conflict`.
+   *
+   * @example
+   * ```ts
+   * const { results } = await films.patch([{ id: 'alien', meta: { rating: 8.5 }, increment: { views: 1 } }])
+   * ```
+   */
+  patch(
+    patches: readonly ObjectPatch[],
+    { atomic, ...options }: ConditionalOptions = {},
+  ): Promise<Acknowledgement & ObjectResults & { readonly updated: number }> {
+    return this.#transport.call('patchObjects', { collection: this.name, patches, atomic }, options)
+  }
+
+  /**
+   * Returns true if the object existed. With `ifLsn` it is deleted only if it has this `lsn`; otherwise the call fails with `conflict`.
    *
    * @example
    * ```ts
    * const existed = await films.delete('alien')
    * ```
    */
-  delete(id: string, options?: WriteOptions): Promise<boolean> {
-    return this.#transport.call('deleteObject', { collection: this.name, id }, options)
+  delete(id: string, { ifLsn, ...options }: DeleteOptions = {}): Promise<boolean> {
+    return this.#transport.call('deleteObject', { collection: this.name, id, ifLsn }, options)
+  }
+
+  /**
+   * Pages through the versions of an object, oldest first: what each write changed, when, and who wrote it. Waits until the server has read its
+   * log.
+   *
+   * @example
+   * ```ts
+   * const { versions } = await films.history('alien')
+   * for (const { lsn, kind, author, changes } of versions) console.log(lsn, kind, author?.actor, changes)
+   * ```
+   */
+  async history(id: string, request: VersionsRequest = {}, options?: ReadOptions): Promise<VersionPage> {
+    for (;;) {
+      const page = await this.#transport.call('versions', { ...request, collection: this.name, id }, options)
+      if (page.complete) return page
+    }
+  }
+
+  /**
+   * Gives objects the content that they had at a moment, all or none; those that did not exist then are deleted.
+   *
+   * @example
+   * ```ts
+   * const { restored, deleted } = await films.undo({ ids: ['alien'], asOf: { time: new Date(Date.now() - 1) }, dryRun: true })
+   * console.log(restored, deleted)
+   * ```
+   */
+  undo(request: UndoRequest, options?: WriteOptions): Promise<Undone> {
+    return this.#transport.call('undo', { ...request, collection: this.name }, options)
   }
 
   /**
@@ -220,7 +298,7 @@ export class Collection<
    * ```
    */
   count(filter?: Filter, options?: ReadOptions): Promise<number> {
-    return this.#transport.call('countObjects', { collection: this.name, filter }, options)
+    return this.#transport.call('countObjects', { collection: this.name, filter, asOf: options?.asOf }, options)
   }
 
   /**
@@ -233,7 +311,7 @@ export class Collection<
    * ```
    */
   facets(request: FacetRequest, options?: ReadOptions): Promise<Facets> {
-    return this.#transport.call('facets', { collection: this.name, request }, options)
+    return this.#transport.call('facets', { collection: this.name, request: asOfRequest(request, options) }, options)
   }
 
   /**
@@ -245,7 +323,8 @@ export class Collection<
    * ```
    */
   scroll(request: ScrollRequest = {}, options?: ReadOptions): Promise<ScrollPage<F, Meta>> {
-    return typed(this.#transport.call('scroll', { collection: this.name, request }, options))
+    const input = { collection: this.name, request: asOfRequest(request, options) }
+    return typed(this.#transport.call('scroll', input, options))
   }
 
   /**
@@ -282,6 +361,49 @@ export class Collection<
   }
 
   /**
+   * Creates a collection with the content of this one as of now or of an earlier moment, and keeps where it comes from.
+   *
+   * @example
+   * ```ts
+   * const trial = await films.branch('films_trial')
+   * const before = await films.branch('films_before', { lsn: 1200 })
+   * ```
+   */
+  async branch(target: string, asOf?: BranchMoment, options?: WriteOptions): Promise<Collection<F, Meta>> {
+    await this.#transport.call('branch', { collection: this.name, target, asOf }, options)
+    return new Collection<F, Meta>(this.#transport, target)
+  }
+
+  /**
+   * Lists this collection with everything that has a common ancestor with it, in the order of creation.
+   *
+   * @example
+   * ```ts
+   * for (const { name, parentId, parentLsn } of await films.branches()) console.log(name, parentId, parentLsn)
+   * ```
+   */
+  branches(options?: ReadOptions): Promise<readonly BranchInfo[]> {
+    return this.#transport.call('branches', { collection: this.name }, options)
+  }
+
+  /**
+   * Gives this collection the name and the aliases of another one, which is named `keepAs` afterwards, all at once. Returns this
+   * collection under its new name.
+   *
+   * @example
+   * ```ts
+   * const live = await trial.promote({ over: 'films', keepAs: 'films_old' })
+   * ```
+   */
+  async promote(
+    promotion: { readonly over: string; readonly keepAs: string },
+    options?: WriteOptions,
+  ): Promise<Collection<F, Meta>> {
+    await this.#transport.call('promote', { collection: this.name, ...promotion }, options)
+    return new Collection<F, Meta>(this.#transport, promotion.over)
+  }
+
+  /**
    * Starts a backup and returns its name, by default the collection and the time. `client.backups.completed(name)` waits for it.
    *
    * @example
@@ -293,6 +415,10 @@ export class Collection<
   createBackup(name?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('createBackup', { collection: this.name, name }, options)
   }
+}
+
+function hasConditions(object: WriteConditions): boolean {
+  return object?.ifAbsent !== undefined || object?.ifLsn !== undefined || object?.ifMatch !== undefined
 }
 
 /** An input without the types of its fields, which a transport does not know. It is the same value. */

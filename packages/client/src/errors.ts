@@ -1,4 +1,5 @@
 // The error of every failed call is an AnnalError. It never contains the token or a request header.
+import type { WriteResult } from './model.ts'
 
 /**
  * Failures that this client detects; all other codes come from the server and are in its error reference. `http_error` is a reply
@@ -28,6 +29,8 @@ export interface AnnalErrorDetails {
   readonly retryAfterMs?: number | undefined
   /** The URL of the leading node, if a node that does not lead named it. */
   readonly leaderUrl?: string | undefined
+  /** With `conflict`: what became of each object. */
+  readonly results?: readonly WriteResult[] | undefined
   readonly cause?: unknown
 }
 
@@ -42,6 +45,7 @@ export class AnnalError extends Error {
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
   readonly leaderUrl: string | undefined
+  readonly results: readonly WriteResult[] | undefined
 
   constructor(code: ClientErrorCode | (string & {}), message: string, details: AnnalErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -53,6 +57,7 @@ export class AnnalError extends Error {
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
     this.leaderUrl = details.leaderUrl
+    this.results = details.results
   }
 
   /** True if the same call may succeed later without a change: the server was busy, starting or unreachable. */

@@ -1,4 +1,5 @@
 // What a server or an engine returns about its history.
+import type { Filter, JsonValue } from './model.ts'
 
 export type EventType =
   | 'collection-created'
@@ -8,6 +9,7 @@ export type EventType =
   | 'objects-upserted'
   | 'objects-deleted'
   | 'filters-replaced'
+  | 'objects-patched'
   | 'fields-changed'
   | 'database-created'
   | 'database-dropped'
@@ -15,7 +17,21 @@ export type EventType =
   | 'token-put'
   | 'token-dropped'
   | 'setting-put'
+  | 'cursor-put'
+  | 'cursor-dropped'
   | 'request-answered'
+  | 'alias-put'
+  | 'alias-dropped'
+  | 'collection-promoted'
+  | 'objects-restored'
+
+/** Who made a write. */
+export interface Author {
+  /** Name of the token: that of a database, `root`, or `owner`. Empty without a token. */
+  readonly token: string
+  /** What the writer said. Empty if it said nothing. */
+  readonly actor: string
+}
 
 /** The effect of one record of the log, without its data. */
 export interface PastEvent {
@@ -34,8 +50,85 @@ export interface PastEvent {
   readonly fields?: readonly string[]
   /** Name of a created or deleted token. */
   readonly token?: string
+  /** Who made the write; undefined if it is unknown. */
+  readonly author?: Author
+  /** Name of an alias that was put or deleted; `collection` is where it leads. */
+  readonly alias?: string
+  /** The name of the collection that the promoted one, `collection`, replaced, since then. */
+  readonly keptAs?: string
   /** Whether a changed database is active. */
   readonly active?: boolean
+}
+
+/** Values by key, before and after; absent where the key is. */
+export interface ChangedValues {
+  readonly [key: string]: { readonly before?: JsonValue; readonly after?: JsonValue }
+}
+
+/** What one write made of an object. */
+export interface ObjectVersion {
+  readonly lsn: number
+  /**
+   * `written`: it was replaced, or it is not known whether it existed. `earlier`: it existed at this LSN, and was written at or before it.
+   * `restored`: an undo gave it the content that it had at `asOfLsn`.
+   */
+  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'restored' | 'earlier'
+  /** Whether the object exists as of this version. */
+  readonly exists: boolean
+  /** Absent for `earlier`. */
+  readonly time?: Date
+  readonly author?: Author
+  readonly asOfLsn?: number
+  /** Absent where the version before is not known. */
+  readonly changes?: {
+    readonly meta: ChangedValues
+    /** Set if meta that is no JSON object changed. */
+    readonly metaBytes?: true
+    readonly filter: ChangedValues
+    /** Names of the fields whose vectors changed. */
+    readonly fields: readonly string[]
+  }
+}
+
+export interface VersionsRequest {
+  /** The first LSN to return. */
+  readonly from?: number | undefined
+  /** The last LSN to return. */
+  readonly to?: number | undefined
+  /** At most 500; default 100. */
+  readonly limit?: number | undefined
+}
+
+export interface VersionPage {
+  /** Oldest first; may be empty though there is a next page. */
+  readonly versions: readonly ObjectVersion[]
+  /** `from` of the next page; undefined if there is none. */
+  readonly next?: number
+  /** False while the server still reads the log. Another request reads further. */
+  readonly complete: boolean
+}
+
+/** A moment of the past: just after a record, or at a time. */
+export type PastMoment = { readonly lsn: number } | { readonly time: Date }
+
+/** Which objects get which content back. */
+export interface UndoRequest {
+  /** At most 10,000. Either these or a filter. */
+  readonly ids?: readonly string[] | undefined
+  /** Objects that match now, and those that matched then. */
+  readonly filter?: Filter | undefined
+  readonly asOf: PastMoment
+  /** Counts, and changes nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+export interface Undone {
+  readonly lsn: number
+  readonly durable: boolean
+  readonly restored: number
+  /** Objects that did not exist then. */
+  readonly deleted: number
+  readonly asOfLsn: number
 }
 
 /** At most one of `from`, `before`, and `since`. Without any of them, the newest events are returned. */

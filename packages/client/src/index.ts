@@ -1,8 +1,21 @@
 // @annal/client: the Annal client for browsers and Node.js. Imports no Node.js modules.
+
 export { Databases, License, Tokens } from './admin.ts'
+export { Aliases } from './aliases.ts'
 export type { BackupInfo, BackupStatus } from './backup-info.ts'
 export { Backups, type RestoreOptions, type VerifyOptions, type WatchOptions } from './backups.ts'
 export type { LoadOptions, LoadProgress } from './bulk-load.ts'
+export type {
+  Change,
+  ChangeBatch,
+  ChangedObject,
+  ChangedValue,
+  ChangeKind,
+  ChangesRequest,
+  Cursor,
+  CursorPlace,
+} from './change-info.ts'
+export { Cursors } from './changes.ts'
 export { Client } from './client.ts'
 export { Collection } from './collection.ts'
 export {
@@ -42,15 +55,25 @@ export type {
   Activity,
   ActivityBucket,
   ActivityRequest,
+  Author,
+  ChangedValues,
   EventPage,
   EventsRequest,
   EventType,
+  ObjectVersion,
   PastEvent,
+  PastMoment,
+  Undone,
+  UndoRequest,
+  VersionPage,
+  VersionsRequest,
 } from './history-info.ts'
 export type { HttpOptions } from './http/peer.ts'
 export { httpTransport } from './http/transport.ts'
 export type {
   Acknowledgement,
+  AsOf,
+  AsOfMoment,
   BatchedRequest,
   CalibratedCurve,
   CalibrateRequest,
@@ -85,6 +108,7 @@ export type {
   MultiVector,
   MultiVectorFieldDefinition,
   MultiVectorParams,
+  ObjectPatch,
   Ordered,
   Pooling,
   Precision,
@@ -104,13 +128,31 @@ export type {
   StoredQuery,
   UnknownOption,
   VectorRow,
+  WriteConditions,
+  WriteResult,
 } from './model.ts'
+export type { AliasInfo, BranchInfo, BranchMoment } from './name-info.ts'
 export type { Health, OperationName, Operations, SettingInfo } from './operations.ts'
 export type { RebuildStatus } from './rebuild-status.ts'
 export type { Hit, Json, Query, StoredVector, VectorRecord } from './record.ts'
 export type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'
 export { Schedules } from './schedules.ts'
 export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
-export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'
-export type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
+export type {
+  FieldValue,
+  ObjectInput,
+  ObjectRecord,
+  ObjectResults,
+  StoredDense,
+  StoredObject,
+  StoredSparse,
+} from './stored-object.ts'
+export type {
+  CallOptions,
+  ConditionalOptions,
+  DeleteOptions,
+  ReadOptions,
+  Transport,
+  WriteOptions,
+} from './transport.ts'
 export { VectorIndex } from './vector-index.ts'

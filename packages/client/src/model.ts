@@ -2,12 +2,15 @@
 // own declarations, so that the client installs alone and runs in browsers.
 export type {
   Acknowledgement,
+  AsOf,
+  AsOfMoment,
   BatchedRequest,
   ByField,
   ByMember,
   CalibratedCurve,
   CalibrateRequest,
   CollectionDefinition,
+  ConditionalReply,
   DenseFieldDefinition,
   DenseParams,
   ExactDefinition,
@@ -41,6 +44,7 @@ export type {
   MultiVectorFieldDefinition,
   MultiVectorParams,
   ObjectInput,
+  ObjectPatch,
   Ordered,
   PlainFieldValues,
   Pooling,
@@ -64,4 +68,6 @@ export type {
   StoredQuery,
   UnknownOption,
   VectorRow,
+  WriteConditions,
+  WriteResult,
 } from '../../engine/src/model/shared.ts'

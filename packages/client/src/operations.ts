@@ -1,11 +1,23 @@
 // The operations of a transport, with their inputs and results.
+
 import type { BackupInfo, BackupStatus } from './backup-info.ts'
+import type { ChangeBatch, ChangesRequest, Cursor, CursorPlace } from './change-info.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
-import type { Activity, ActivityRequest, EventPage, EventsRequest } from './history-info.ts'
+import type {
+  Activity,
+  ActivityRequest,
+  EventPage,
+  EventsRequest,
+  Undone,
+  UndoRequest,
+  VersionPage,
+  VersionsRequest,
+} from './history-info.ts'
 import type {
   Acknowledgement,
+  AsOf,
   BatchedRequest,
   CalibrateRequest,
   CollectionDefinition,
@@ -16,17 +28,19 @@ import type {
   Filter,
   FilterUpdate,
   JsonObject,
+  ObjectPatch,
   RebuildChanges,
   RecallReport,
   RecallRequest,
   ScrollRequest,
   SearchRequest,
 } from './model.ts'
+import type { AliasInfo, BranchInfo, BranchMoment } from './name-info.ts'
 import type { RebuildStatus } from './rebuild-status.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
 import type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'
 import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
-import type { ObjectInput, StoredObject } from './stored-object.ts'
+import type { ObjectInput, ObjectResults, StoredObject } from './stored-object.ts'
 
 /** A setting of a server. */
 export interface SettingInfo {
@@ -86,17 +100,31 @@ export interface CollectionOperations {
   listCollections: Operation<undefined, readonly CollectionDescription[]>
   describeCollection: Operation<InCollection, CollectionDescription>
   deleteCollection: Operation<InCollection, undefined>
-  upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectInput[] }, Acknowledgement>
+  upsertObjects: Operation<
+    InCollection & { readonly objects: readonly ObjectInput[]; readonly atomic?: boolean | undefined },
+    Acknowledgement & ObjectResults
+  >
+  patchObjects: Operation<
+    InCollection & { readonly patches: readonly ObjectPatch[]; readonly atomic: boolean | undefined },
+    Acknowledgement & ObjectResults & { readonly updated: number }
+  >
   getMany: Operation<
-    InCollection & { readonly ids: readonly string[]; readonly minLsn: number | undefined },
+    InCollection & {
+      readonly ids: readonly string[]
+      readonly minLsn: number | undefined
+      readonly asOf?: AsOf | undefined
+    },
     readonly StoredObject[]
   >
-  deleteObject: Operation<InCollection & { readonly id: string }, boolean>
+  deleteObject: Operation<InCollection & { readonly id: string; readonly ifLsn?: number | undefined }, boolean>
   deleteObjectsWhere: Operation<InCollection & { readonly filter: Filter }, number>
   updateObjectFilters: Operation<InCollection & { readonly updates: readonly FilterUpdate[] }, number>
   search: Operation<InCollection & { readonly request: SearchRequest }, SearchResult>
   searchBatch: Operation<InCollection & { readonly requests: readonly BatchedRequest[] }, readonly BatchedResult[]>
-  countObjects: Operation<InCollection & { readonly filter: Filter | undefined }, number>
+  countObjects: Operation<
+    InCollection & { readonly filter: Filter | undefined; readonly asOf?: AsOf | undefined },
+    number
+  >
   facets: Operation<InCollection & { readonly request: FacetRequest }, Facets>
   scroll: Operation<InCollection & { readonly request: ScrollRequest }, ScrollPage>
   recall: Operation<InCollection & { readonly request: RecallRequest }, RecallReport>
@@ -109,6 +137,15 @@ export interface CollectionOperations {
   vacuum: Operation<InCollection, number>
   clone: Operation<InCollection & { readonly target: string }, undefined>
   createBackup: Operation<InCollection & { readonly name: string | undefined }, string>
+}
+
+export interface NameOperations {
+  listAliases: Operation<undefined, readonly AliasInfo[]>
+  putAlias: Operation<InCollection & { readonly alias: string }, undefined>
+  deleteAlias: Operation<{ readonly alias: string }, undefined>
+  branch: Operation<InCollection & { readonly target: string; readonly asOf: BranchMoment | undefined }, undefined>
+  branches: Operation<InCollection, readonly BranchInfo[]>
+  promote: Operation<InCollection & { readonly over: string; readonly keepAs: string }, undefined>
 }
 
 export interface BackupOperations {
@@ -157,6 +194,16 @@ export interface AdminOperations {
 export interface HistoryOperations {
   events: Operation<EventsRequest, EventPage>
   activity: Operation<ActivityRequest, Activity>
+  versions: Operation<InCollection & { readonly id: string } & VersionsRequest, VersionPage>
+  undo: Operation<InCollection & UndoRequest, Undone>
+}
+
+export interface ChangeOperations {
+  /** The signal also ends what the operation returns. */
+  changes: Operation<ChangesRequest & { readonly signal?: AbortSignal | undefined }, AsyncIterable<ChangeBatch>>
+  listCursors: Operation<undefined, readonly Cursor[]>
+  acknowledge: Operation<{ readonly cursor: string; readonly lsn: number }, CursorPlace>
+  deleteCursor: Operation<{ readonly cursor: string }, void>
 }
 
 export interface ScheduleOperations {
@@ -172,6 +219,8 @@ export interface Operations
     BackupOperations,
     AdminOperations,
     HistoryOperations,
+    ChangeOperations,
+    NameOperations,
     ScheduleOperations {}
 
 export type OperationName = keyof Operations

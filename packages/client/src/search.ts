@@ -1,5 +1,6 @@
 // The results of a collection.
 import type {
+  AsOfMoment,
   ByMember,
   FieldName,
   Fields,
@@ -74,4 +75,6 @@ export interface ScrollPage<F extends Fields = Fields, Meta extends object | und
   /** The cursor of the next page; undefined on the last page. */
   readonly cursor: string | undefined
   readonly lsn: number
+  /** The moment, if the request has one. */
+  readonly asOf?: AsOfMoment
 }

@@ -1,4 +1,5 @@
 // The interface between the client and its backend: a server over HTTP, or an engine in this process.
+import type { AsOf } from './model.ts'
 import type { OperationName, Operations } from './operations.ts'
 
 export interface CallOptions {
@@ -16,6 +17,20 @@ export interface WriteOptions extends CallOptions {
    * RequestKeyReusedError. By default, the client chooses a key for each call and repeats the call with it after an unclear failure.
    */
   readonly idempotencyKey?: string | undefined
+  /** Who acts, for the history: 1 to 128 printable ASCII characters. By default, the `actor` of the client. */
+  readonly actor?: string | undefined
+}
+
+/** Options of a write of several objects. */
+export interface ConditionalOptions extends WriteOptions {
+  /** Changes all objects or none: with a conflict or an error of one, the call fails with `conflict` and `results`. */
+  readonly atomic?: boolean | undefined
+}
+
+/** Options of a delete by id. */
+export interface DeleteOptions extends WriteOptions {
+  /** Deletes the object only if it has this `lsn`; otherwise the call fails with `conflict`. */
+  readonly ifLsn?: number | undefined
 }
 
 /** Options of a read. */
@@ -25,6 +40,11 @@ export interface ReadOptions extends CallOptions {
    * A client with several URLs adds the LSNs that it has seen.
    */
   readonly minLsn?: number | undefined
+  /**
+   * The read is as of a moment of the past, for `search`, `searchBatch`, `get`, `getMany`, `scroll`, `objects`, `count`, `facets`, and `recall`;
+   * others ignore it. The call waits while the moment is loaded, at most its time limit, and then fails with `moment_loading`.
+   */
+  readonly asOf?: AsOf | undefined
   /**
    * `strong`: the result includes every write that was acknowledged before the call, from any client; the leader of the cluster answers.
    * Default `local`: any node answers. A single server always answers as `strong` says.

@@ -64,10 +64,10 @@ export class VectorIndex {
    * ```
    */
   load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
-    const { signal, timeoutMs } = options
+    const { signal, timeoutMs, actor } = options
     return bulkLoad(
       source,
-      (records, idempotencyKey) => this.#put(records, { signal, timeoutMs, idempotencyKey }),
+      (records, idempotencyKey) => this.#put(records, { signal, timeoutMs, actor, idempotencyKey }),
       options,
     )
   }

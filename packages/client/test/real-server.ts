@@ -34,7 +34,7 @@ export async function startServer({ dataDir, token, rootToken, threads }: Server
     env: {
       PATH: process.env.PATH,
       // Most of a start is compiling the sources, so processes share a cache of that.
-      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
       ...(serverThreads && { NDD_NUM_SERVER_THREADS: String(serverThreads) }),

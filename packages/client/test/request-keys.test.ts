@@ -223,7 +223,15 @@ test('against a real server', async (t) => {
     const input = {
       ...{ collection: 'c', index: 'i', id: 'o', field: 'f', name: 'n', database: 'd', backup: 'b', target: 't' },
       ...{ fields: [], filter: [], ids: [], updates: [], objects: [], records: [], requests: [], changes: {} },
-      ...{ query: { vector: [1, 2] }, request: { fields: {} }, schedule: { everyHours: 1 }, active: true, type: 'r' },
+      ...{
+        patches: [],
+        asOf: { lsn: 1 },
+        query: { vector: [1, 2] },
+        request: { fields: {} },
+        schedule: { everyHours: 1 },
+        active: true,
+        type: 'r',
+      },
       ...{ dimension: 2, contents: 'x', content: new Blob(['x']), email: 'e', limit: 1, deep: false },
     }
     const names = Object.keys(routes)
@@ -272,4 +280,21 @@ test('a server that is killed around a write has written once', async (t) => {
     ],
   )
   t.equal(await collection.count(), 0)
+})
+
+test('the actor of a call, or of the client, is sent with every attempt', async (t) => {
+  const server = await serving(t, json(502, {}), deleted)
+  const collection = films(server, { actor: 'importer' })
+  await collection.upsert([{ id: 'a', fields: { plot: [1, 2] } }])
+  await collection.upsert([{ id: 'a', fields: { plot: [1, 2] } }], { actor: 'agent 7' })
+  await films(server).upsert([{ id: 'a', fields: { plot: [1, 2] } }])
+  t.strictSame(
+    server.requests.map(({ headers }) => headers['x-annal-actor']),
+    ['importer', 'importer', 'agent 7', undefined],
+  )
+  const refused = { code: 'invalid_argument', field: 'actor', limit: 128 }
+  for (const actor of ['', 'a '.repeat(2), '\u00e4', 'a'.repeat(129)]) {
+    t.match(await failure(collection.delete('a', { actor })), refused)
+    t.throws(() => films(server, { actor }), refused)
+  }
 })

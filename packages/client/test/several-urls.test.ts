@@ -1,7 +1,7 @@
 // A client with several URLs. The nodes are real HTTP servers in front of one real server: they answer 421 and 503 as a node of a cluster does,
 // and forward everything else, so what is written through one is read through another.
 import { type Test, test } from 'tap'
-import { AnnalError, connect, denseField, type HttpOptions } from '../src/index.ts'
+import { AnnalError, type Collection, connect, denseField, type HttpOptions } from '../src/index.ts'
 import { type Fate, type FaultyProxy, type ForwardedRequest, faultyProxy } from './faulty-proxy.ts'
 import { realServer } from './real-server.ts'
 
@@ -163,6 +163,28 @@ test('several URLs', async (t) => {
     t.match(await aborted.catch((error: unknown) => error), { code: 'aborted' })
     const late = client(all).collection('films').count(undefined, { timeoutMs: 300 })
     t.match(await late.catch((error: unknown) => error), { code: 'timeout' })
+  })
+
+  await t.test('a call that takes long by nature has one node until its deadline', async (t) => {
+    const timeoutMs = 9_000
+    const slow = async (name: string, path: RegExp, call: (films: Collection) => Promise<number>) => {
+      const all = await cluster(t, url)
+      let attempts = 0
+      for (const node of all.nodes)
+        node.before = (request) => {
+          if (!path.test(request.url)) return undefined
+          attempts++
+          // After more than a third of the time.
+          return (response) =>
+            void setTimeout(() => response.writeHead(200).end('{"reclaimed_bytes":7,"count":7}'), 3_600)
+        }
+      t.equal(await call(client(all, { timeoutMs: 8_000 }).collection('films')), 7, name)
+      t.equal(attempts, 1, name)
+    }
+    await Promise.all([
+      slow('a call with a long default', /vacuum$/, (films) => films.vacuum({ timeoutMs: 8_000 })),
+      slow('a call with a longer timeout than the client', /count/, (films) => films.count(undefined, { timeoutMs })),
+    ])
   })
 
   await t.test('a client reads its own writes on any node', async (t) => {

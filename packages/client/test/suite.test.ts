@@ -7,13 +7,14 @@ import { test } from 'tap'
 import { embeddedClient, openEmbedded } from '../src/embedded/index.ts'
 import { AnnalError, connect, denseField } from '../src/index.ts'
 import { realServer } from './real-server.ts'
-import { collectionSuite, historySuite, indexSuite } from './suite.ts'
+import { changeSuite, collectionSuite, historySuite, indexSuite } from './suite.ts'
 
 test('over HTTP, against a real server', async (t) => {
   const client = connect({ url: await realServer(t) })
   await indexSuite(t, client)
   await collectionSuite(t, client)
   await historySuite(t, client)
+  await changeSuite(t, client)
 })
 
 test('a server has settings, metrics, and backup schedules', async (t) => {
@@ -47,6 +48,7 @@ test('over an engine in this process', async (t) => {
   await indexSuite(t, client)
   await collectionSuite(t, client)
   await historySuite(t, client)
+  await changeSuite(t, client)
   const refused = await client.schedules.list().catch((error: unknown) => error)
   t.ok(refused instanceof AnnalError && refused.code === 'not_supported')
   const second = await openEmbedded({ dataDir }).catch((error: unknown) => error)

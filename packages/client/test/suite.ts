@@ -3,6 +3,8 @@ import type { Test } from 'tap'
 import {
   AnnalError,
   and,
+  type Change,
+  type ChangesRequest,
   type Client,
   defineCollection,
   denseField,
@@ -261,7 +263,25 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       [['alien', {}]],
       'a page without vectors',
     )
+    const { lsn } = await same.describe()
+    const count = await same.count()
+    const found = (await same.search({ fields: { plot: { query: { id: 'alien' } } }, exact: true })).results
+    await same.deleteWhere([{ year: { $gte: 0 } }])
+    const asOf = { lsn }
+    t.equal(await same.count([], { asOf }), count, 'a moment of the past')
+    t.ok((await same.count()) < count)
+    const past = await same.search({ fields: { plot: { query: { id: 'alien' } } }, exact: true, asOf })
+    t.same(past.results, found)
+    t.equal(past.asOf?.lsn, lsn)
+    t.equal((await same.get('alien', { asOf }))?.id, 'alien')
+    const ids: string[] = []
+    for await (const { id } of same.objects({ limit: 1, asOf })) ids.push(id)
+    t.equal(ids.length, count)
+    t.match(await same.facets({ key: 'year', asOf }), { asOf })
+    t.match(await same.recall({ field: 'plot' }, { asOf }), { asOf })
+    t.equal(await code(same.count([], { asOf: { lsn: 1e9 } })), 'invalid_argument')
     await client.deleteCollection('typed')
+    t.equal(await same.count([], { asOf }), count, 'a deleted collection')
   })
 
   await t.test('objects are loaded from a stream and returned unchanged', async (t) => {
@@ -428,6 +448,35 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     await client.deleteCollection('pages')
   })
 
+  await t.test('an alias is switched, and a branch is promoted', async (t) => {
+    await client.aliases.put('alias', 'counted')
+    const followed = client.collection('alias')
+    t.equal(await followed.count(), 249)
+    const trial = await collection.branch('trial')
+    await trial.delete('0')
+    const before = await trial.count()
+    await client.aliases.put('alias', 'trial')
+    t.equal(await followed.count(), before)
+    t.match(await client.aliases.list(), [{ name: 'alias', collection: 'trial', changedAt: Date }])
+    await t.rejects(client.deleteCollection('trial'), { code: 'collection_has_aliases' })
+    const live = await trial.promote({ over: 'counted', keepAs: 'kept' })
+    t.equal(live.name, 'counted')
+    t.equal(await live.count(), before)
+    t.match(await live.branches(), [
+      { name: 'kept', objects: 249 },
+      { name: 'counted', parentLsn: Number, createdAt: Date },
+    ])
+    await client.collection('kept').promote({ over: 'counted', keepAs: 'trial' })
+    t.equal(await collection.count(), 249)
+    t.match(
+      await client.aliases.list(),
+      [{ name: 'alias', collection: 'counted' }],
+      'an alias of the replaced one is moved',
+    )
+    await client.aliases.delete('alias')
+    await client.deleteCollection('trial')
+  })
+
   await t.test('a collection is cloned, backed up, restored, downloaded and uploaded', async (t) => {
     const copy = await collection.clone('copy')
     t.equal(await copy.count(), 249)
@@ -530,6 +579,50 @@ async function momentAfterNow(): Promise<Date> {
   const moment = Date.now() + 2
   while (Date.now() <= moment + 1) await new Promise((resolve) => setTimeout(resolve, 1))
   return new Date(moment)
+}
+
+/** The change feed, from its beginning and from a cursor. */
+export async function changeSuite(t: Test, client: Client): Promise<void> {
+  const films = await client.createCollection({ name: 'followed', fields: [denseField('plot', { dimension: 2 })] })
+  const { lsn } = await films.upsert([
+    { id: 'alien', meta: { year: 1979 }, filter: { n: 1 }, fields: { plot: [1, 2] } },
+  ])
+  await films.upsert([{ id: 'brazil', filter: { n: 2 }, fields: { plot: [3, 4] } }])
+  await films.delete('alien')
+  const collections = ['followed']
+  const first = async (request: ChangesRequest, count: number) => {
+    const changes: Change[] = []
+    for await (const change of client.changes({ collections, ...request })) if (changes.push(change) === count) break
+    return changes
+  }
+  const all = await first({ from: 1, includeVectors: true }, 4)
+  t.match(
+    all.map(({ kind, collection }) => [kind, collection]),
+    ['collection-created', 'objects-upserted', 'objects-upserted', 'objects-deleted'].map((kind) => [kind, 'followed']),
+  )
+  const [alien] = all[1]?.objects ?? []
+  t.match(alien, { id: 'alien', meta: { year: 1979 }, filter: { n: 1 } })
+  t.same(Array.from(alien?.fields?.plot as ArrayLike<number>), [1, 2])
+  t.match(all[1]?.time, Date)
+  t.same(all[3]?.deleted, ['alien'])
+  const filtered = await first({ from: 1, kinds: ['objects-upserted'], filter: [{ n: { $gt: 1 } }] }, 2)
+  t.match(filtered, [
+    { objects: [], left: ['alien'] },
+    { objects: [{ id: 'brazil' }], left: [] },
+  ])
+  const code = (call: Promise<unknown>) => call.then(() => 'done').catch((error: AnnalError) => error.code)
+  t.equal(await code(first({ cursor: 'suite' }, 1)), 'feed_cursor_not_found')
+  t.match(await client.cursors.acknowledge('suite', lsn), { lsn, durable: true })
+  t.match(await client.cursors.list(), [{ name: 'suite', lsn, updatedAt: Date }])
+  t.match(await first({ cursor: 'suite' }, 1), [{ lsn: all[2]?.lsn }])
+  await client.cursors.delete('suite')
+  t.equal(await code(client.cursors.delete('suite')), 'feed_cursor_not_found')
+  t.equal(await code(first({ from: 1e9 }, 1)), 'feed_position_lost')
+  const stop = new AbortController()
+  const quiet = client.changes({}, { signal: stop.signal }).next()
+  setTimeout(() => stop.abort(), 20)
+  t.match(await quiet, { done: true }, 'the signal ends it')
+  await client.deleteCollection('followed')
 }
 
 /** The history names what the other suites did, in any order of them. */

@@ -3,7 +3,7 @@
 // match. The secret is discarded.
 import { randomBytes } from 'node:crypto'
 import type { FieldSchema, FilterCondition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
-import type { DenseColumn, Event, MultiColumn, ObjectsUpserted } from '@annal/engine/events'
+import type { DenseColumn, Event, MultiColumn, ObjectsRestored, ObjectsUpserted } from '@annal/engine/events'
 import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
 import type { TraceEntry } from './trace.ts'
@@ -51,8 +51,17 @@ export class Anonymizer {
         return { ...event, fields: event.fields.map((field) => this.#field(field)) }
       case 'objects-upserted':
         return this.#upsert(event)
+      case 'objects-restored':
+        return { ...this.#upsert(event), deleted: event.deleted.map((id) => this.#tokens.of(id)) }
       case 'objects-deleted':
         return { ...event, ids: event.ids.map((id) => this.#tokens.of(id)) }
+      case 'objects-patched':
+        return {
+          ...event,
+          ids: event.ids.map((id) => this.#tokens.of(id)),
+          metas: event.metas.map((meta) => this.#meta(meta)),
+          filters: event.filters.map((text) => this.#text(text)),
+        }
       case 'filters-replaced':
         return {
           ...event,
@@ -71,7 +80,7 @@ export class Anonymizer {
     }
   }
 
-  #upsert(event: ObjectsUpserted): ObjectsUpserted {
+  #upsert<E extends ObjectsUpserted | ObjectsRestored>(event: E): E {
     const fields = this.#collections.get(event.collectionId)?.fields ?? []
     const turned = <T extends DenseColumn | MultiColumn>(column: T): T => {
       const field = fields[column.field]

@@ -78,10 +78,15 @@ async function survey(
       case 'objects-upserted':
         for (const id of event.ids) collections.get(event.collectionId)?.objects.set(id, { lsn, filter: undefined })
         break
+      case 'objects-restored':
+        for (const id of event.ids) collections.get(event.collectionId)?.objects.set(id, { lsn, filter: undefined })
+        for (const id of event.deleted) collections.get(event.collectionId)?.objects.delete(id)
+        break
       case 'objects-deleted':
         for (const id of event.ids) collections.get(event.collectionId)?.objects.delete(id)
         break
       case 'filters-replaced':
+      case 'objects-patched':
         event.ids.forEach((id, index) => {
           const objects = collections.get(event.collectionId)?.objects
           const living = objects?.get(id)

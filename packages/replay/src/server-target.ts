@@ -1,8 +1,15 @@
 // A running server as a target, used like any client would. It creates the collections of the trace's `default` database under names
 // that must be unused.
-import type { Client, Collection, FieldDefinition, ObjectInput } from '@annal/client'
-import type { FieldSchema, SearchRequest } from '@annal/engine'
-import { type Event, givenVector, type ObjectsUpserted, vectorForm } from '@annal/engine/events'
+import type { Client, Collection, FieldDefinition, ObjectInput, ObjectPatch } from '@annal/client'
+import { decodeMeta, type FieldSchema, type SearchRequest } from '@annal/engine'
+import {
+  type Event,
+  givenVector,
+  type ObjectsPatched,
+  type ObjectsRestored,
+  type ObjectsUpserted,
+  vectorForm,
+} from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
 
 const defaultDatabaseId = 1
@@ -58,6 +65,10 @@ class ServerTarget implements ReplayTarget {
       case 'objects-upserted':
         await collection.upsert(recordsOf(event, known.fields))
         return
+      case 'objects-restored':
+        if (event.ids.length > 0) await collection.upsert(recordsOf(event, known.fields))
+        for (const id of event.deleted) await collection.delete(id)
+        return
       case 'objects-deleted':
         for (const id of event.ids) await collection.delete(id)
         return
@@ -65,6 +76,9 @@ class ServerTarget implements ReplayTarget {
         await collection.updateFilters(
           event.ids.map((id, i) => ({ id, filter: JSON.parse((event.filters[i] as string) || '{}') })),
         )
+        return
+      case 'objects-patched':
+        await collection.patch(await patchesOf(event, collection))
         return
       case 'fields-changed':
         await collection.updateFields(
@@ -125,7 +139,22 @@ function fieldRequest(field: FieldSchema): FieldDefinition {
   return { name: field.name, type: 'vector', params: { ...params, recall } }
 }
 
-function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): ObjectInput[] {
+/** Patches that lead to the meta and filter of the event, by merging. */
+async function patchesOf(event: ObjectsPatched, collection: Collection): Promise<ObjectPatch[]> {
+  const stored = new Map((await collection.getMany(event.ids)).map((object) => [object.id, object]))
+  return event.ids.map((id, i) => {
+    const meta = decodeMeta(event.metas[i] as Uint8Array) ?? {}
+    const filter = JSON.parse(event.filters[i] || '{}')
+    return { id, meta: replacing(stored.get(id)?.meta, meta), filter: replacing(stored.get(id)?.filter, filter) }
+  })
+}
+
+/** Null for each key that goes. */
+function replacing<T extends object>(before: object | undefined, after: T): T {
+  return { ...Object.fromEntries(Object.keys(before ?? {}).map((key) => [key, null])), ...after }
+}
+
+function recordsOf(event: ObjectsUpserted | ObjectsRestored, fields: readonly FieldSchema[]): ObjectInput[] {
   const values: Record<string, ObjectInput['fields'][string]>[] = event.ids.map(() => ({}))
   const put = (object: number, field: number, value: ObjectInput['fields'][string]) => {
     const [place, name] = [values[object], fields[field]?.name]

@@ -20,7 +20,14 @@ export interface ReplayTarget {
   close(): Promise<void>
 }
 
+const alongside: ReadonlySet<Event['kind']> = new Set([
+  'objects-upserted',
+  'objects-deleted',
+  'objects-patched',
+  'filters-replaced',
+])
+
 /** Events that other events must not overtake. */
 export function mustBeAlone(event: Event): boolean {
-  return event.kind !== 'objects-upserted' && event.kind !== 'objects-deleted' && event.kind !== 'filters-replaced'
+  return !alongside.has(event.kind)
 }

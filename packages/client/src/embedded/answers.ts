@@ -47,7 +47,7 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
 }
 
 export function resultOf(
-  { results, fused, complete, lsn, recall, explain }: EngineResult,
+  { results, fused, complete, lsn, recall, explain, asOf }: EngineResult,
   metas = new Metas(),
 ): SearchResult {
   const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
@@ -60,6 +60,7 @@ export function resultOf(
     lsn,
     ...(recall !== undefined && { recall }),
     ...(explain !== undefined && { explain }),
+    ...(asOf !== undefined && { asOf }),
   }
 }
 
@@ -79,9 +80,10 @@ export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
 }
 
 export function storedOf(stored: EngineStored, metas: Metas): StoredObject {
-  const { id, filter, dense, sparse, multi } = stored
+  const { id, lsn, filter, dense, sparse, multi } = stored
   return {
     id,
+    lsn,
     ...metas.collectionMeta(stored.metaBytes),
     filter,
     dense: Object.fromEntries(Object.entries(dense).map(([name, row]) => [name, rowOf(row)])),

@@ -1,5 +1,13 @@
 // The operations on collections, on an engine.
-import type { StoredObject } from '@annal/engine'
+import {
+  type AsOf,
+  asOfBatch,
+  asOfPage,
+  type Collection,
+  type Database,
+  type PastCollection,
+  type StoredObject,
+} from '@annal/engine'
 import type { CollectionOperations } from '../operations.ts'
 import type { RebuildStatus } from '../rebuild-status.ts'
 import { descriptionOf, resultOf, storedOf } from './answers.ts'
@@ -17,17 +25,20 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     await database.deleteCollection(collection, write)
     return undefined
   },
-  async upsertObjects({ database }, { collection, objects }, write) {
-    const { lsn, durable } = await database.collection(collection).upsert(objects, write)
-    return { lsn, durable }
+  async upsertObjects({ database }, { collection, objects, atomic }, write) {
+    const { upserted: _, ...written } = await database.collection(collection).upsert(objects, { ...write, atomic })
+    return written
   },
-  async getMany({ database }, { collection, ids, minLsn }) {
+  patchObjects: ({ database }, { collection, patches, atomic }, write) =>
+    database.collection(collection).patch(patches, { ...write, atomic }),
+  async getMany({ database }, { collection, ids, minLsn, asOf }) {
+    if (asOf !== undefined) return storedAll(await (await database.asOf(collection, asOf)).getMany(ids))
     const open = database.collection(collection)
     if (minLsn !== undefined) await open.waitFor(minLsn)
     return storedAll(await open.getMany(ids))
   },
-  async deleteObject({ database }, { collection, id }, write) {
-    return (await database.collection(collection).delete([id], write)).deleted.length > 0
+  async deleteObject({ database }, { collection, id, ifLsn }, write) {
+    return (await database.collection(collection).delete([id], { ...write, ifLsn })).deleted.length > 0
   },
   async deleteObjectsWhere({ database }, { collection, filter }, write) {
     return (await database.collection(collection).deleteWhere(filter, write)).deleted
@@ -36,28 +47,30 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return (await database.collection(collection).updateFilters(updates, write)).updated
   },
   async search({ database }, { collection, request }) {
-    return resultOf(await database.collection(collection).search(request))
+    return resultOf(await (await readOf(database, collection, request.asOf)).search(request))
   },
   async searchBatch({ database }, { collection, requests }) {
     const metas = new Metas()
-    const results = await database.collection(collection).searchBatch(requests)
+    const results = await (await readOf(database, collection, asOfBatch(requests))).searchBatch(requests)
     return results.map((result) => resultOf(result, metas))
   },
-  async countObjects({ database }, { collection, filter }) {
+  async countObjects({ database }, { collection, filter, asOf }) {
+    if (asOf !== undefined) return (await (await database.asOf(collection, asOf)).count(filter)).count
     const open = database.collection(collection)
     await open.served()
     return open.count(filter).count
   },
   async facets({ database }, { collection, request }) {
-    const open = database.collection(collection)
-    await open.served()
-    return open.facets(request)
+    return (await readOf(database, collection, request.asOf)).facets(request)
   },
   async scroll({ database }, { collection, request }) {
-    const { objects, cursor, lsn } = await database.collection(collection).scroll(request)
-    return { objects: storedAll(objects), cursor, lsn }
+    const open = await readOf(database, collection, asOfPage(request))
+    const { objects, ...page } = await open.scroll(request)
+    return { ...page, objects: storedAll(objects) }
   },
-  recall: ({ database }, { collection, request }) => database.collection(collection).recall(request),
+  async recall({ database }, { collection, request }) {
+    return (await readOf(database, collection, request.asOf)).recall(request)
+  },
   calibrate: ({ database }, { collection, request }) => database.collection(collection).calibrate(request),
   async calibrations({ database }, { collection }) {
     const open = database.collection(collection)
@@ -95,6 +108,11 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   async vacuum({ database }, { collection }, write) {
     return (await database.collection(collection).vacuum(write)).reclaimedBytes
   },
+}
+
+/** The collection, or what it was at a moment, also if it was deleted since. */
+function readOf(database: Database, name: string, asOf: AsOf | undefined): Collection | Promise<PastCollection> {
+  return asOf === undefined ? database.collection(name) : database.asOf(name, asOf)
 }
 
 function storedAll(objects: readonly StoredObject[]) {

@@ -1,6 +1,6 @@
 // The operations on the history of a database, on an engine.
-import type { PastEvent as EngineEvent } from '@annal/engine'
-import type { PastEvent } from '../history-info.ts'
+import type { PastEvent as EngineEvent, ObjectVersion as EngineVersion } from '@annal/engine'
+import type { ObjectVersion, PastEvent } from '../history-info.ts'
 import type { HistoryOperations } from '../operations.ts'
 import type { Calls } from './calls.ts'
 import { defined } from './defined.ts'
@@ -18,6 +18,14 @@ export const historyCalls: Calls<keyof HistoryOperations> = {
       complete,
     }
   },
+  async versions({ database }, request) {
+    const { versions, next, complete } = await database.history.versions(request)
+    return { versions: versions.map(versionOf), ...(next !== undefined && { next }), complete }
+  },
+  async undo({ database }, { asOf, ...request }, write) {
+    const moment = 'time' in asOf ? { timeMs: asOf.time.getTime() } : asOf
+    return database.history.undo({ ...request, asOf: moment }, write)
+  },
   async activity({ database }, { from, to, ...request }) {
     const { bucketMs, buckets, complete } = await database.history.activity({
       ...defined(request),
@@ -30,6 +38,10 @@ export const historyCalls: Calls<keyof HistoryOperations> = {
       complete,
     }
   },
+}
+
+function versionOf({ timeMs, ...version }: EngineVersion): ObjectVersion {
+  return { ...version, ...(timeMs !== undefined && { time: new Date(timeMs) }) }
 }
 
 function eventOf({ timeMs, kind, ...facts }: EngineEvent): PastEvent {

@@ -6,10 +6,12 @@ import type { OperationName, Operations } from '../operations.ts'
 import type { Transport, WriteOptions } from '../transport.ts'
 import { backupCalls } from './backup-calls.ts'
 import type { Calls, Host } from './calls.ts'
+import { changeCalls } from './change-calls.ts'
 import { collectionCalls } from './collection-calls.ts'
 import { notSupported, translated } from './failure.ts'
 import { historyCalls } from './history-calls.ts'
 import { indexCalls } from './index-calls.ts'
+import { nameCalls } from './name-calls.ts'
 
 export interface EmbeddedTransportOptions {
   readonly engine: Engine
@@ -30,13 +32,21 @@ const systemCalls: Calls<'health' | 'stats' | 'info'> = {
   info: ({ database }) => ({ embedded: true, database: database.name, license: null }),
 }
 
-const calls = { ...systemCalls, ...indexCalls, ...collectionCalls, ...backupCalls, ...historyCalls }
+const calls = {
+  ...systemCalls,
+  ...indexCalls,
+  ...collectionCalls,
+  ...backupCalls,
+  ...historyCalls,
+  ...changeCalls,
+  ...nameCalls,
+}
 
 export function embeddedTransport({ engine, database, ownsEngine }: EmbeddedTransportOptions): Transport {
   return {
-    call(name, input, { signal, timeoutMs = timeoutDefaultMs, idempotencyKey: requestKey }: WriteOptions = {}) {
+    call(name, input, { signal, timeoutMs = timeoutDefaultMs, idempotencyKey: requestKey, actor }: WriteOptions = {}) {
       return within({ name, timeoutMs, signal }, ({ signal: stop }) =>
-        untilAborted(answer(name, { engine, database: engine.database(database) }, input, { requestKey }), stop),
+        untilAborted(answer(name, { engine, database: engine.database(database) }, input, { requestKey, actor }), stop),
       ).catch(translated)
     },
     async close() {

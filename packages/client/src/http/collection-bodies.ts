@@ -2,15 +2,19 @@
 // they change. JSON.stringify omits undefined members, and the server uses its defaults. Members that are not known here are sent as they
 // are, so that the server can refuse them.
 import type {
+  AsOf,
   BatchedRequest,
   CollectionDefinition,
   DenseParams,
+  FacetRequest,
   FieldChanges,
   FieldDefinition,
   FieldQuery,
+  ObjectPatch,
   RebuildChanges,
   ScrollRequest,
   SparseFieldDefinition,
+  WriteConditions,
 } from '../model.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
@@ -68,6 +72,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
     filterBoostPercentage: boost,
     includeVectors,
     minLsn,
+    asOf,
     ...rest
   } = request
   const queries = Object.entries(fields ?? {}).map(([name, field]) => [name, field && fieldBody(field, name)] as const)
@@ -80,6 +85,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
         : { prefilter_threshold: threshold, boost_percentage: boost },
     include_vectors: includeVectors,
     min_lsn: minLsn,
+    ...asOfBody(asOf),
   }
 }
 
@@ -100,8 +106,37 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
   return Array.from(query)
 }
 
-export function scrollBody({ includeVectors, ...request }: ScrollRequest): unknown {
-  return { ...request, include_vectors: includeVectors }
+export function scrollBody({ includeVectors, asOf, ...request }: ScrollRequest): unknown {
+  return { ...request, include_vectors: includeVectors, ...asOfBody(asOf) }
+}
+
+export function facetsBody({ asOf, ...request }: FacetRequest): unknown {
+  return { ...request, ...asOfBody(asOf) }
+}
+
+/** A moment that is not loaded in this time is requested again, so that no proxy ends a long wait. */
+const waitSeconds = 5
+
+/** The keys of a moment of the past; none for the present. */
+export function asOfBody(asOf: AsOf | undefined): { readonly as_of?: unknown; readonly wait?: number } {
+  if (asOf === undefined) return {}
+  const { time, ...rest } = asOf as { readonly lsn?: number; readonly time?: string | Date }
+  return { as_of: { ...rest, ...(time !== undefined && { time: textOf(time) }) }, wait: waitSeconds }
+}
+
+/** The same in a query string. */
+export function asOfParameters(asOf: AsOf | undefined): [string, string][] {
+  if (asOf === undefined) return []
+  const moment = 'lsn' in asOf ? String(asOf.lsn) : textOf(asOf.time)
+  return [
+    ['as_of', moment],
+    ['wait', String(waitSeconds)],
+  ]
+}
+
+/** An invalid date is left to the server, which refuses it by name. */
+function textOf(time: string | Date): string {
+  return time instanceof Date && Number.isFinite(time.getTime()) ? time.toISOString() : String(time)
 }
 
 export function fieldChangesBody(changes: FieldChanges): unknown {
@@ -115,5 +150,18 @@ export function rebuildBody(changes: RebuildChanges): unknown {
       ...change,
       ef_con: efConstruction,
     })),
+  }
+}
+
+export function patchBody({ id, meta, filter, increment, ...conditions }: ObjectPatch): unknown {
+  return { id, meta, filter, increment, ...writeConditionsBody(conditions) }
+}
+
+/** The conditions of an object as the server names them. */
+export function writeConditionsBody({ ifAbsent, ifLsn, ifMatch }: WriteConditions) {
+  return {
+    ...(ifAbsent !== undefined && { if_absent: ifAbsent }),
+    ...(ifLsn !== undefined && { if_lsn: ifLsn }),
+    ...(ifMatch !== undefined && { if_match: ifMatch }),
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '../collection-definition.ts'
 import type {
   Acknowledgement,
+  AsOfMoment,
   Explanation,
   Facets,
   FieldCalibration,
@@ -23,11 +24,12 @@ import type {
   SparseModel,
   Standing,
   VectorRow,
+  WriteResult,
 } from '../model.ts'
 import { MetaReader } from '../packed-meta.ts'
 import type { RebuildStatus } from '../rebuild-status.ts'
 import { type FusedHit, fusedHit, type ScrollPage, type SearchHit, type SearchResult } from '../search.ts'
-import type { StoredObject } from '../stored-object.ts'
+import type { ObjectResults, StoredObject } from '../stored-object.ts'
 import { floats, list, moment, number, object, text, unexpected } from './read.ts'
 
 export function parseSummary(value: unknown): CollectionDescription {
@@ -80,7 +82,7 @@ export function parseAcknowledgement(value: unknown): Acknowledgement {
 }
 
 export function parseSearchResult(value: unknown, metas = new MetaReader()): SearchResult {
-  const { results: lists, fused, complete, lsn, recall, explain } = object(value, 'search result')
+  const { results: lists, fused, complete, lsn, recall, explain, as_of: asOf } = object(value, 'search result')
   const results = Object.fromEntries(
     Object.entries(object(lists, 'results')).map(
       ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
@@ -94,7 +96,15 @@ export function parseSearchResult(value: unknown, metas = new MetaReader()): Sea
     // As below.
     ...(recall !== undefined && { recall: object(recall, 'recall') as { readonly [field: string]: SearchRecall } }),
     ...(explain !== undefined && { explain: parseExplanation(explain) }),
+    ...parseMoment(asOf),
   }
+}
+
+/** The member that states the moment of a result, if it has one. */
+function parseMoment(value: unknown): { readonly asOf?: AsOfMoment } {
+  if (value === undefined) return {}
+  const { lsn, time } = object(value, 'as_of')
+  return { asOf: { lsn: number(lsn, 'as_of.lsn'), timeMs: moment(time, 'as_of.time').getTime() } }
 }
 
 function parseExplanation(value: unknown): Explanation {
@@ -147,6 +157,32 @@ function parseFused(value: unknown, results: SearchResult['results']): FusedHit 
   return fusedHit({ hit, score: number(fused.score, 'score'), standings })
 }
 
+/** The reply to a write of objects. */
+export function parseWritten(value: unknown): Acknowledgement & ObjectResults {
+  const { results } = object(value, 'reply')
+  return { ...parseAcknowledgement(value), ...(results !== undefined && { results: parseResults(results) }) }
+}
+
+/** What became of each object of a write. */
+export function parseResults(value: unknown): readonly WriteResult[] {
+  return list(value, 'results').map((item) => {
+    const { id, status, lsn, error } = object(item, 'result')
+    const failure = error === undefined ? undefined : object(error, 'error')
+    return {
+      id: text(id, 'id'),
+      status: status === 'ok' || status === 'conflict' ? status : 'error',
+      lsn: number(lsn, 'lsn'),
+      ...(failure && {
+        error: {
+          code: text(failure.code, 'code'),
+          message: text(failure.message, 'message'),
+          ...(typeof failure.field === 'string' && { field: failure.field }),
+        },
+      }),
+    }
+  })
+}
+
 export function parseObjects(value: unknown): readonly StoredObject[] {
   const metas = new MetaReader()
   return list(object(value, 'reply').objects, 'objects').map((stored) => parseStoredObject(stored, metas))
@@ -163,6 +199,8 @@ function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
   const multi = fields.filter(([, field]) => 'vectors' in field)
   return {
     id: text(stored.id, 'id'),
+    // Servers of earlier versions do not send it.
+    lsn: number(stored.lsn ?? 0, 'lsn'),
     ...metas.collectionMeta(stored),
     filter: object(stored.filter, 'filter') as JsonObject,
     dense: Object.fromEntries(
@@ -196,11 +234,12 @@ function rowOf(vector: Float32Array): VectorRow {
 }
 
 export function parsePage(value: unknown): ScrollPage {
-  const { cursor, lsn } = object(value, 'page')
+  const { cursor, lsn, as_of: asOf } = object(value, 'page')
   return {
     objects: parseObjects(value),
     cursor: typeof cursor === 'string' ? cursor : undefined,
     lsn: number(lsn, 'lsn'),
+    ...parseMoment(asOf),
   }
 }
 
@@ -210,7 +249,8 @@ export function parseFacets(value: unknown): Facets {
     const { value: counted, count } = object(entry, 'value')
     return { value: counted as JsonValue, count: number(count, 'count') }
   })
-  return { values, distinct: number(facets.distinct, 'distinct'), lsn: number(facets.lsn, 'lsn') }
+  const distinct = number(facets.distinct, 'distinct')
+  return { values, distinct, lsn: number(facets.lsn, 'lsn'), ...parseMoment(facets.as_of) }
 }
 
 export function parseRecall(value: unknown): RecallReport {
@@ -221,6 +261,7 @@ export function parseRecall(value: unknown): RecallReport {
     recall: number(report.recall, 'recall'),
     recallWorst: number(report.recall_worst, 'recall_worst'),
     lsn: number(report.lsn, 'lsn'),
+    ...parseMoment(report.as_of),
   }
 }
 

@@ -2,8 +2,12 @@
 import type { SearchRequest } from '../model.ts'
 import type { CollectionOperations } from '../operations.ts'
 import {
+  asOfBody,
+  asOfParameters,
   definitionBody,
+  facetsBody,
   fieldChangesBody,
+  patchBody,
   rebuildBody,
   scrollBody,
   searchBody,
@@ -20,6 +24,7 @@ import {
   parseSearchResult,
   parseSearchResults,
   parseSummary,
+  parseWritten,
 } from './collection-replies.ts'
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
@@ -58,21 +63,34 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   upsertObjects: {
     retry: 'always',
     takesKey: true,
-    request: ({ collection, objects }) => ({
+    request: ({ collection, objects, atomic }) => ({
       method: 'POST',
-      path: `${pathOf(collection)}/objects`,
+      path: `${pathOf(collection)}/objects${atomic ? '?atomic=true' : ''}`,
       body: encodeObjects(objects),
       contentType: messagePack,
       accept: 'application/json',
     }),
-    reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
+    reply: (reply) => parseWritten(parseJson(reply.text)),
+  },
+  patchObjects: {
+    retry: 'when-refused',
+    takesKey: true,
+    request: ({ collection, patches, atomic }) => ({
+      ...post(`${pathOf(collection)}/objects${atomic ? '?atomic=true' : ''}`, patches.map(patchBody)),
+      method: 'PATCH',
+    }),
+    reply: (reply) => {
+      const written = parseJson(reply.text)
+      return { ...parseWritten(written), updated: number(object(written, 'reply').updated, 'updated') }
+    },
   },
   getMany: {
     retry: 'always',
     reads: 'body',
-    request: ({ collection, ids, minLsn }, read) =>
+    request: ({ collection, ids, minLsn, asOf }, read) =>
       post(`${pathOf(collection)}/objects/query`, {
         ids,
+        ...asOfBody(asOf),
         ...conditionsBody({ ...read, minLsn: greatest(minLsn, read.minLsn) }),
       }),
     reply: (reply) => parseObjects(parseJson(reply.text)),
@@ -80,7 +98,10 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   deleteObject: {
     retry: 'when-refused',
     takesKey: true,
-    request: ({ collection, id }) => remove(objectPath(`${pathOf(collection)}/objects`, id)),
+    request: ({ collection, id, ifLsn }) => {
+      const path = objectPath(`${pathOf(collection)}/objects`, id)
+      return remove(ifLsn === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}if_lsn=${ifLsn}`)
+    },
     // A missing collection is a failure; a missing object is a valid result.
     answers: (status, code) => status === 404 && code === 'object_not_found',
     reply: ({ status }) => status !== 404,
@@ -120,13 +141,14 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   countObjects: {
     retry: 'always',
     reads: 'query',
-    request: ({ collection, filter }) => post(`${pathOf(collection)}/objects/count`, { filter }),
+    request: ({ collection, filter, asOf }) =>
+      post(`${pathOf(collection)}/objects/count`, { filter, ...asOfBody(asOf) }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').count, 'count'),
   },
   facets: {
     retry: 'always',
     reads: 'query',
-    request: ({ collection, request }) => post(`${pathOf(collection)}/facets`, request),
+    request: ({ collection, request }) => post(`${pathOf(collection)}/facets`, facetsBody(request)),
     reply: (reply) => parseFacets(parseJson(reply.text)),
   },
   scroll: {
@@ -138,8 +160,8 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   recall: {
     retry: 'always',
     reads: 'query',
-    request: ({ collection, request }) => {
-      const parameters = new URLSearchParams()
+    request: ({ collection, request: { asOf, ...request } }) => {
+      const parameters = new URLSearchParams(asOfParameters(asOf))
       for (const [name, value] of Object.entries(request)) if (value !== undefined) parameters.set(name, String(value))
       return get(`${pathOf(collection)}/recall?${parameters}`)
     },

@@ -1,5 +1,6 @@
 // One call over HTTP, from its first attempt to its reply: nodes, deadline, abort and retries. Independent of the operation.
 import { AnnalError } from '../errors.ts'
+import { actorHeader } from './actor.ts'
 import { failureOf, systemCode, unreachable } from './failure.ts'
 import { measure } from './measure.ts'
 import type { Course, Node, Nodes, Target, Visit } from './nodes.ts'
@@ -16,6 +17,8 @@ export interface Exchange {
   readonly retry: RetryRule
   /** The request key, the same in every attempt. */
   readonly key?: string | undefined
+  /** Who acts; by default the actor of the peer. */
+  readonly actor?: string | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers: ((status: number, code: string | undefined) => boolean) | undefined
   /** Which node gets the request, if there are several. */
@@ -24,11 +27,15 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** In the time of performance.now(). */
   readonly deadlineMs: number
+  /** The call takes long by nature, so a node that has not replied yet is not given up before the deadline. */
+  readonly takesLong: boolean
 }
 
 export interface Peer {
   readonly nodes: Nodes
   readonly token: string | undefined
+  /** Who acts in calls that name nobody. */
+  readonly actor: string | undefined
   readonly retriesMax: number
   readonly fetch: typeof fetch
   /** Undefined for a client of one URL, whose calls are limited by `retriesMax` only. */
@@ -42,6 +49,8 @@ export interface Exchanged {
   readonly reply: HttpReply
   readonly node: Node
 }
+
+const loadingWaitMs = 1_000
 
 /** Fails with AnnalError, or with the signal's reason once it has aborted. */
 export async function exchange(peer: Peer, call: Exchange): Promise<Exchanged> {
@@ -59,6 +68,12 @@ export async function exchange(peer: Peer, call: Exchange): Promise<Exchanged> {
     } catch (thrown) {
       call.signal.throwIfAborted()
       if (!(thrown instanceof AnnalError)) throw thrown
+      if (thrown.code === 'moment_loading') {
+        const waitMs = thrown.retryAfterMs ?? loadingWaitMs
+        if (performance.now() + waitMs >= call.deadlineMs) throw thrown
+        await pause(waitMs, call.signal)
+        continue
+      }
       const error = isMisdirected(visit, thrown) ? await leaderNamed(peer, call, visit) : thrown
       const isElsewhere = nodes.failed(visit, error, course, performance.now())
       // Nothing was done but to name the leader.
@@ -103,7 +118,7 @@ async function keepsKeys(peer: Peer, { signal, deadlineMs }: Exchange): Promise<
   try {
     const request = get('/api/v2/info')
     const { reply } = await exchange(peer, {
-      ...{ request, retry: 'always', answers: undefined, target: 'any', signal, deadlineMs },
+      ...{ request, retry: 'always', answers: undefined, target: 'any', signal, deadlineMs, takesLong: false },
     })
     peer.keepsKeys = 'request_keys' in object(parseJson(reply.text), 'reply')
     return peer.keepsKeys
@@ -117,9 +132,15 @@ async function keepsKeys(peer: Peer, { signal, deadlineMs }: Exchange): Promise<
 async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: number): Promise<HttpReply> {
   const { node, namesLeader } = visit
   const request = typeof call.request === 'function' ? await call.request(node) : call.request
-  const mayTimeOut = peer.budget !== undefined && !request.streamed && mayRepeatUnclear(call)
+  const mayTimeOut = peer.budget !== undefined && !call.takesLong && !request.streamed && mayRepeatUnclear(call)
   const signal = mayTimeOut ? AbortSignal.any([call.signal, AbortSignal.timeout(attemptMs)]) : call.signal
-  const { response, bytes, stream } = await send(peer, { request, key: call.key, visit, signal })
+  const { response, bytes, stream } = await send(peer, {
+    request,
+    key: call.key,
+    actor: call.actor ?? peer.actor,
+    visit,
+    signal,
+  })
   peer.nodes.replied(node)
   const reply: HttpReply = {
     status: response.status,
@@ -129,6 +150,7 @@ async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: 
     },
     ...(stream !== undefined && { stream }),
   }
+  if (isLoading(response)) throw failureOf(response, reply.text)
   if (response.ok) {
     const lsn = Number(response.headers.get('annal-lsn') ?? 0)
     // A node that forwarded the write may not have applied it yet.
@@ -141,6 +163,11 @@ async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: 
   throw failure
 }
 
+/** A moment of the past that is being loaded is no failure of the node: the same request succeeds later. */
+function isLoading({ status, headers }: Response): boolean {
+  return status === 202 && headers.get('location') === '/api/v2/status/asof'
+}
+
 /** Whether a call may be sent again though an attempt may have been executed. */
 function mayRepeatUnclear({ retry, key }: Exchange): boolean {
   return retry === 'always' || (retry === 'when-refused' && key !== undefined)
@@ -149,16 +176,17 @@ function mayRepeatUnclear({ retry, key }: Exchange): boolean {
 interface Sent {
   readonly request: HttpRequest
   readonly key: string | undefined
+  readonly actor?: string | undefined
   readonly visit: Visit
   readonly signal: AbortSignal
 }
 
-async function send(peer: Peer, { request, key, visit, signal }: Sent) {
+async function send(peer: Peer, { request, key, actor, visit, signal }: Sent) {
   const { url } = visit.node
   try {
     const response = await peer.fetch(url + request.path, {
       method: request.method,
-      headers: headersOf(request, { token: peer.token, key, namesLeader: visit.namesLeader }),
+      headers: headersOf(request, { token: peer.token, key, actor, namesLeader: visit.namesLeader }),
       body: request.body ?? null,
       // A redirect could send the request, and the token, to an unexpected server.
       redirect: 'error',
@@ -178,15 +206,17 @@ async function send(peer: Peer, { request, key, visit, signal }: Sent) {
 interface Extras {
   readonly token: string | undefined
   readonly key: string | undefined
+  readonly actor: string | undefined
   readonly namesLeader: boolean
 }
 
-function headersOf(request: HttpRequest, { token, key, namesLeader }: Extras): Record<string, string> {
+function headersOf(request: HttpRequest, { token, key, actor, namesLeader }: Extras): Record<string, string> {
   return {
     Accept: request.accept ?? 'application/json, text/plain',
     ...(request.contentType !== undefined && { 'Content-Type': request.contentType }),
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     ...(key !== undefined && { [requestKeyHeader]: key }),
+    ...(actor !== undefined && { [actorHeader]: actor }),
     ...(namesLeader && { 'Annal-Forward': 'never' }),
   }
 }

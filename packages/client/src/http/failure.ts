@@ -1,5 +1,6 @@
 // Converts an error reply, or a missing reply, to an AnnalError.
 import { AnnalError, annalError } from '../errors.ts'
+import type { WriteResult } from '../model.ts'
 import { parseRetryAfter } from './retry.ts'
 
 /** `{"error", "code", "request_id", "field", "value", "limit"}`; any other body comes from something in between. */
@@ -12,6 +13,7 @@ export function failureOf(response: Response, body: string): AnnalError {
     field: reply.field,
     value: reply.value,
     limit: reply.limit,
+    results: reply.results,
     requestId: reply.requestId ?? response.headers.get('x-request-id') ?? undefined,
     retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
     leaderUrl: response.headers.get('annal-leader')?.replace(/\/+$/, ''),
@@ -38,6 +40,7 @@ interface ErrorReply {
   readonly field?: string
   readonly value?: unknown
   readonly limit?: unknown
+  readonly results?: readonly WriteResult[]
 }
 
 function errorReply(body: string): ErrorReply {
@@ -49,6 +52,8 @@ function errorReply(body: string): ErrorReply {
     ...(typeof reply.field === 'string' && { field: reply.field }),
     ...('value' in reply && { value: reply.value }),
     ...('limit' in reply && { limit: reply.limit }),
+    // The members of an error reply are those of a reply.
+    ...(Array.isArray(reply.results) && { results: reply.results as WriteResult[] }),
   }
 }
 

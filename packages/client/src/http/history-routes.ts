@@ -1,9 +1,22 @@
 // The operations on the history of a database, and on its backup schedules.
-import type { Activity, ActivityBucket, EventPage, EventType, PastEvent } from '../history-info.ts'
+import type {
+  Activity,
+  ActivityBucket,
+  Author,
+  ChangedValues,
+  EventPage,
+  EventType,
+  ObjectVersion,
+  PastEvent,
+  VersionPage,
+} from '../history-info.ts'
 import type { HistoryOperations, ScheduleOperations } from '../operations.ts'
 import type { Schedule, ScheduleList } from '../schedule-info.ts'
 import { flag, list, moment, number, object, parseJson, text } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'
+
+/** An undo builds the collection as of the moment. */
+const undoTimeoutMs = 3_600_000
 
 export const historyRoutes: Routes<keyof HistoryOperations> = {
   events: {
@@ -19,6 +32,33 @@ export const historyRoutes: Routes<keyof HistoryOperations> = {
     request: ({ from, to, buckets, collection }) =>
       get(`/api/v2/log/activity${queryString({ from, to, buckets, collection })}`),
     reply: ({ text }) => activity(object(parseJson(text), 'reply')),
+  },
+  versions: {
+    retry: 'always',
+    reads: 'query',
+    request: ({ collection, id, from, to, limit }) =>
+      get(`/api/v2/collection/${segment(collection)}/history${queryString({ id, from, to, limit })}`),
+    reply: ({ text }) => versionPage(object(parseJson(text), 'reply')),
+  },
+  undo: {
+    retry: 'when-refused',
+    takesKey: true,
+    timeoutMs: undoTimeoutMs,
+    request: ({ collection, ids, filter, asOf, dryRun }) =>
+      post(`/api/v2/collection/${segment(collection)}/undo`, {
+        ...{ ids, filter, dry_run: dryRun },
+        as_of: 'time' in asOf ? { time: asOf.time.toISOString() } : asOf,
+      }),
+    reply: ({ text }) => {
+      const { lsn, durable, restored, deleted, as_of_lsn } = object(parseJson(text), 'reply')
+      return {
+        lsn: number(lsn, 'lsn'),
+        durable: flag(durable, 'durable'),
+        restored: number(restored, 'restored'),
+        deleted: number(deleted, 'deleted'),
+        asOfLsn: number(as_of_lsn, 'as_of_lsn'),
+      }
+    },
   },
 }
 
@@ -67,7 +107,7 @@ function eventPage({ events, next, previous, complete }: Record<string, unknown>
 }
 
 function pastEvent(value: unknown): PastEvent {
-  const { lsn, time, type, bytes, collection, objects, ids, fields, token, active } = object(value, 'event')
+  const { lsn, time, type, bytes, collection, objects, ids, fields, token, author, active } = object(value, 'event')
   return {
     lsn: number(lsn, 'lsn'),
     time: moment(time, 'time'),
@@ -79,8 +119,45 @@ function pastEvent(value: unknown): PastEvent {
     ...(ids !== undefined && { ids: list(ids, 'ids').map((id) => text(id, 'id')) }),
     ...(fields !== undefined && { fields: list(fields, 'fields').map((name) => text(name, 'field')) }),
     ...(token !== undefined && { token: text(token, 'token') }),
+    ...(author !== undefined && { author: authorOf(author) }),
     ...(active !== undefined && { active: flag(active, 'active') }),
   }
+}
+
+function versionPage({ versions, next, complete }: Record<string, unknown>): VersionPage {
+  return {
+    versions: list(versions, 'versions').map(version),
+    ...(next != null && { next: number(next, 'next') }),
+    complete: flag(complete, 'complete'),
+  }
+}
+
+function version(value: unknown): ObjectVersion {
+  const { lsn, kind, exists, time, author, as_of_lsn, changes } = object(value, 'version')
+  return {
+    lsn: number(lsn, 'lsn'),
+    kind: text(kind, 'kind').replace('_', '-') as ObjectVersion['kind'],
+    exists: flag(exists, 'exists'),
+    ...(time !== undefined && { time: moment(time, 'time') }),
+    ...(author !== undefined && { author: authorOf(author) }),
+    ...(as_of_lsn !== undefined && { asOfLsn: number(as_of_lsn, 'as_of_lsn') }),
+    ...(changes !== undefined && { changes: changesOf(changes) }),
+  }
+}
+
+function changesOf(value: unknown): NonNullable<ObjectVersion['changes']> {
+  const { meta, filter, fields, meta_bytes } = object(value, 'changes')
+  return {
+    meta: object(meta, 'meta') as ChangedValues,
+    ...(meta_bytes === true && { metaBytes: true as const }),
+    filter: object(filter, 'filter') as ChangedValues,
+    fields: list(fields, 'fields').map((name) => text(name, 'field')),
+  }
+}
+
+function authorOf(value: unknown): Author {
+  const { token, actor } = object(value, 'author')
+  return { token: text(token, 'token'), actor: text(actor, 'actor') }
 }
 
 function activity({ bucket_seconds, buckets, restorable_from, complete }: Record<string, unknown>): Activity {

@@ -1,10 +1,11 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
-// [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}].
+// [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], and the text of the conditions if there are some.
 import { AnnalError } from '../errors.ts'
-import type { MultiVector, SparseVector } from '../model.ts'
+import type { MultiVector, SparseVector, WriteConditions } from '../model.ts'
 import { packMeta } from '../packed-meta.ts'
 import type { FieldValue, ObjectInput } from '../stored-object.ts'
 import { checkId } from './batch.ts'
+import { writeConditionsBody } from './collection-bodies.ts'
 import { MessageWriter } from './message-writer.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
@@ -31,7 +32,8 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
   const dense = values.filter(
     (entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]) && !isMulti(entry[1]),
   )
-  writer.arrayHeader(6)
+  const conditions = conditionsText(object)
+  writer.arrayHeader(conditions === undefined ? 6 : 7)
   writer.text(object.id)
   writer.binary(packMeta(object.meta, `${where}.meta`))
   writer.text(filterText(object.filter))
@@ -60,6 +62,12 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
       writer.float32Array(vector)
     }
   }
+  if (conditions !== undefined) writer.text(conditions)
+}
+
+function conditionsText(object: WriteConditions): string | undefined {
+  const conditions = writeConditionsBody(object)
+  return Object.keys(conditions).length === 0 ? undefined : JSON.stringify(conditions)
 }
 
 /** JSON text is sent as it is. */

@@ -1,5 +1,6 @@
 // The server that a client calls: its address, its token, and how requests reach it. Checked once, before the first request.
 import { AnnalError } from '../errors.ts'
+import { checkActor } from './actor.ts'
 import type { Peer } from './exchange.ts'
 import { Nodes } from './nodes.ts'
 import { RetryBudget } from './retry-budget.ts'
@@ -12,6 +13,8 @@ export interface HttpOptions {
   readonly url: string | URL | readonly (string | URL)[]
   /** Sent in the Authorization header and nowhere else. */
   readonly token?: string | undefined
+  /** Who acts in calls that name no `actor`: 1 to 128 printable ASCII characters. */
+  readonly actor?: string | undefined
   /** The time limit of a call, including its retries; default 30,000. */
   readonly timeoutMs?: number | undefined
   /** Maximum number of retries after a temporary failure; default 3, with several URLs 10. */
@@ -31,10 +34,12 @@ export function peerOf(options: HttpOptions): Peer {
   const urls: readonly (string | URL)[] = Array.isArray(options.url) ? options.url : [options.url]
   const [first, ...others] = urls.map(baseUrlOf)
   if (first === undefined) throw new AnnalError('invalid_argument', 'url has no URL', { field: 'url' })
+  if (options.actor !== undefined) checkActor(options.actor)
   const isCluster = others.length > 0
   return {
     nodes: new Nodes([first, ...others]),
     token: checkedToken(options.token),
+    actor: options.actor,
     retriesMax: options.retriesMax ?? (isCluster ? 10 : 3),
     budget: isCluster ? new RetryBudget(performance.now()) : undefined,
     fetch: options.fetch ?? globalThis.fetch.bind(globalThis),

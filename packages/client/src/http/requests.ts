@@ -37,7 +37,9 @@ export function httpRequests(options: HttpOptions): HttpRequests {
       const name = `${request.method} ${request.path}`
       return within({ name, timeoutMs, signal }, (limits) => {
         if (key !== undefined) checkRequestKey(key)
-        return exchange(peer, { request, retry, key, answers, target: 'leader', ...limits }).then(({ reply }) => reply)
+        const takesLong = timeoutMs > timeoutFallbackMs
+        const call = { request, retry, key, answers, target: 'leader', takesLong, ...limits } as const
+        return exchange(peer, call).then(({ reply }) => reply)
       })
     },
   }

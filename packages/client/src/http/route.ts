@@ -3,7 +3,7 @@ import type { OperationName, Operations } from '../operations.ts'
 import type { ReadConditions } from './read-conditions.ts'
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the base URL. */
   readonly path: string
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Blob
@@ -36,7 +36,7 @@ export interface Route<Name extends OperationName> {
    * conditions.
    */
   readonly reads?: 'body' | 'query' | 'none'
-  /** The default timeout of a call that takes long by nature. */
+  /** The default timeout of a call that takes long by nature. No other node is tried before the call ends. */
   readonly timeoutMs?: number
   /** `read` are the conditions of a route whose `reads` is `body`. */
   request(input: Operations[Name]['input'], read: ReadConditions): HttpRequest | Promise<HttpRequest>

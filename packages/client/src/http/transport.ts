@@ -4,6 +4,7 @@ import { within } from '../deadline.ts'
 import { AnnalError } from '../errors.ts'
 import type { OperationName, Operations } from '../operations.ts'
 import type { ReadOptions, Transport, WriteOptions } from '../transport.ts'
+import { checkActor } from './actor.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import type { Node, Target } from './nodes.ts'
 import { type HttpOptions, peerOf, timeoutDefaultMs } from './peer.ts'
@@ -12,8 +13,8 @@ import { checkRequestKey, newRequestKey } from './request-key.ts'
 import type { HttpRequest, Route, Routes } from './route.ts'
 import { routes } from './routes.ts'
 
-/** What all requests of a call have in common: the time limit, and the request key. */
-type Common = Pick<Exchange, 'signal' | 'deadlineMs' | 'key'>
+/** What all requests of a call have in common: the time limits, the request key, and the actor. */
+type Common = Pick<Exchange, 'signal' | 'deadlineMs' | 'takesLong' | 'key' | 'actor'>
 
 interface Requests {
   readonly request: Exchange['request'] | Promise<HttpRequest>
@@ -65,10 +66,12 @@ export function routedTransport<Names extends OperationName>(options: HttpOption
     if (route === undefined) throw new AnnalError('not_supported', `${name} is not among the routes of this transport`)
     const key = keyOf(name, route, options.idempotencyKey)
     const timeoutMs = options.timeoutMs ?? Math.max(route.timeoutMs ?? 0, timeoutFallbackMs)
-    const { minLsn, consistency, maxStalenessMs } = options
+    const takesLong = route.timeoutMs !== undefined || timeoutMs > timeoutFallbackMs
+    const { minLsn, consistency, maxStalenessMs, actor } = options
+    if (actor !== undefined) checkActor(actor)
     const read = { minLsn, consistency, maxStalenessMs }
     return within({ name, timeoutMs, signal: options.signal }, (limits) =>
-      perform(route, input, read, { key, ...limits }),
+      perform(route, input, read, { key, actor, takesLong, ...limits }),
     )
   }
 

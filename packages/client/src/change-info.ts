@@ -1,0 +1,87 @@
+// The change feed as the client returns it.
+import type { Filter, JsonObject } from './model.ts'
+
+/** Which changes to follow, and from where. */
+export interface ChangesRequest {
+  /** The first LSN. By default the feed begins after the newest record. */
+  readonly from?: number | undefined
+  /** Begin after the place of this cursor; at `from` as long as it does not exist. */
+  readonly cursor?: string | undefined
+  /** Only changes of collections with these names. */
+  readonly collections?: readonly string[] | undefined
+  /** Only changes of these kinds. */
+  readonly kinds?: readonly ChangeKind[] | undefined
+  /** Only objects that satisfy all conditions after the change; the ids of the others are in `left`. */
+  readonly filter?: Filter | undefined
+  /** Written objects come with their vectors. Default: false. */
+  readonly includeVectors?: boolean | undefined
+}
+
+/** What a change did. A newer server may have more kinds. */
+export type ChangeKind =
+  | 'collection-created'
+  | 'collection-dropped'
+  | 'collection-rebuilt'
+  | 'collection-restored'
+  | 'fields-changed'
+  | 'objects-upserted'
+  | 'objects-deleted'
+  | 'filters-replaced'
+  | (string & {})
+
+/** A vector, the members of a multi-vector field, or a sparse vector. */
+export type ChangedValue =
+  | ArrayLike<number>
+  | readonly ArrayLike<number>[]
+  | { readonly indices: ArrayLike<number>; readonly values: ArrayLike<number> }
+
+/** An object after a change, as far as the change wrote it. */
+export interface ChangedObject {
+  readonly id: string
+  readonly meta?: JsonObject
+  readonly filter?: JsonObject
+  /** Vectors by field, with `includeVectors`. */
+  readonly fields?: { readonly [field: string]: ChangedValue }
+}
+
+/** The effect of one record of the log. */
+export interface Change {
+  readonly lsn: number
+  readonly time: Date
+  readonly kind: ChangeKind
+  /** Absent in a `notice`. */
+  readonly collection?: string
+  /** Objects that were written. */
+  readonly objects?: readonly ChangedObject[]
+  /** Ids that were deleted, without a filter. */
+  readonly deleted?: readonly string[]
+  /** With a filter: changed ids whose objects do not satisfy it any more, or never did. */
+  readonly left?: readonly string[]
+  /**
+   * Only in a `notice`: the records that are needed next are about to be removed, first those up to `removedNextLsn`, which is `margin` LSNs
+   * ahead.
+   */
+  readonly removedNextLsn?: number
+  readonly margin?: number
+}
+
+/** Changes that arrived together. */
+export interface ChangeBatch {
+  readonly changes: readonly Change[]
+  /** Continue after this LSN. */
+  readonly lsn: number
+}
+
+/** The place of a consumer, kept in the log. */
+export interface Cursor {
+  readonly name: string
+  readonly lsn: number
+  readonly updatedAt: Date
+}
+
+/** The place of a cursor after an acknowledgement. */
+export interface CursorPlace {
+  readonly lsn: number
+  /** Whether it is in the log already; otherwise it is there within about a second. */
+  readonly durable: boolean
+}
