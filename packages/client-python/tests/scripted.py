@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = do_DELETE = do_PUT = _reply
+    do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = _reply
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

@@ -36,7 +36,7 @@ def test_both_clients_have_the_same_calls_with_the_same_arguments(name: str) -> 
 
     sync = calls(getattr(annal, name))
     assert sync == calls(getattr(annal, f"Async{name}"))
-    local = {"set_base_url", "set_token", "close", "load", "upsert"}
+    local = {"set_base_url", "set_token", "set_actor", "close", "load", "upsert"}
     for key, parameters in sync.items():
         assert key in local or "timeout" in parameters, key
 

@@ -177,3 +177,21 @@ def test_a_search_states_a_recall(numbers: Collection) -> None:
         numbers.search({"place": [5, 1]}, recall=0.9, ef_search=64)
     with pytest.raises(BadRequestError):
         numbers.search({"place": [5, 1]}, recall=1.1)
+
+
+def test_reads_as_of_a_moment(numbers: Collection) -> None:
+    lsn = numbers.describe()["lsn"]
+    query = {"place": {"query": [3, 1], "limit": 2}}
+    found = numbers.search(query, exact=True)["results"]
+    numbers.delete_where([filters.lt("value", 50)])
+    as_of = {"lsn": lsn}
+    assert numbers.count() == 50
+    assert numbers.count(as_of=as_of) == 100
+    past = numbers.search(query, exact=True, as_of=as_of)
+    assert past["results"] == found
+    assert [one["id"] for one in numbers.get_many(["n1", "n2"], as_of=as_of)] == ["n1", "n2"]
+    assert len(list(numbers.scroll(page_size=33, as_of=as_of))) == 100
+    assert numbers.facets("parity", as_of=as_of)["as_of"]["lsn"] == lsn
+    with pytest.raises(BadRequestError) as refused:
+        numbers.count(as_of={"lsn": lsn + 1_000_000})
+    assert refused.value.code == "invalid_argument"

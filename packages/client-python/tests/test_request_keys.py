@@ -116,6 +116,23 @@ def test_a_caller_passes_a_key_also_to_each_batch(scripted: Any, connect: Connec
     assert len(server.requests) == 9
 
 
+def test_a_client_names_who_acts(scripted: Any, connect: Connect) -> None:
+    server = scripted((200, {}, SUMMARY), (502, {}, {}), (200, {}, {"upserted": 1}))
+    client = connect(base_url=server.url, actor="importer")
+    places = client.get_collection("c")
+    places.upsert([{"id": "a", "fields": {"place": [1, 1]}}])
+    client.set_actor(None)
+    places.upsert([{"id": "a", "fields": {"place": [1, 1]}}])
+    client.set_actor("agent 7")
+    places.delete_object("a")
+    actors = [headers.get("X-Annal-Actor") for _, _, headers in server.requests]
+    assert actors == ["importer", "importer", "importer", None, "agent 7"]
+    for wrong in ("", " a", "é", "a\n", "x" * 129, 7):
+        with pytest.raises(InvalidArgumentError) as failure:
+            client.set_actor(wrong)  # type: ignore[arg-type]
+        assert failure.value.field == "actor" and failure.value.limit == 128
+
+
 def test_calls_whose_routes_take_no_keys_send_none(scripted: Any, connect: Connect) -> None:
     server = scripted((200, {}, {**SUMMARY, "db_token": "x:y", "count": 0}))
     client = connect(base_url=server.url)
@@ -267,15 +284,17 @@ def test_every_call_with_a_key_is_one_whose_route_takes_keys(enterprise: Server,
     client = Annal(base_url=server.url)
     owners = [client, annal.Collection(client._transport, SUMMARY), annal.Index(client._transport, "i", info)]
     given = {"fields": {}, "objects": [], "records": [], "dimension": 2, "vector": [1, 2], "filter": [], "updates": []}
-    skipped = {"close", "set_base_url", "set_token", "download_backup", "upload_backup", "load", "retryable"}
+    given["as_of"] = {"lsn": 1}
+    skipped = {"close", "set_base_url", "set_token", "set_actor", "download_backup", "upload_backup", "load", "retryable"}
     calls = 0
     for owner in owners:
         for name, call in inspect.getmembers(owner, inspect.ismethod):
             if name.startswith("_") or name in skipped:
                 continue
             required = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+            by_name = {p.name: given.get(p.name, "x") for p in required if p.kind is p.KEYWORD_ONLY}
             with pytest.raises(AnnalError):
-                done = call(*(given.get(p.name, "x") for p in required))
+                done = call(*(given.get(p.name, "x") for p in required if p.kind is not p.KEYWORD_ONLY), **by_name)
                 if inspect.isgenerator(done):
                     next(done)
             calls += 1

@@ -198,6 +198,15 @@ def test_a_node_that_hangs_costs_a_third_of_the_time(cluster: Cluster, connect: 
     assert cluster.seen()[1] == ["POST forward"]
 
 
+def test_a_call_that_takes_long_by_nature_has_one_node_until_its_deadline(cluster: Cluster, connect: Connect) -> None:
+    films = films_of(connect, cluster, timeout=9)
+    for node in cluster.nodes:
+        # After more than a third of the time.
+        node.before = lambda request: time.sleep(3.6)
+    assert films.vacuum(timeout=9)["status"] == "ok"
+    assert sum(len(requests) for requests in cluster.seen()) == 1
+
+
 def test_a_client_reads_its_own_writes_on_any_node(cluster: Cluster, connect: Connect) -> None:
     films = films_of(connect, cluster)
     cluster.nodes[0].applied_lsn = 0

@@ -187,8 +187,11 @@ class AsyncAdministration:
         retry: str = WHEN_REFUSED,
         key: Optional[RequestKey] = None,
         timeout: Optional[float],
+        takes_long: bool = False,
     ) -> Dict[str, Any]:
-        reply: Dict[str, Any] = await self._transport.json(method, path, body, retry=retry, key=key, timeout=timeout)
+        reply: Dict[str, Any] = await self._transport.json(
+            method, path, body, retry=retry, key=key, timeout=timeout, takes_long=takes_long
+        )
         return reply
 
 

@@ -26,6 +26,8 @@ class AsyncAnnal(AsyncAdministration):
     authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a client certificate: one PEM file with its key, or two files.
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
 
+    ``actor`` names who acts, for the history: every write keeps it.
+
     With several URLs, writes go to the leader, reads to the nearest node, and both to another node if one does not answer. A read
     includes every write that this client was acknowledged, and is not older than its reads before; ``read_your_writes`` False turns
     this off. Reads take the conditions that ``Collection.search`` explains.
@@ -46,8 +48,9 @@ class AsyncAnnal(AsyncAdministration):
         verify: Union[bool, str] = True,
         cert: ClientCertificate = None,
         read_your_writes: bool = True,
+        actor: Optional[str] = None,
     ) -> None:
-        peer = Peer(base_url, token, timeout, retries, read_your_writes)
+        peer = Peer(base_url, token, timeout, retries, read_your_writes, actor)
         super().__init__(AsyncTransport(peer, pool_size, verify, cert))
 
     async def __aenter__(self) -> "AsyncAnnal":
@@ -67,6 +70,10 @@ class AsyncAnnal(AsyncAdministration):
     def set_base_url(self, url: Union[str, Sequence[str]]) -> None:
         """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server, or the URLs of the nodes of a cluster."""
         self._transport.peer.set_base_url(url)
+
+    def set_actor(self, actor: Optional[str]) -> None:
+        """Names who acts, for the history: every write from now on keeps it. 1 to 128 printable ASCII characters; None for nobody."""
+        self._transport.peer.address.set_actor(actor)
 
     def set_token(self, token: Optional[str]) -> None:
         self._transport.peer.address.set_token(token)
@@ -226,6 +233,56 @@ class AsyncAnnal(AsyncAdministration):
         reply: Dict[str, Any] = sent.json()
         return reply
 
+    async def list_aliases(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Returns the aliases, each with its collection."""
+        return await self._get("/api/v2/alias", None, timeout)
+
+    async def put_alias(
+        self, name: str, collection: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Creates an alias, or switches it: no later call by this name reaches the old collection."""
+        body = {"collection": collection}
+        return await self._send("PUT", _alias(name), body, key=RequestKey(idempotency_key), timeout=timeout)
+
+    async def delete_alias(
+        self, name: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Deletes an alias; its collection stays."""
+        return await self._send("DELETE", _alias(name), key=RequestKey(idempotency_key), timeout=timeout)
+
+    async def branch_collection(
+        self,
+        name: str,
+        branch: str,
+        *,
+        as_of: Optional[Dict[str, Any]] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Creates a collection with the content of another one, as of now or of ``{"lsn": n}`` or ``{"time": "..."}``."""
+        body: Dict[str, Any] = {"name": branch} if as_of is None else {"name": branch, "as_of": as_of}
+        seconds = TRANSFER_SECONDS if timeout is None else timeout
+        path = f"{_collection(name)}/branch"
+        return await self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds, takes_long=True)
+
+    async def list_branches(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Returns a collection and everything that has a common ancestor with it."""
+        return await self._get(f"{_collection(name)}/branches", None, timeout)
+
+    async def promote_collection(
+        self,
+        name: str,
+        *,
+        over: str,
+        keep_as: str,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Gives a collection the name and the aliases of another one, which is named ``keep_as`` afterwards."""
+        body = {"over": over, "keep_as": keep_as}
+        path = f"{_collection(name)}/promote"
+        return await self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=timeout)
+
     async def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the backups by name."""
         return await self._get("/api/v2/backup", None, timeout)
@@ -257,7 +314,7 @@ class AsyncAnnal(AsyncAdministration):
         body.update({key: value for key, value in {"lsn": lsn, "time": time}.items() if value is not None})
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         path = f"{_backup(name)}/restore"
-        return await self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds)
+        return await self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds, takes_long=True)
 
     async def delete_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         await self._send("DELETE", _backup(name), timeout=timeout)
@@ -286,6 +343,14 @@ class AsyncAnnal(AsyncAdministration):
         sent = await self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)
         reply: Dict[str, Any] = sent.json()
         return reply
+
+
+def _alias(name: str) -> str:
+    return f"/api/v2/alias/{segment(name)}"
+
+
+def _collection(name: str) -> str:
+    return f"/api/v2/collection/{segment(name)}"
 
 
 def _backup(name: str) -> str:

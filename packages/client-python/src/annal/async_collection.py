@@ -2,6 +2,7 @@
 """A collection: objects with several named vector fields, each dense, sparse or multi-vector."""
 from __future__ import annotations
 from typing import Any, Dict, Iterable, AsyncIterator, List, Mapping, Optional, Sequence, Union, cast
+from urllib.parse import urlencode
 from . import encoding
 from .async_bulk import bulk_load, upsert_all
 from .async_collection_graphs import AsyncCollectionGraphs, given, object_path_of
@@ -9,9 +10,19 @@ from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, segment
 from .async_in_flight import Source
-from .reads import Read
+from .reads import Read, as_of_members
 from .async_transport import AsyncTransport
-from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
+from .types import (
+    Consistency,
+    FieldQuery,
+    Filter,
+    FilterUpdate,
+    ObjectPatch,
+    ObjectRecord,
+    Progress,
+    SearchResult,
+    StoredObject,
+)
 
 
 class AsyncCollection(AsyncCollectionGraphs):
@@ -33,6 +44,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         *,
         batch_size: int = 1000,
         progress: Optional[bool] = None,
+        atomic: bool = False,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
@@ -41,14 +53,34 @@ class AsyncCollection(AsyncCollectionGraphs):
         Up to ``batch_size`` objects (at most 1,000) are stored atomically. More are sent in several batches; if a batch fails, the
         error's ``stored`` is the number of objects stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
         for several batches in a terminal if tqdm is installed; ``progress`` overrides this. Returns ``{"upserted", "lsn", "durable"}``.
+
+        An object may have conditions: ``if_absent``, ``if_lsn``, and ``if_match``. Objects whose conditions do not hold are left out, and
+        ``results`` of the reply has ``{"id", "status", "lsn"}`` for each object. With ``atomic=True`` all objects are stored or none: with
+        a conflict, ConflictError has the ``results``. An atomic call takes at most 1,000 objects.
         """
+        if atomic:
+            return await self._upsert_atomic(list(objects), timeout, idempotency_key)
         return await upsert_all(objects, self._upsert, batch_size, progress, timeout, idempotency_key)
+
+    async def _upsert_atomic(
+        self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
+        if len(objects) > 1000:
+            raise InvalidArgumentError(
+                "an atomic upsert takes at most 1,000 objects", field="objects", value=len(objects), limit=1000
+            )
+        return await self._send_objects(objects, "?atomic=true", timeout, idempotency_key)
 
     async def _upsert(
         self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float], idempotency_key: Optional[str]
     ) -> Dict[str, Any]:
+        return await self._send_objects(objects, "", timeout, idempotency_key)
+
+    async def _send_objects(
+        self, objects: Sequence[Mapping[str, Any]], query: str, timeout: Optional[float], idempotency_key: Optional[str]
+    ) -> Dict[str, Any]:
         body = encoding.object_batch(objects)
-        path = f"{self._path}/objects"
+        path = f"{self._path}/objects{query}"
         sent = await self._transport.send(
             "POST",
             path,
@@ -91,6 +123,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         min_lsn: Optional[int] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
@@ -99,7 +132,8 @@ class AsyncCollection(AsyncCollectionGraphs):
         With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
         On a cluster, ``min_lsn`` is a write that the result includes. With ``consistency="strong"`` the leader answers, and the result
         includes every write that was acknowledged before. ``max_staleness_ms`` is the time within which the node has heard from the log;
-        otherwise the error has the code ``replica_stale``.
+        otherwise the error has the code ``replica_stale``. ``as_of={"lsn": 120}`` or ``as_of={"time": "2026-11-23T10:00:00Z"}``
+        searches the collection as of a moment of the past, which other reads take as well.
         """
         defaults = given(limit=limit, ef_search=ef_search, recall=recall)
         body = given(
@@ -114,6 +148,7 @@ class AsyncCollection(AsyncCollectionGraphs):
             fusion=fusion,
             exact=exact,
             explain=explain,
+            **as_of_members(as_of),
         )
         read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
         reply = await self._transport.search(f"{self._path}/search", body, read=read, timeout=timeout)
@@ -131,10 +166,11 @@ class AsyncCollection(AsyncCollectionGraphs):
         min_lsn: Optional[int] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> List[StoredObject]:
         """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
-        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
+        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)], **as_of_members(as_of)}
         read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
         reply = await self._transport.json(
             "POST", f"{self._path}/objects/query", body, retry=ALWAYS, read=read, timeout=timeout
@@ -155,13 +191,16 @@ class AsyncCollection(AsyncCollectionGraphs):
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> AsyncIterator[StoredObject]:
         """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
         read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
         while True:
-            body = given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
+            body = given(
+                filter=None if filter is None else list(filter), limit=page_size, cursor=cursor, **as_of_members(as_of)
+            )
             page = await self._transport.json(
                 "POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, read=read, timeout=timeout
             )
@@ -179,9 +218,10 @@ class AsyncCollection(AsyncCollectionGraphs):
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> int:
-        body = given(filter=None if filter is None else list(filter))
+        body = given(filter=None if filter is None else list(filter), **as_of_members(as_of))
         return int(
             (
                 await self._transport.json(
@@ -204,10 +244,11 @@ class AsyncCollection(AsyncCollectionGraphs):
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Counts the objects per value of a filter key."""
-        body = given(key=key, filter=None if filter is None else list(filter), limit=limit)
+        body = given(key=key, filter=None if filter is None else list(filter), limit=limit, **as_of_members(as_of))
         reply: Dict[str, Any] = await self._transport.json(
             "POST",
             f"{self._path}/facets",
@@ -218,11 +259,87 @@ class AsyncCollection(AsyncCollectionGraphs):
         )
         return reply
 
-    async def delete_object(
-        self, id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    async def history(
+        self,
+        id: str,
+        *,
+        from_lsn: Optional[int] = None,
+        to_lsn: Optional[int] = None,
+        limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Raises NotFoundError if the id is unknown."""
+        """The versions of an object, oldest first: what each write changed, when, and who wrote it. ``next`` is ``from_lsn`` of the
+        next page. While ``complete`` is false, the server still reads its log: call again."""
+        query = urlencode({"id": id, **given(**{"from": from_lsn, "to": to_lsn, "limit": limit})})
+        reply: Dict[str, Any] = await self._transport.json(
+            "GET", f"{self._path}/history?{query}", None, retry=ALWAYS, timeout=timeout
+        )
+        return reply
+
+    async def undo(
+        self,
+        *,
+        as_of: Mapping[str, Any],
+        ids: Optional[Sequence[str]] = None,
+        filter: Optional[Filter] = None,
+        dry_run: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Gives objects the content that they had at a moment, ``{"lsn": n}`` or ``{"time": "..."}``, all or none; those that did not
+        exist then are deleted. A filter chooses what matches now, and what matched then. ``dry_run`` only counts."""
+        body = given(
+            ids=None if ids is None else list(ids),
+            filter=None if filter is None else list(filter),
+            as_of=dict(as_of),
+            dry_run=dry_run,
+        )
+        reply: Dict[str, Any] = await self._transport.json(
+            "POST",
+            f"{self._path}/undo",
+            body,
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+            takes_long=True,
+        )
+        return reply
+
+    async def patch(
+        self,
+        patches: Sequence[ObjectPatch],
+        *,
+        atomic: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Changes the meta and filter values of objects, at most 1,000, and leaves their vectors.
+
+        Keys of ``meta`` and ``filter`` are merged; ``None`` removes one. ``increment`` adds to filter values. Returns
+        ``{"updated", "lsn", "durable", "results"}``. With ``atomic=True`` all objects are changed or none.
+        """
+        reply: Dict[str, Any] = await self._transport.json(
+            "PATCH",
+            f"{self._path}/objects{('?atomic=true' if atomic else '')}",
+            list(patches),
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
+        return reply
+
+    async def delete_object(
+        self,
+        id: str,
+        *,
+        if_lsn: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Raises NotFoundError if the id is unknown, and ConflictError if the object does not have ``if_lsn``."""
         path = object_path_of(f"{self._path}/objects", id)
+        if if_lsn is not None:
+            path = f"{path}{('&' if '?' in path else '?')}if_lsn={if_lsn}"
         reply: Dict[str, Any] = await self._transport.json(
             "DELETE", path, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=timeout
         )
@@ -327,6 +444,7 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
     fields = item["fields"]
     return {
         "id": item["id"],
+        "lsn": item.get("lsn", 0),
         "meta": metas.take(item),
         "filter": item["filter"],
         "vectors": {name: value["vector"] for name, value in fields.items() if "vector" in value},

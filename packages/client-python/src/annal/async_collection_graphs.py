@@ -90,6 +90,7 @@ class AsyncCollectionGraphs:
             retry=ALWAYS,
             read=Read(consistency, max_staleness_ms, min_lsn),
             timeout=seconds,
+            takes_long=True,
         )
         return reply
 
@@ -115,7 +116,13 @@ class AsyncCollectionGraphs:
         """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""
         seconds = _VACUUM_SECONDS if timeout is None else timeout
         reply: Dict[str, Any] = await self._transport.json(
-            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, key=RequestKey(idempotency_key), timeout=seconds
+            "POST",
+            f"{self._path}/vacuum",
+            {},
+            retry=WHEN_REFUSED,
+            key=RequestKey(idempotency_key),
+            timeout=seconds,
+            takes_long=True,
         )
         return reply
 

@@ -24,6 +24,7 @@ from .exchange import (
     Reply,
     RequestKey,
     failure,
+    is_result,
     unreachable,
 )
 from .nodes import Node
@@ -61,9 +62,12 @@ class AsyncTransport:
         key: Optional[RequestKey] = None,
         read: Optional[Read] = None,
         timeout: Optional[float] = None,
+        takes_long: bool = False,
     ) -> Any:
         """Sends JSON, if there is a body, and reads JSON."""
-        call = self.peer.json(method, path, body, retry=retry, key=key, read=read, timeout=timeout)
+        call = self.peer.json(
+            method, path, body, retry=retry, key=key, read=read, timeout=timeout, takes_long=takes_long
+        )
         return call.result(await self._reply(call))
 
     async def search(self, path: str, body: Any, *, read: Read, timeout: Optional[float] = None) -> Any:
@@ -86,7 +90,7 @@ class AsyncTransport:
     async def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
         """Writes the body to a file that appears only when it is complete. Retries from the start after a temporary failure."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
-        call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds)
+        call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds, takes_long=True)
         await self._run(call, lambda attempt: self._download_once(attempt, target))
 
     async def upload(self, path: str, source: str, content_type: str, *, timeout: Optional[float] = None) -> Reply:
@@ -158,7 +162,7 @@ class AsyncTransport:
         except (httpx.HTTPError, OSError) as error:
             raise unreachable(attempt.root, error) from error
         reply = Reply(response.status_code, response.headers, response.content)
-        if 200 <= response.status_code < 300:
+        if is_result(reply):
             return reply
         raise failure(reply)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from .batches import batches_of, check_batch_size, key_of_batch
 from .errors import AnnalError
@@ -18,9 +18,14 @@ def upsert_all(
     timeout: Optional[float],
     idempotency_key: Optional[str] = None,
 ) -> Dict[str, Any]:
-    """Returns the last reply with the total number under ``upserted``. An error's ``stored`` is the number of records before it."""
+    """Returns the last reply with the total number under ``upserted``. An error's ``stored`` is the number of records before it.
+
+    ``results`` has those of all batches with conditions.
+    """
     batches = batches_of(source, batch_size)
     stored = 0
+    upserted = 0
+    results: List[Any] = []
     reply: Dict[str, Any] = {}
     with ProgressBar(sum(map(len, batches)), progress if len(batches) > 1 else False) as bar:
         for number, batch in enumerate(batches):
@@ -30,8 +35,11 @@ def upsert_all(
                 error.stored = stored
                 raise
             stored += len(batch)
+            # Only a batch with conditions may store less than all of it.
+            upserted += reply["upserted"] if "results" in reply else len(batch)
+            results += reply.get("results", [])
             bar.add(len(batch))
-    return {**reply, "upserted": stored}
+    return {**reply, "upserted": upserted, **({"results": results} if results else {})}
 
 
 def bulk_load(

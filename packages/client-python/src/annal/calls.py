@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 from .errors import AnnalError, DeadlineError, UnreachableError
 from .exchange import (
     ALWAYS,
+    LOADING_WAIT,
     NEVER,
     VECTOR_BODY,
     Address,
@@ -41,8 +42,9 @@ class Peer:
         timeout: float,
         retries: Optional[int],
         read_your_writes: bool,
+        actor: Optional[str] = None,
     ) -> None:
-        self.address = Address(base_url, token)
+        self.address = Address(base_url, token, actor)
         self.timeout = timeout
         self.read_your_writes = read_your_writes
         self.accepts_bytes = True
@@ -73,17 +75,27 @@ class Peer:
         key: Optional[RequestKey] = None,
         read: Optional[Read] = None,
         timeout: Optional[float] = None,
+        takes_long: bool = False,
     ) -> "Call":
         """A call that sends JSON, if there is a body."""
         if body is None:
-            return Call(self, method, path, retry=retry, key=key, read=read, timeout=timeout)
+            return Call(self, method, path, retry=retry, key=key, read=read, timeout=timeout, takes_long=takes_long)
 
         def encode(members: Dict[str, Any]) -> bytes:
             return json_body({**body, **members})
 
         data = encode if read is not None and read.in_body else json_body(body)
         return Call(
-            self, method, path, data, content_type="application/json", retry=retry, key=key, read=read, timeout=timeout
+            self,
+            method,
+            path,
+            data,
+            content_type="application/json",
+            retry=retry,
+            key=key,
+            read=read,
+            timeout=timeout,
+            takes_long=takes_long,
         )
 
     def compact_search(self, path: str, body: Any, read: Read, timeout: Optional[float]) -> "Optional[Call]":
@@ -166,9 +178,11 @@ class Call:
         read: Optional[Read] = None,
         timeout: Optional[float] = None,
         once: bool = False,
+        takes_long: bool = False,
     ) -> None:
         """``data`` is bytes, chunks, or for a read with conditions ``in_body`` a function that encodes a body with them. ``once``: the
-        chunks can be read once, so every node forwards them."""
+        chunks can be read once, so every node forwards them. ``takes_long``: by nature, so a node that has not replied is not given up
+        before the deadline."""
         self._peer, self._nodes, self._budget = peer, peer.nodes, peer.budget
         self._method, self._path, self._data = method, path, data
         self._content_type, self._accept, self._retry, self._read = content_type, accept, retry, read
@@ -177,9 +191,9 @@ class Call:
         now = time.monotonic()
         self.deadline = now + self.seconds
         self._once = once
-        # A node that does not reply leaves time for two others. A call that takes long by nature is not cut short.
+        # A node that does not reply leaves time for two others.
         may_repeat = retry == ALWAYS or (retry != NEVER and self._key is not None)
-        is_short = self.seconds <= peer.timeout
+        is_short = not takes_long and self.seconds <= peer.timeout
         self._attempt_seconds = self.seconds / 3 if self._budget is not None and may_repeat and is_short else None
         self._course = Course(for_leader=read is None or read.is_strong)
         self._attempts = 0
@@ -248,6 +262,9 @@ class Call:
     def failed(self, attempt: Attempt, error: AnnalError) -> Optional[Repetition]:
         """When the call may be sent again; None if it may not."""
         now = time.monotonic()
+        if error.code == "moment_loading":
+            # No failure of the node: the same request succeeds when the moment is loaded.
+            return Repetition(LOADING_WAIT, needs_keys=False) if now + LOADING_WAIT < self.deadline else None
         is_elsewhere = False
         if self._budget is not None and not isinstance(error, DeadlineError):
             with self._peer.lock:

@@ -188,8 +188,14 @@ def _common(record: Mapping[str, Any], where: str) -> Tuple[str, bytes, str]:
     return identity, meta, text
 
 
+def conditions(item: Mapping[str, Any]) -> Dict[str, Any]:
+    """The conditions of a write of an object."""
+    names = ("if_absent", "if_lsn", "if_match")
+    return {name: item[name] for name in names if item.get(name) is not None}
+
+
 def object_batch(objects: Sequence[Mapping[str, Any]]) -> bytes:
-    """``[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], ...]]``"""
+    """``[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], ...]]``, with the text of conditions at the end."""
     return _packed([[_object(item, f"objects[{i}]") for i, item in enumerate(objects)]])
 
 
@@ -209,7 +215,9 @@ def _object(item: Mapping[str, Any], where: str) -> List[Any]:
             multis[name] = many(value, field)
         else:
             vectors[name] = numbers(value, field)
-    return [identity, meta, text, vectors, sparses, multis]
+    parts = [identity, meta, text, vectors, sparses, multis]
+    given = conditions(item)
+    return [*parts, _json(given, where).decode("utf-8")] if given else parts
 
 
 def record_batch(records: Sequence[Mapping[str, Any]]) -> bytes:

@@ -20,6 +20,7 @@ class AnnalError(Exception):
         request_id: Optional[str] = None,
         retry_after: Optional[float] = None,
         leader_url: Optional[str] = None,
+        results: Any = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -31,6 +32,8 @@ class AnnalError(Exception):
         self.retry_after = retry_after
         self.leader_url = leader_url
         """``not_leader`` with status 421: the URL of the node of a cluster that leads."""
+        self.results = results
+        """``conflict``: what became of each object of an atomic write."""
         self.stored: Optional[int] = None
         """If ``upsert`` sent several batches: the number of records stored before the failed batch."""
 

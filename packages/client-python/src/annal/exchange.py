@@ -55,9 +55,10 @@ class Reply:
 class Address:
     """The URLs of the server, or of the nodes of a cluster, and the token."""
 
-    def __init__(self, base_url: "Union[str, Sequence[str]]", token: Optional[str]) -> None:
+    def __init__(self, base_url: "Union[str, Sequence[str]]", token: Optional[str], actor: Optional[str]) -> None:
         self.set_base_url(base_url)
         self.set_token(token)
+        self.set_actor(actor)
 
     def set_base_url(self, url: "Union[str, Sequence[str]]") -> None:
         urls = [url] if isinstance(url, str) else list(url)
@@ -73,6 +74,14 @@ class Address:
             raise InvalidArgumentError("the token contains characters that are not allowed in a header", field="token")
         self._authorization = f"Bearer {token}" if token else None
 
+    def set_actor(self, actor: Optional[str]) -> None:
+        if actor is not None and (
+            not isinstance(actor, str) or len(actor) > 128 or re.fullmatch(r"[!-~]([ -~]*[!-~])?", actor) is None
+        ):
+            message = "actor must have 1 to 128 printable ASCII characters and no space at its ends"
+            raise InvalidArgumentError(message, field="actor", value=actor, limit=128)
+        self._actor = actor
+
     def headers(self, accept: str, content_type: Optional[str], key: Optional[str] = None) -> "dict[str, str]":
         headers = {"Accept": accept}
         if key is not None:
@@ -81,6 +90,8 @@ class Address:
             headers["Content-Type"] = content_type
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
+        if self._actor is not None:
+            headers["X-Annal-Actor"] = self._actor
         return headers
 
 
@@ -167,6 +178,16 @@ def vector_body(search: Mapping[str, Any]) -> Optional[bytes]:
     return struct.pack("<I", len(encoded)) + encoded + floats
 
 
+LOADING_WAIT = 1.0
+"""Seconds between two requests for a moment of the past that is being loaded."""
+
+
+def is_result(reply: Reply) -> bool:
+    """Whether the reply is that of the call, not an error and not a moment of the past that is being loaded."""
+    is_loading = reply.status == 202 and reply.headers.get("Location") == "/api/v2/status/asof"
+    return 200 <= reply.status < 300 and not is_loading
+
+
 def failure(reply: Reply) -> AnnalError:
     """Converts an error reply to an exception."""
     try:
@@ -191,6 +212,7 @@ def failure(reply: Reply) -> AnnalError:
         request_id=body.get("request_id") or reply.headers.get("x-request-id"),
         retry_after=_seconds(reply.headers.get("Retry-After")),
         leader_url=leader.rstrip("/") if leader else None,
+        results=body.get("results"),
     )
 
 

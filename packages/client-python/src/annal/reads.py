@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Optional
+from datetime import datetime, timezone
+from typing import Any, Dict, Mapping, Optional
 from urllib.parse import urlencode
 
 from .types import Consistency
@@ -38,6 +39,21 @@ class Read:
         members = {} if self.in_body else self.members(lsn)
         return f"{path}{'&' if '?' in path else '?'}{urlencode(members)}" if members else path
 
+
+def as_of_members(as_of: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    """The keys of a moment of the past, ``{"lsn": 120}`` or ``{"time": ...}`` with a text in the form of RFC 3339 or a datetime; none for the
+    present."""
+    if as_of is None:
+        return {}
+    moment = dict(as_of)
+    time = moment.get("time")
+    if isinstance(time, datetime):
+        moment["time"] = time.astimezone(timezone.utc).isoformat()
+    return {"as_of": moment, "wait": _WAIT_SECONDS}
+
+
+_WAIT_SECONDS = 5
+"""A moment that is not loaded in this time is requested again, so that no proxy ends a long wait."""
 
 OF_NODE = Read(has_conditions=False)
 """A read about the node that answers it."""

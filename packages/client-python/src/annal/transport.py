@@ -22,6 +22,7 @@ from .exchange import (
     Reply,
     RequestKey,
     failure,
+    is_result,
     unreachable,
 )
 from .nodes import Node
@@ -63,9 +64,12 @@ class Transport:
         key: Optional[RequestKey] = None,
         read: Optional[Read] = None,
         timeout: Optional[float] = None,
+        takes_long: bool = False,
     ) -> Any:
         """Sends JSON, if there is a body, and reads JSON."""
-        call = self.peer.json(method, path, body, retry=retry, key=key, read=read, timeout=timeout)
+        call = self.peer.json(
+            method, path, body, retry=retry, key=key, read=read, timeout=timeout, takes_long=takes_long
+        )
         return call.result(self._reply(call))
 
     def search(self, path: str, body: Any, *, read: Read, timeout: Optional[float] = None) -> Any:
@@ -88,7 +92,7 @@ class Transport:
     def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
         """Writes the body to a file that appears only when it is complete."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
-        call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds)
+        call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds, takes_long=True)
         response = self._send(call, stream=True)
         partial = f"{target}.part"
         try:
@@ -156,9 +160,12 @@ class Transport:
             raise attempt.too_late(error) from error
         except (requests.exceptions.RequestException, OSError) as error:
             raise unreachable(attempt.root, error) from error
-        if 200 <= response.status_code < 300:
+        if stream and 200 <= response.status_code < 300:
             return response
-        raise failure(Reply(response.status_code, response.headers, response.content))
+        reply = Reply(response.status_code, response.headers, response.content)
+        if is_result(reply):
+            return response
+        raise failure(reply)
 
     def _measure(self) -> None:
         """In threads of its own, so that it delays no call."""

@@ -49,6 +49,20 @@ class ObjectRecord(_RecordRequired, total=False):
     meta: Meta
     filter: Mapping[str, Any]
     fields: Mapping[str, FieldValue]
+    if_absent: bool
+    if_lsn: int
+    if_match: Filter
+
+
+class ObjectPatch(_RecordRequired, total=False):
+    """Changes of an object: keys are merged, ``None`` removes one, and ``increment`` adds to filter values."""
+
+    meta: Mapping[str, Any]
+    filter: Mapping[str, Any]
+    increment: Mapping[str, float]
+    if_absent: bool
+    if_lsn: int
+    if_match: Filter
 
 
 class FieldQuery(TypedDict, total=False):
@@ -87,6 +101,7 @@ class SearchResult(TypedDict, total=False):
 
 class StoredObject(TypedDict):
     id: str
+    lsn: int
     meta: Any
     filter: Dict[str, Any]
     vectors: Dict[str, List[float]]
