@@ -42,5 +42,5 @@ const codes: { readonly [code: string]: number } = {
 
 /** Turns an error with a code into the end of the command. */
 export function refusal({ code, message }: { readonly code: string; readonly message: string }): CommandEnd {
-  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})`)
+  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})`, code)
 }

@@ -28,10 +28,13 @@ export const exitCode = {
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd'
   readonly exitCode: number
+  /** What a server answered; undefined if it did not refuse anything. */
+  readonly code: string | undefined
 
-  constructor(exitCode: number, message: string) {
+  constructor(exitCode: number, message: string, code?: string) {
     super(message)
     this.exitCode = exitCode
+    this.code = code
   }
 }
 

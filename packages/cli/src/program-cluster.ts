@@ -1,23 +1,54 @@
 // The commands of a cluster.
 import { type Command, Option } from 'commander'
 import type { Terminal } from './terminal.ts'
+import { wholeNumber } from './whole-number.ts'
 
 export function describeCluster(program: Command, terminal: Terminal, ends: (code: number) => void): void {
   const cluster = program
     .command('cluster')
-    .description('show the nodes of a cluster, and hand the lead to another one')
+    .description(
+      'show the nodes of a cluster, compare their data, hand over the lead, remove nodes, begin a cluster, and leave it',
+    )
   const commands = () => import('./commands/cluster.ts')
   node(cluster.command('status'))
     .description('list the nodes with their roles and lag, as the server knows them')
     .action(async (options) => ends(await (await commands()).clusterStatus(options, terminal)))
+  node(cluster.command('verify'))
+    .description('compare the data of all nodes, collection by collection; ends with 1 if a node differs')
+    .option('--timeout <seconds>', 'how long to wait for digests of the same records', wholeNumber, 60)
+    .action(async (options) => {
+      const { clusterVerify } = await import('./commands/cluster-verify.ts')
+      ends(await clusterVerify(options, terminal))
+    })
   node(cluster.command('step-down'))
     .description('make the server, which leads, hand the lead to another node')
     .action(async (options) => ends(await (await commands()).clusterStepDown(options, terminal)))
+  const nodeCommands = () => import('./commands/cluster-nodes.ts')
+  node(cluster.command('remove'))
+    .argument('<node>', 'name of a node that is not running, or of the server itself')
+    .description('remove a node from the cluster, so that nothing is kept for it')
+    .action(async (name, options) => ends(await (await nodeCommands()).clusterRemove(name, options, terminal)))
+  node(cluster.command('admit'))
+    .argument('<node>', 'name of a node that was removed')
+    .description('let a node that was removed come back')
+    .action(async (name, options) => ends(await (await nodeCommands()).clusterAdmit(name, options, terminal)))
+  const directories = () => import('./commands/cluster-directory.ts')
+  json(cluster.command('init'))
+    .description('make a data directory the first node of a new cluster, which the settings NDD_CLUSTER_* name')
+    .requiredOption('--from <directory>', 'data directory of a single server that is stopped')
+    .action(async (options) => ends(await (await directories()).clusterInit(options, terminal)))
+  json(cluster.command('leave'))
+    .description('make the data directory of a node that is stopped that of a single server')
+    .argument('<directory>', 'data directory of the node')
+    .action(async (dir, options) => ends(await (await directories()).clusterLeave(dir, options, terminal)))
 }
 
 function node(command: Command): Command {
-  return command
+  return json(command)
     .addOption(new Option('-s, --server <url>', 'URL of a node').env('NDD_SERVER_URL').default('http://127.0.0.1:8080'))
     .addOption(new Option('--token <token>', 'token of the server, or the root token').env('ANNAL_TOKEN'))
-    .option('--json', 'print one JSON document instead of text')
+}
+
+function json(command: Command): Command {
+  return command.option('--json', 'print one JSON document instead of text')
 }

@@ -1,4 +1,4 @@
-// The commands import and export.
+// The commands import, export and changes.
 import { type Command, Option } from 'commander'
 import { connected } from './connected.ts'
 import { exportFormats, importFormats } from './formats/names.ts'
@@ -49,6 +49,19 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .action(async (collection, source, options) => {
       const { importInto } = await import('./commands/import.ts')
       ends(await importInto(collection, source, options, terminal))
+    })
+  connected(program.command('changes'))
+    .description('follow the changes of a database')
+    .addOption(new Option('--from <lsn>', 'first LSN (default: after the newest record)').argParser(wholeNumber))
+    .option('--cursor <name>', 'continue at this cursor, and acknowledge what is printed')
+    .option('--collection <names>', 'only these collections, separated by commas')
+    .option('--kind <kinds>', 'only these kinds of changes, separated by commas')
+    .option('--filter <conditions>', 'only objects that match this JSON filter')
+    .option('--vectors', 'with --json: print the vectors too')
+    .addOption(new Option('-n, --count <count>', 'end after this many changes').argParser(wholeNumber))
+    .action(async (options) => {
+      const { printChanges } = await import('./commands/changes.ts')
+      ends(await printChanges(options, terminal))
     })
   connected(program.command('export'))
     .description('export a collection to a file that import can read')

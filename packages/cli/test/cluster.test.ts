@@ -12,15 +12,17 @@ test('cluster status lists the nodes, and step-down hands the lead on', async (t
   const [first, second] = nodes as [HttpNode, HttpNode]
   for (const { view } of nodes)
     view.others = () => nodes.map(({ view, url }) => ({ ...view.status(), url, seenMsAgo: 1_500 }))
+  first.view.digestLsn = 41
+  first.view.version = '1.2.3'
   const run = (server: string, ...args: string[]) =>
     annal(['cluster', ...args, '-s', server], { ANNAL_TOKEN: authToken })
 
   const shown = await run(second.url, 'status')
   t.strictSame([shown.code, shown.err], [0, ''])
   const lines = shown.out.trimEnd().split('\n')
-  t.match(lines[0], /^node +role +epoch +lag +staleness +seen +url$/)
-  t.equal(lines[1]?.replaceAll(/ +/g, ' '), `node-0 leader 1 0 0 ms 1.5 s ${first.url}`)
-  t.equal(lines[2]?.replaceAll(/ +/g, ' '), `node-1 * follower 1 0 0 ms 1.5 s ${second.url}`)
+  t.match(lines[0], /^node +role +version +epoch +lag +digest LSN +staleness +seen +url$/)
+  t.equal(lines[1]?.replaceAll(/ +/g, ' '), `node-0 leader 1.2.3 1 0 41 0 ms 1.5 s ${first.url}`)
+  t.equal(lines[2]?.replaceAll(/ +/g, ' '), `node-1 * follower - 1 0 0 0 ms 1.5 s ${second.url}`)
   t.match(lines[3], 'NDD_CLUSTER_MONITOR_URL')
   t.match(JSON.parse((await run(second.url, 'status', '--json')).out), {
     node: 'node-1',

@@ -49,6 +49,21 @@ test('what was exported is imported and exported again, byte for byte, also over
   const some = await ask('export', 'films', '--filter', '[{"year":{"$lt":1975}}]')
   t.equal(JSON.parse(some.out).id, 'solaris')
 
+  const changes = await ask('changes', '--from', '1', '--collection', 'films', '-n', '2', '--json', '--vectors')
+  const [created, stored] = changes.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(created, { kind: 'collection-created', collection: 'films' })
+  t.match(stored, {
+    kind: 'objects-upserted',
+    objects: [{ id: 'alien', fields: { plot: [1, 0.5] } }, { id: 'solaris' }],
+  })
+  const follow = ['changes', '--from', '1', '--cursor', 'printed', '-n', '1']
+  t.match((await ask(...follow)).out, /^\d+ {2}\S+Z {2}collection-created {2}films\n$/)
+  t.match((await ask(...follow)).out, /objects-upserted {2}films {2}alien, solaris\n$/, 'it continues at its cursor')
+  t.match(await ask('changes', '--filter', '['), { code: 64, err: /--filter is not JSON/ })
+
   t.match((await ask('backup', 'create', 'films', 'night')).out, /^night: films, 2 objects, .* LSN \d+/)
   t.match((await ask('backup', 'list')).out, /^night: /)
   t.equal((await ask('backup', 'verify', 'night', '--deep')).code, 0)

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Router } from 'wouter-preact'
 import { useHashPath } from './address.ts'
 import { checkServer, gate } from './gate.ts'
+import { OutOfService } from './pages/cluster/out-of-service.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { Shell } from './shell.tsx'
@@ -11,8 +12,14 @@ export function App() {
   useEffect(() => void checkServer(), [])
   return (
     <Router hook={useHashPath}>
-      {gate.value.kind === 'in' ? <Shell /> : <SignIn state={gate.value} />}
+      <Entrance />
       <Toasts />
     </Router>
   )
+}
+
+function Entrance() {
+  const state = gate.value
+  if (state.kind === 'in') return <Shell />
+  return state.kind === 'out-of-service' ? <OutOfService /> : <SignIn state={state} />
 }

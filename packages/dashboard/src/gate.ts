@@ -1,6 +1,7 @@
 // Sign-in: reads what the server requires and verifies a token. Until then only health is requested.
 import { signal } from '@preact/signals'
 import { client } from './api/client.ts'
+import { cluster } from './api/cluster.ts'
 import { AnnalError } from './api/request.ts'
 import { type Health, health, info, stats } from './api/server.ts'
 import { type Access, access, forget, remember, rememberedToken } from './session.ts'
@@ -10,11 +11,15 @@ export type Gate =
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'starting'; readonly progress: Health['progress'] }
   | { readonly kind: 'failed'; readonly reasons: readonly string[] }
+  /** A node of a cluster that has left service, and whose cluster the token may see. */
+  | { readonly kind: 'out-of-service' }
   | { readonly kind: 'token'; readonly error?: Error }
   | { readonly kind: 'in' }
 
 export const gate = signal<Gate>({ kind: 'checking' })
 
+/** States that may end without the user. */
+const passing: ReadonlySet<Gate['kind']> = new Set(['unreachable', 'starting', 'out-of-service'])
 const retryMs = 1_500
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -23,20 +28,19 @@ export async function checkServer(): Promise<void> {
   clearTimeout(timer)
   const token = rememberedToken()
   gate.value = await stateOfServer(token)
-  if (gate.value.kind === 'unreachable' || gate.value.kind === 'starting') {
-    timer = setTimeout(() => void checkServer(), retryMs)
-  }
+  if (passing.has(gate.value.kind)) timer = setTimeout(() => void checkServer(), retryMs)
 }
 
 async function stateOfServer(token: string | undefined): Promise<Gate> {
+  let state: Health
   try {
-    const state = await health(token === undefined ? {} : { token })
-    if (state.status === 'starting') return { kind: 'starting', progress: state.progress }
-    if (state.status === 'failed' || state.status === 'closed') return { kind: 'failed', reasons: state.reasons ?? [] }
+    state = await health(token === undefined ? {} : { token })
   } catch {
     return { kind: 'unreachable' }
   }
   try {
+    if (state.status === 'starting') return { kind: 'starting', progress: state.progress }
+    if (hasFailed(state)) return await stateOfFailed(state, token)
     access.value = token === undefined ? await openAccess() : await accessWith(token)
     return { kind: 'in' }
   } catch (error) {
@@ -48,11 +52,30 @@ async function stateOfServer(token: string | undefined): Promise<Gate> {
   }
 }
 
+function hasFailed({ status }: Health): boolean {
+  return status === 'failed' || status === 'closed'
+}
+
+/** A node that has left service shows its cluster. Throws the server's error if a token is required, or the token is invalid. */
+async function stateOfFailed({ reasons = [] }: Health, token: string | undefined): Promise<Gate> {
+  try {
+    const { role } = await cluster(token === undefined ? {} : { token })
+    if (role !== 'out-of-service') return { kind: 'failed', reasons }
+    access.value = token === undefined ? { kind: 'open' } : { kind: 'token', token }
+    return { kind: 'out-of-service' }
+  } catch (error) {
+    if (error instanceof AnnalError && error.status === 401) throw error
+    return { kind: 'failed', reasons }
+  }
+}
+
 /** Throws the server's error if the token is invalid. */
 export async function signIn(token: string, { keep }: { readonly keep: boolean }): Promise<void> {
-  access.value = await accessWith(token)
+  const state = await health({ token })
+  const next: Gate = hasFailed(state) ? await stateOfFailed(state, token) : { kind: 'in' }
+  if (next.kind === 'in') access.value = await accessWith(token)
   if (keep) remember(token)
-  gate.value = { kind: 'in' }
+  gate.value = next
 }
 
 export function signOut(): void {

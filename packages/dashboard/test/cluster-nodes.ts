@@ -8,9 +8,11 @@ export interface ClusterNode {
   /** What the node knows about the cluster, as a test sets it. */
   readonly view: {
     role: string
+    version: string | undefined
     reason: string | undefined
     known: { readonly node: string; readonly url: string } | undefined
     lag: number
+    digestLsn: number
     stalenessMs: number
     failovers: number
     syncInterval: 'always' | 'unverified' | 'weak'

@@ -1,4 +1,4 @@
-// `annal cluster ...`: the status of a cluster as one of its nodes knows it, and handing the lead to another node.
+// `annal cluster status` and `step-down`: the status of a cluster as one of its nodes knows it, and handing the lead to another node.
 import { refusal } from '../connection.ts'
 import { CommandEnd, exitCode } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
@@ -10,11 +10,15 @@ export interface ClusterOptions {
 }
 
 /** What the commands use of a node in the reply of /api/v2/cluster. */
-interface NodeStatus {
+export interface NodeStatus {
   readonly node: string
   readonly role: string
+  /** Earlier versions name none. */
+  readonly version?: string
   readonly epoch: number
   readonly lag: number
+  /** The newest record at which the node's data was equal to that of others; 0 before the first comparison. */
+  readonly digest_lsn: number
   /** Absent until the node first has everything. */
   readonly staleness_ms?: number
   readonly reason?: string
@@ -22,7 +26,8 @@ interface NodeStatus {
   readonly seen_ms_ago: number
 }
 
-interface Cluster extends Omit<NodeStatus, 'url' | 'seen_ms_ago'> {
+/** The reply of /api/v2/cluster. */
+export interface Cluster extends Omit<NodeStatus, 'url' | 'seen_ms_ago'> {
   readonly leader?: { readonly node: string; readonly url: string }
   readonly sync_interval: string
   readonly nodes: readonly NodeStatus[]
@@ -30,7 +35,7 @@ interface Cluster extends Omit<NodeStatus, 'url' | 'seen_ms_ago'> {
 
 /** Ends with `attention` if no node leads, or one has left service. */
 export async function clusterStatus(options: ClusterOptions, terminal: Terminal): Promise<number> {
-  const cluster = await call('GET', '/api/v2/cluster', options)
+  const cluster = await call<Cluster>('GET', '/api/v2/cluster', options)
   const { nodes, leader, sync_interval: sync } = cluster
   const leaves = nodes.filter(({ role }) => role === 'out-of-service')
   const hasLeader = leader !== undefined || cluster.role === 'leader'
@@ -39,12 +44,16 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
     terminal.line(JSON.stringify(cluster))
     return code
   }
-  const rows = nodes.map(({ node, role, epoch, lag, staleness_ms: ms, url, seen_ms_ago: seen }) => [
-    ...[node === cluster.node ? `${node} *` : node, role, String(epoch), String(lag)],
-    ...[ms === undefined ? '-' : secondsText(ms), secondsText(seen), url],
+  const rows = nodes.map(({ node, role, version, epoch, lag, digest_lsn: digest, ...rest }) => [
+    ...[node === cluster.node ? `${node} *` : node, role, version ?? '-', String(epoch), String(lag), String(digest)],
+    ...[
+      rest.staleness_ms === undefined ? '-' : secondsText(rest.staleness_ms),
+      secondsText(rest.seen_ms_ago),
+      rest.url,
+    ],
   ])
-  for (const line of aligned([['node', 'role', 'epoch', 'lag', 'staleness', 'seen', 'url'], ...rows]))
-    terminal.line(line)
+  const head = ['node', 'role', 'version', 'epoch', 'lag', 'digest LSN', 'staleness', 'seen', 'url']
+  for (const line of aligned([head, ...rows])) terminal.line(line)
   for (const { node, reason } of nodes) if (reason !== undefined) terminal.line(`${node}: ${reason}`)
   if (!hasLeader) terminal.line('no node leads: writes are refused')
   if (sync === 'weak') terminal.line('a NATS server does not sync each message: the health of a node names it')
@@ -54,13 +63,14 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
 }
 
 export async function clusterStepDown(options: ClusterOptions, terminal: Terminal): Promise<number> {
-  const cluster = await call('POST', '/api/v2/cluster/step-down', options)
+  const cluster = await call<Cluster>('POST', '/api/v2/cluster/step-down', options)
   if (options.json) terminal.line(JSON.stringify(cluster))
   else terminal.line(`${cluster.node} does not lead any more${cluster.leader ? `; ${cluster.leader.node} does` : ''}`)
   return exitCode.good
 }
 
-async function call(method: string, path: string, { server, token }: ClusterOptions): Promise<Cluster> {
+/** Sends a request to the node. Throws CommandEnd if it is refused, or if nobody replies. */
+export async function call<T>(method: string, path: string, { server, token }: ClusterOptions): Promise<T> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   let reply: Response
   let body: unknown
@@ -74,7 +84,7 @@ async function call(method: string, path: string, { server, token }: ClusterOpti
       error instanceof SyntaxError ? 'its reply is not that of Annal' : (cause?.code ?? cause?.message ?? 'no reply')
     throw new CommandEnd(exitCode.unavailable, `${server} did not answer: ${reason}`)
   }
-  if (reply.ok) return body as Cluster
+  if (reply.ok) return body as T
   const { error = `status ${reply.status}`, code = 'http_error' } = body as { error?: string; code?: string }
   throw refusal({ code, message: error })
 }
@@ -83,7 +93,8 @@ function secondsText(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-function aligned(rows: readonly (readonly string[])[]): string[] {
+/** Lines of a table, whose first row is its head. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
   return rows.map((row) =>
     row

@@ -13,9 +13,13 @@ export type NodeRole =
 export interface NodeStatus {
   readonly node: string
   readonly role: NodeRole
+  /** Of Annal. Earlier versions name none. */
+  readonly version?: string
   readonly epoch: number
   /** Records in the log that the node has not applied. */
   readonly lag: number
+  /** The newest record at which the node's data was equal to that of others; 0 before the first comparison. */
+  readonly digest_lsn: number
   /** Absent until the node first has everything. */
   readonly staleness_ms?: number
   /** Absent while the node knows no leader. A node that takes the lead can be its own leader here before it leads. */

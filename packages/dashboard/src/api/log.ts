@@ -9,6 +9,7 @@ export type EventType =
   | 'objects-upserted'
   | 'objects-deleted'
   | 'filters-replaced'
+  | 'objects-patched'
   | 'fields-changed'
   | 'database-created'
   | 'database-dropped'
@@ -16,7 +17,10 @@ export type EventType =
   | 'token-put'
   | 'token-dropped'
   | 'setting-put'
+  | 'cursor-put'
+  | 'cursor-dropped'
   | 'request-answered'
+  | 'objects-restored'
 
 export interface LogEvent {
   readonly lsn: number

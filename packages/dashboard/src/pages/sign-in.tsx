@@ -8,7 +8,9 @@ import { Bar } from '../parts/panel.tsx'
 import { Failure } from '../parts/states.tsx'
 import { count } from '../show.ts'
 
-export function SignIn({ state }: { readonly state: Exclude<Gate, { kind: 'in' }> }) {
+type ClosedGate = Exclude<Gate, { kind: 'in' | 'out-of-service' }>
+
+export function SignIn({ state }: { readonly state: ClosedGate }) {
   return (
     <main class="gate">
       <div class="card stack">
@@ -25,7 +27,7 @@ export function SignIn({ state }: { readonly state: Exclude<Gate, { kind: 'in' }
   )
 }
 
-function State({ state }: { readonly state: Exclude<Gate, { kind: 'in' }> }) {
+function State({ state }: { readonly state: ClosedGate }) {
   switch (state.kind) {
     case 'checking':
       return <p class="muted">Connecting to the server…</p>
@@ -60,7 +62,11 @@ function State({ state }: { readonly state: Exclude<Gate, { kind: 'in' }> }) {
 
 function Starting({ progress }: { readonly progress: Extract<Gate, { kind: 'starting' }>['progress'] }) {
   const share = progress === undefined || progress.total === 0 ? 0 : progress.done / progress.total
-  const jobs: Record<string, string> = { replay: 'Replaying the log', 'snapshot-load': 'Loading the snapshot' }
+  const jobs: Record<string, string> = {
+    'snapshot-download': 'Downloading a snapshot',
+    'snapshot-load': 'Loading the snapshot',
+    replay: 'Replaying the log',
+  }
   return (
     <>
       <h1>The server is starting</h1>

@@ -9,7 +9,7 @@ import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, wait } from '../../show.ts'
 import { Attention } from './attention.tsx'
-import { NodeTable, NodeUrl, RoleBadge } from './node-table.tsx'
+import { equalUpTo, NodeTable, NodeUrl, RoleBadge } from './node-table.tsx'
 
 const everyMs = 2_000
 
@@ -20,7 +20,7 @@ const meanings: { readonly [role in NodeRole]: string } = {
   candidate: 'Takes the lead, or waits for NATS to confirm it. Refuses writes.',
   leader: 'Takes writes.',
   deposed: 'Finishes the writes that were on their way, then follows.',
-  'out-of-service': 'The log is not the one that this node has read. Answers no reads of data.',
+  'out-of-service': 'Its data or its log differs from that of the others. Answers no reads of data.',
 }
 
 /** What the monitors say about NATS, and what to do. */
@@ -106,6 +106,7 @@ function ThisNode({ cluster: { node, role, reason, epoch, lag, failovers, ...res
           ['Epoch', count(epoch)],
           ['Lag', lag === 1 ? '1 record' : `${count(lag)} records`],
           ['Staleness', rest.staleness_ms === undefined ? 'not known yet' : wait(rest.staleness_ms)],
+          ['Equal data up to', `LSN ${equalUpTo(rest.digest_lsn)}`],
           ['Failovers', `${count(failovers)} since this node started`],
         ]}
       />

@@ -14,9 +14,11 @@ export function NodeTable({ cluster: { node, nodes } }: { readonly cluster: Clus
         heads={[
           'Node',
           'Role',
+          'Version',
           { name: 'Epoch', right: true },
           { name: 'Lag (records)', right: true },
           { name: 'Staleness', right: true },
+          { name: 'Equal up to (LSN)', right: true },
           { name: 'Last seen', right: true },
           'URL',
           'Reason',
@@ -35,16 +37,29 @@ export function NodeTable({ cluster: { node, nodes } }: { readonly cluster: Clus
 }
 
 function Row({ known, isHere }: { readonly known: KnownNode; readonly isHere: boolean }) {
-  const { node, role, epoch, lag, staleness_ms: staleness, seen_ms_ago: seen, url, reason } = known
+  const {
+    node,
+    role,
+    version,
+    epoch,
+    lag,
+    staleness_ms: staleness,
+    digest_lsn: digest,
+    seen_ms_ago: seen,
+    url,
+    reason,
+  } = known
   return (
     <tr>
       <td>
         <strong>{node}</strong> {isHere && <span class="muted">(this node)</span>}
       </td>
       <td>{seen > silentMs && !isHere ? <Badge kind="warn">silent, was {role}</Badge> : <RoleBadge role={role} />}</td>
+      <td>{version ?? <span class="muted">not announced</span>}</td>
       <td class="right num">{count(epoch)}</td>
       <td class="right num">{count(lag)}</td>
       <td class="right num">{staleness === undefined ? 'not known yet' : wait(staleness)}</td>
+      <td class="right num">{equalUpTo(digest)}</td>
       <td class="right num">{isHere ? 'now' : `${wait(seen)} ago`}</td>
       <td class="mono">
         <NodeUrl url={url} isHere={isHere} />
@@ -52,6 +67,11 @@ function Row({ known, isHere }: { readonly known: KnownNode; readonly isHere: bo
       <td>{reason}</td>
     </tr>
   )
+}
+
+/** The newest record at which a node's data was equal to that of other nodes. */
+export function equalUpTo(digestLsn: number): string {
+  return digestLsn === 0 ? 'not compared yet' : count(digestLsn)
 }
 
 /** A link to the same page of another node. A node announces its own URL, so only a web address becomes a link. */

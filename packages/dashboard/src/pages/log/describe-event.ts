@@ -9,8 +9,12 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return `${many} written`
     case 'objects-deleted':
       return `${many} deleted`
+    case 'objects-restored':
+      return `${many} restored`
     case 'filters-replaced':
       return `filters of ${many} updated`
+    case 'objects-patched':
+      return `${many} patched`
     case 'collection-created':
       return `collection created with ${fields.join(', ')}`
     case 'collection-restored':
@@ -33,6 +37,10 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return `token ${token ?? ''} deleted`
     case 'setting-put':
       return 'setting changed'
+    case 'cursor-put':
+      return 'cursor of the change feed moved'
+    case 'cursor-dropped':
+      return 'cursor of the change feed deleted'
     case 'request-answered':
       return 'request key kept'
   }
@@ -44,5 +52,5 @@ export type Tone = 'written' | 'deleted' | 'refiltered' | 'changes'
 export function toneOf({ type }: LogEvent): Tone {
   if (type === 'objects-upserted') return 'written'
   if (type === 'objects-deleted') return 'deleted'
-  return type === 'filters-replaced' ? 'refiltered' : 'changes'
+  return type === 'filters-replaced' || type === 'objects-patched' ? 'refiltered' : 'changes'
 }
