@@ -30,6 +30,7 @@ export default defineConfig({
       section('Start', ['guide/quick-start', 'guide/install', 'guide/index']),
       section('Use', [
         'guide/search-and-filters',
+        'guide/conditional-writes',
         'guide/hybrid',
         'guide/collections',
         'guide/typescript',
@@ -42,6 +43,7 @@ export default defineConfig({
         'guide/operate',
         'guide/tuning',
         'guide/backup-and-restore',
+        'guide/history',
         'guide/tokens',
         'guide/dashboard',
         'guide/replay',

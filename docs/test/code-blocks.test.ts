@@ -115,7 +115,7 @@ async function read(t: Test, steps: readonly Step[]): Promise<void> {
       NDD_SERVER_URL: `http://127.0.0.1:${port}`,
       NDD_NUM_THREADS: '1',
       ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
-      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       PYTHONPATH: path.join(house, 'packages/client-python/src'),
       PYTHONDONTWRITEBYTECODE: '1',
     },
