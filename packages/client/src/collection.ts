@@ -392,6 +392,7 @@ export class Collection<
    *
    * @example
    * ```ts
+   * const trial = await films.branch('films_trial')
    * const live = await trial.promote({ over: 'films', keepAs: 'films_old' })
    * ```
    */

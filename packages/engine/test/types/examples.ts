@@ -31,8 +31,12 @@ const ofServer = [
   'KeyedRequest.readWhole',
   'RequestClaim.addFacts',
   'RequestClaim.continueUntil',
+  'asOfBatch',
+  'asOfPage',
+  'checkedActor',
   'holdCheckpoint',
   'newestCheckpointLsn',
+  'writtenBy',
 ]
 
 const films = `{ readonly plot: 'vector'; readonly words: 'sparse' }`

@@ -56,8 +56,11 @@ fits<client.FieldValue, engine.FieldValue>(true)
 
 /** Calls that one home alone has, with their earlier names. A call of both has one name and takes the same in both. */
 const calls = `
-type EngineOnly = 'served' | 'stateDigest' | 'waitFor' | 'neighbours' | 'replaceFilters'
-type ClientOnly = 'load' | 'objects' | 'clone' | 'createBackup' | 'shrink'
+type EngineOnly = 'served' | 'stateDigest' | 'waitFor' | 'asOf' | 'neighbours' | 'replaceFilters'
+/** The embedded library has most of these in Database and DatabaseHistory. */
+type ClientOnly =
+  | ('load' | 'objects' | 'clone' | 'createBackup' | 'shrink')
+  | ('branch' | 'branches' | 'promote' | 'history' | 'undo')
 mutual<Exclude<keyof engine.Collection, keyof client.Collection>, EngineOnly>(true, true)
 mutual<Exclude<keyof client.Collection, keyof engine.Collection>, ClientOnly>(true, true)
 type First<Home, Call extends keyof Home> = Home[Call] extends (first: infer Value, ...more: never[]) => unknown ? Value : never
