@@ -6,6 +6,7 @@ import type { Engine } from '@annal/engine'
 import type { RouteOptions } from 'fastify'
 import { test } from 'tap'
 import { createApp, EngineSlot, readConfig } from '../src/index.ts'
+import { requestPath } from './route-table.ts'
 import { createIndex, runningApp } from './running-app.ts'
 
 interface Described {
@@ -73,7 +74,7 @@ test('every route except health and licenses refuses requests without a token an
   for (const [template, operations] of Object.entries(description.paths)) {
     for (const method of Object.keys(operations)) {
       const key = `${method} ${template}`
-      const route = template.replaceAll(/\{\w+\}/g, 'x')
+      const route = requestPath(template)
       const expectOpen = open.includes(key)
       t.equal(operations[method]?.security !== undefined, expectOpen, `${key} says whether it is open`)
       const none = await running.send(method.toUpperCase(), route)
@@ -191,7 +192,7 @@ test('docs/reference/http.md lists every route and no other', async (t) => {
   const page = await readFile(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8')
   // A row may name several paths, and {b} stands for the three prefixes of backups.
   const backups = ['/api/v1/backups', '/api/v2/backup', '/api/v2/backups']
-  const listed = [...page.matchAll(/^\| (GET|POST|PUT|DELETE) ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(
+  const listed = [...page.matchAll(/^\| (GET|POST|PUT|PATCH|DELETE) ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(
     ([, method, paths = '']) =>
       [...paths.matchAll(/`([^`]+)`/g)]
         .flatMap(([, path = '']) =>
