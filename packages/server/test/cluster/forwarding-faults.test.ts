@@ -112,13 +112,13 @@ test('a body of 90 MB to a leader that does not read stays with the client', asy
 })
 
 test('a client may take longer than the leader', async (t) => {
-  const { nodes } = await startNodes(t, { cluster: { writeMs: 1_000 } })
+  const { nodes } = await startNodes(t, { cluster: { writeMs: 4_000 } })
   const [leader, node] = nodes as [HttpNode, HttpNode]
   t.equal((await leader.send('POST', '/api/v2/collection', { json: { name: 'things', fields } })).status, 200)
   async function* slowly() {
-    for (let at = 0; at < body.length; at += 8) {
+    for (let at = 0; at < body.length; at += 4) {
       await sleep(400)
-      yield Buffer.from(body.slice(at, at + 8))
+      yield Buffer.from(body.slice(at, at + 4))
     }
   }
   const reply = await fetch(`${node.url}${things}/objects`, {
