@@ -167,3 +167,37 @@ test('wrong input is 400 with the field, its value, and the limit', async (t) =>
   const reply = await send('PATCH', objectsPath, { json: many, accept })
   t.match(reply.json(), { code: 'limit_exceeded', value: 1_001, limit: 1_000 })
 })
+
+test('a JSON body says that it is atomic, before or after its list, small or large', async (t) => {
+  const { send, put } = await open(t)
+  await put([objectOf('a')])
+  const large = objectOf('large', { meta: { text: 'x'.repeat(60_000) } })
+  const conflict = objectOf('a', { if_absent: true })
+  for (const [name, objects] of [
+    ['small', [conflict, objectOf('b')]],
+    ['large', [conflict, ...Array.from({ length: 6 }, (_, i) => ({ ...large, id: `l${i}` }))]],
+  ] as const) {
+    for (const body of [
+      { atomic: true, objects },
+      { objects, atomic: true },
+    ]) {
+      const reply = await send('POST', objectsPath, { json: body, accept })
+      t.match([reply.status, reply.json()], [409, { code: 'conflict' }], `${name} ${Object.keys(body)}`)
+      t.equal(reply.headers.get('x-annal-warnings'), null)
+    }
+    const wrong = await send('POST', objectsPath, { json: { objects, atomic: 1 }, accept })
+    t.match([wrong.status, wrong.json()], [400, { code: 'invalid_argument', field: 'atomic', value: 1 }], name)
+    const both = await send('POST', `${objectsPath}?atomic=false`, { json: { objects, atomic: true }, accept })
+    t.match([both.status, both.json()], [400, { code: 'invalid_argument', field: 'atomic', value: true }], name)
+  }
+  const patches = [
+    { id: 'a', filter: { n: 1 } },
+    { id: 'none', filter: { n: 1 } },
+  ]
+  const patched = await send('PATCH', objectsPath, { json: { patches, atomic: true }, accept })
+  t.match([patched.status, patched.json()], [409, { code: 'conflict' }])
+  const count = await send('POST', `${objectsPath}/count`, { json: {}, accept })
+  t.match(count.json(), { count: 1 }, 'nothing was written')
+  const stored = await send('POST', objectsPath, { json: { objects: [objectOf('b')], atomic: true }, accept })
+  t.match([stored.status, stored.json()], [200, { upserted: 1, results: [{ id: 'b', status: 'ok' }] }])
+})

@@ -40,8 +40,9 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const isAtomic = parseAtomic(options)
     const { columns, filters, conditions } = await parseObjects(objects, this.#collection.definition, this.#limits)
+    // After the objects, because a body that is read with them may say it at its end.
+    const isAtomic = parseAtomic(options)
     const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
     const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
     if (conditions !== undefined || isAtomic) {
@@ -109,8 +110,8 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
     await this.#collection.served()
     this.#writer.committer.checkWritable()
-    const isAtomic = parseAtomic(options)
     const checked = await parsePatches(patches, this.#limits)
+    const isAtomic = parseAtomic(options)
     const parts = ['patch', JSON.stringify({ isAtomic, checked })]
     const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
       this.#conditional.patch(checked, { isAtomic, claim, facts }),

@@ -1,4 +1,5 @@
 // /api/v2/collection/{name}: upsert, read, search, delete, filter updates.
+import type { ConditionalOptions, RequestClaim } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { ArrivingBody } from '../http/arriving-body.ts'
@@ -12,6 +13,7 @@ import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
 import { openPast, readAsOf } from '../wire/as-of.ts'
 import {
+  AtomicChoice,
   type AtomicQuery,
   atomicQuery,
   ifLsnQuery,
@@ -48,9 +50,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
       const written = await once(request, reply, async (requestKey) => {
         const { database } = request
         const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
-        const objects = await readList(request.body, reader)
+        const choice = new AtomicChoice(request.query)
+        const objects = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
         if (Array.isArray(objects)) checkObjects(database, objects.length)
-        return open(request).upsert(objects, { requestKey, atomic: request.query.atomic === 'true' })
+        return open(request).upsert(objects, atomicOptions(choice, requestKey))
       })
       const { upserted, lsn, durable } = written
       return { upserted, lsn, durable, ...writtenResults(written) }
@@ -63,8 +66,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     } as const
     lists.patch<Listed>('/collection/:name/objects', patch, async (request, reply) => {
       const written = await once(request, reply, async (requestKey) => {
-        const patches = await readList(request.body, patchesReader(config.batchMax))
-        return open(request).patch(patches, { requestKey, atomic: request.query.atomic === 'true' })
+        const choice = new AtomicChoice(request.query)
+        const reader = patchesReader(config.batchMax)
+        const patches = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
+        return open(request).patch(patches, atomicOptions(choice, requestKey))
       })
       const { updated, lsn, durable } = written
       return { updated, lsn, durable, ...writtenResults(written) }
@@ -168,6 +173,16 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
       },
     )
   })
+}
+
+/** A large body says only at its end whether it is atomic, and the engine asks after it has read the objects. */
+function atomicOptions(choice: AtomicChoice, requestKey: RequestClaim | undefined): ConditionalOptions {
+  return {
+    requestKey,
+    get atomic() {
+      return choice.atomic
+    },
+  }
 }
 
 const docs = {

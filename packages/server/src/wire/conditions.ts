@@ -19,6 +19,38 @@ export const atomicQuery = Type.Object({
 })
 export type AtomicQuery = Infer<typeof atomicQuery>
 
+/** `atomic` of a JSON body. */
+export const atomicKey = Type.Optional(Type.Boolean({ description: 'The same as atomic in the query string.' }))
+
+/** Whether a write is atomic, by its query string or its JSON body. */
+export class AtomicChoice {
+  readonly #query: AtomicQuery['atomic']
+  #isAtomic: boolean
+
+  constructor({ atomic }: AtomicQuery) {
+    this.#query = atomic
+    this.#isAtomic = atomic === 'true'
+  }
+
+  /** Valid after the body was read. */
+  get atomic(): boolean {
+    return this.#isAtomic
+  }
+
+  /** Throws invalid_argument for a value that is no boolean or contradicts the query string. Null counts as absent. */
+  readBody(body: unknown): void {
+    const value = isObject(body) ? body.atomic : undefined
+    if (value == null) return
+    if (typeof value !== 'boolean') throw invalidArgument('atomic must be true or false', { field: 'atomic', value })
+    if (this.#query !== undefined && value !== this.#isAtomic)
+      throw invalidArgument(`atomic is ${value} in the body and ${this.#query} in the query string`, {
+        field: 'atomic',
+        value,
+      })
+    this.#isAtomic = value
+  }
+}
+
 /** `if_lsn` of a query string. */
 export const ifLsnQuery = Type.Optional(
   Type.String({
@@ -30,7 +62,7 @@ export const ifLsnQuery = Type.Optional(
 /** Describes the JSON body of a patch. The reader below checks it. */
 export function patchObjectsBody(batchMax: number) {
   return Type.Object(
-    { patches: Type.Array(describedAs(Type.Unknown(), 'ObjectPatch'), { maxItems: batchMax }) },
+    { patches: Type.Array(describedAs(Type.Unknown(), 'ObjectPatch'), { maxItems: batchMax }), atomic: atomicKey },
     { $id: 'PatchObjects' },
   )
 }

@@ -23,6 +23,8 @@ export interface ListReader<T> {
   }
   /** Called after the last entry of a large body with the number of entries. Throws if the list must not be empty. */
   end(count: number): void
+  /** Called with a JSON body before its list is used up. A large one has its list no more. */
+  rest?(body: unknown): void
 }
 
 /** Reads the list of a request. `body` is undefined if the request has none. */
@@ -36,10 +38,12 @@ export async function readList<T>(
   if (body.format === 'msgpack') return reader.msgpack.whole(whole)
   const value = whole.length === 0 ? undefined : parseJsonBody(whole)
   body.watcher?.whole(value)
+  reader.rest?.(value)
   return reader.json.whole(value)
 }
 
-async function* jsonEntries<T>(body: ArrivingBody, { json, end }: ListReader<T>): AsyncGenerator<T, void, void> {
+async function* jsonEntries<T>(body: ArrivingBody, reader: ListReader<T>): AsyncGenerator<T, void, void> {
+  const { json, end } = reader
   const ready: unknown[] = []
   const items = new JsonItems(json.shape, (item) => void ready.push(item))
   let count = 0
@@ -52,6 +56,7 @@ async function* jsonEntries<T>(body: ArrivingBody, { json, end }: ListReader<T>)
     ready.length = 0
   }
   const { listed, root } = items.end()
+  reader.rest?.(root)
   if (listed) end(count)
   else yield* json.noList(root)
 }

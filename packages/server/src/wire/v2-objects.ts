@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
 import { asOfOptions } from './as-of.ts'
-import { readWriteConditions } from './conditions.ts'
+import { atomicKey, readWriteConditions } from './conditions.ts'
 import { parseJsonText } from './json-body.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
@@ -36,6 +36,7 @@ export const upsertObjectsBody = Type.Object({
       'ObjectInput',
     ),
   ),
+  atomic: atomicKey,
 })
 
 /** Body that reads objects by id. */
