@@ -52,6 +52,7 @@ import type { ReaderHandle } from './model/reader.ts'
 import type { RequestKeys } from './model/requests.ts'
 import type { StateDigest } from './model/state-digest.ts'
 import { refuseCollection } from './naming.ts'
+import { refuseOldNode } from './node-version.ts'
 import { parseAsOf } from './past/parse-as-of.ts'
 import { LocalPastCollection, type PastDoor } from './past/past-collection.ts'
 import { PastStates, type PastSubject } from './past/past-states.ts'
@@ -84,6 +85,7 @@ import type { WorkerPool } from './vector/pool.ts'
  * ```
  */
 export async function openEngine(options: EngineOptions, parts: EngineParts = {}): Promise<Engine> {
+  refuseOldNode()
   const engine = new LocalEngine(options, parts)
   await engine.open()
   return engine
@@ -95,6 +97,7 @@ export async function openReplicatedEngine(
   opener: LogOpener,
   parts: EngineParts = {},
 ): Promise<ReplicatedEngine> {
+  refuseOldNode()
   const engine = new LocalEngine(options, { ...parts, opener })
   await engine.open()
   return engine

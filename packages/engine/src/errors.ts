@@ -33,6 +33,7 @@ export type EngineErrorCode =
   | 'worker_lost'
   | 'engine_file_missing'
   | 'kernel_stale'
+  | 'node_too_old'
   | 'version_mismatch'
   | 'snapshot_damaged'
   | 'format_too_new'

@@ -29,6 +29,7 @@ const codesByName: { readonly [code: string]: number } = {
   ENOENT: 77,
   EEXIST: 77,
   format_too_new: 78,
+  node_too_old: 78,
   stream_weak: 78,
   nats_weak: 78,
   node_removed: 78,

@@ -125,6 +125,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   worker_lost: 503,
   engine_file_missing: 500,
   kernel_stale: 500,
+  node_too_old: 500,
   version_mismatch: 500,
   snapshot_damaged: 500,
   format_too_new: 400,
