@@ -158,9 +158,11 @@ export class ChangeFeed {
     return promise
   }
 
-  /** Throws feed_position_lost for an LSN that the log has not reached. */
+  /** Throws feed_position_lost for an LSN that the log has not reached, and closed. */
   #attach({ from, includeVectors }: PlacedWanted): Consumer {
     this.#host.checkOpen()
+    // A stream that ended at once would make a consumer that begins again do so forever, without a turn for the end of the engine.
+    if (this.#isClosed) throw new EngineError('closed', 'the engine is closing')
     if (this.#consumers.size === 0) {
       this.#facts.learn(this.#host.catalog())
       this.#skip()

@@ -135,6 +135,11 @@ test(`random requests get what the log says, seed ${seed}`, async (t) => {
   t.strictSame(other.map(seen), wantedOf(await recordsOf(engine, 'other'), {}), 'a database sees its own changes')
 })
 
+/** Two writers may choose to rebuild at the same time. */
+function unlessRebuilding(error: { readonly code?: unknown }): void {
+  if (error.code !== 'rebuild_running') throw error
+}
+
 test('consumers that come, go and pause under load miss nothing', async (t) => {
   const random = seededRandom(seed)
   const engine = await openedEngine(t, { fsync: random.chance(0.5) ? 'always' : 'interval' })
@@ -144,7 +149,7 @@ test('consumers that come, go and pause under load miss nothing', async (t) => {
   let isWriting = true
   const writing = Promise.all(
     Array.from({ length: 4 }, async () => {
-      for (let i = 0; i < 80; i++) await runRandomLife(collection, random, 1)
+      for (let i = 0; i < 80; i++) await runRandomLife(collection, random, 1).catch(unlessRebuilding)
     }),
   ).finally(() => {
     isWriting = false
@@ -170,6 +175,17 @@ test('consumers that come, go and pause under load miss nothing', async (t) => {
   const wanted = wantedOf(await recordsOf(engine, 'default'), { from })
   for (const got of all) t.strictSame(got.map(seen), wanted)
   t.match(engine.stats().feed, { consumers: 0, bytes: 0 }, 'without consumers no record stays in memory')
+})
+
+test('a consumer that begins again and again does not keep an engine from closing', async (t) => {
+  const engine = await openedEngine(t)
+  const database = engine.database()
+  const collection = await database.createCollection({ name: 'a', fields: [denseField()] })
+  const consumer = (async () => {
+    for (;;) for await (const batch of database.changes({ from: 1 }).batches()) t.ok(batch.lsn <= engine.lsnApplied)
+  })()
+  await collection.upsert([{ id: 'x', fields: { v: someVector(seededRandom(seed)) } }])
+  await Promise.all([t.rejects(consumer, { code: 'closed' }), engine.close()])
 })
 
 test('consumers of the newest records share changes', async (t) => {
