@@ -26,6 +26,7 @@ export type ChangeKind =
   | 'fields-changed'
   | 'objects-upserted'
   | 'objects-deleted'
+  | 'objects-expired'
   | 'filters-replaced'
   | (string & {})
 
@@ -40,6 +41,8 @@ export interface ChangedObject {
   readonly id: string
   readonly meta?: JsonObject
   readonly filter?: JsonObject
+  /** Milliseconds since 1970, if the object expires; absent also if the change did not write it. */
+  readonly expiresAt?: number
   /** Vectors by field, with `includeVectors`. */
   readonly fields?: { readonly [field: string]: ChangedValue }
 }

@@ -8,6 +8,7 @@ export type EventType =
   | 'collection-restored'
   | 'objects-upserted'
   | 'objects-deleted'
+  | 'objects-expired'
   | 'filters-replaced'
   | 'objects-patched'
   | 'fields-changed'
@@ -72,7 +73,7 @@ export interface ObjectVersion {
    * `written`: it was replaced, or it is not known whether it existed. `earlier`: it existed at this LSN, and was written at or before it.
    * `restored`: an undo gave it the content that it had at `asOfLsn`.
    */
-  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'restored' | 'earlier'
+  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'expired' | 'restored' | 'earlier'
   /** Whether the object exists as of this version. */
   readonly exists: boolean
   /** Absent for `earlier`. */
@@ -84,6 +85,8 @@ export interface ObjectVersion {
     readonly meta: ChangedValues
     /** Set if meta that is no JSON object changed. */
     readonly metaBytes?: true
+    /** The expiry before and after, in milliseconds since 1970, if it changed. */
+    readonly expiresAt?: ChangedValues[string]
     readonly filter: ChangedValues
     /** Names of the fields whose vectors changed. */
     readonly fields: readonly string[]

@@ -21,6 +21,7 @@ export type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
 /** Writes that free memory and disk, or revoke access, continue when the disk is full. */
 const freeing: ReadonlySet<Event['kind']> = new Set([
   'objects-deleted',
+  'objects-expired',
   'collection-dropped',
   'database-dropped',
   'database-changed',
@@ -141,6 +142,11 @@ export class Committer {
   /** Time of the newest record: the meaning of "now" in the fold. */
   get timeMs(): number {
     return this.#timeMs
+  }
+
+  /** The time of reads and writes: the later of the clock and of the newest record, in milliseconds since 1970. */
+  get nowMs(): number {
+    return Math.max(this.#timeMs, this.#clock.now())
   }
 
   /**

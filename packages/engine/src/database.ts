@@ -25,8 +25,8 @@ import { parseName, printed } from './model/ids.ts'
 import type { AsOf, AsOfOptions } from './model/moment.ts'
 import type { AliasDescription, BranchDescription, BranchRequest, Promotion } from './model/names.ts'
 import type { Acknowledgement, CollectionDescription } from './model/object.ts'
-import type { WriteOptions } from './model/requests.ts'
-import { type FieldSchema, rulesNewest, withRules } from './model/schema.ts'
+import type { RestoreOptions, WriteOptions } from './model/requests.ts'
+import { type CollectionSchema, rulesNewest, ttlOf, withRules } from './model/schema.ts'
 import { Naming, type NamingHost, refuseCollection, refuseTaken } from './naming.ts'
 import { LocalPastCollection, type PastDoor } from './past/past-collection.ts'
 import { keyed } from './requests/keyed.ts'
@@ -82,17 +82,20 @@ export class LocalDatabase implements Database {
     options?: WriteOptions,
   ): Promise<Collection<FieldsOf<D>>> {
     this.#host.checkOpen()
-    const { name, fields: schemas } = parseDefinition(definition)
-    const fields = schemas.map((field) => withRules(field, rulesNewest))
+    const parsed = parseDefinition(definition)
+    const { name } = parsed
+    const fields = parsed.fields.map((field) => withRules(field, rulesNewest))
+    const schema = { ...parsed, fields }
     this.#checkThere()
-    const parts = () => ['createCollection', name, JSON.stringify(fields)]
+    const parts = () => ['createCollection', name, JSON.stringify(fields), ...Object.values(ttlOf(parsed)).map(String)]
     const call = { databaseId: this.#entry.id, parts }
-    await keyed(this.#host.keys, options, call, (claim) => this.#create(name, fields, claim))
+    await keyed(this.#host.keys, options, call, (claim) => this.#create(schema, claim))
     return typed<D>(this.#find(name))
   }
 
-  #create(name: string, fields: readonly FieldSchema[], claim: Claim | undefined): Promise<Acknowledgement> {
+  #create({ name, ...schema }: CollectionSchema, claim: Claim | undefined): Promise<Acknowledgement> {
     const host = this.#host
+    const { fields } = schema
     return this.#reserving(name, async () => {
       const seed = randomBytes(8)
       return host.commit(
@@ -104,11 +107,11 @@ export class LocalDatabase implements Database {
             collectionId: host.nextCollectionId(),
             databaseId: this.#entry.id,
             name,
-            fields,
+            ...schema,
             hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
           }
         },
-        { claim, facts: { fields } },
+        { claim, facts: { fields, ...ttlOf(schema) } },
       )
     })
   }
@@ -259,7 +262,7 @@ export class LocalDatabase implements Database {
   branch(
     name: string,
     request: BranchRequest,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
     return this.backups.branch(name, request, options)
   }

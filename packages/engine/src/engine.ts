@@ -17,6 +17,7 @@ import { allNames } from './catalog/changed-names.ts'
 import { CatalogWrites } from './catalog-writes.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import { Collections } from './collection/collections.ts'
+import { ExpiryJob } from './collection/expiry-job.ts'
 import { heldBy } from './collection/memory-use.ts'
 import { repeatEvent } from './collection/repeat-event.ts'
 import { StateDigests } from './collection/state-digests.ts'
@@ -118,6 +119,8 @@ export interface EngineParts {
   readonly checkpointsOnDemand?: boolean
   /** Keeps digests of its states. At least so many records are between two of a collection that is written to. */
   readonly digestEvery?: number
+  /** How often expired objects are deleted. */
+  readonly expiryEveryMs?: number
 }
 
 const trimEveryMs = 10 * 60_000
@@ -155,6 +158,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   #committer: Committer | undefined
   #tail: TailApplier | undefined
   #trimTimer: NodeJS.Timeout | undefined
+  #expiry: ExpiryJob | undefined
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -201,7 +205,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       keys: this.keys,
       digests: this.#digests,
       onSearch: options.onSearch,
-      onServing: (entry, replica) => this.#serveReaders(entry, replica),
+      onServing: (entry, replica) => {
+        if (replica) replica.expiry.clock = () => this.#committer?.nowMs ?? Number.NEGATIVE_INFINITY
+        this.#serveReaders(entry, replica)
+      },
       onCalibrated: (collection) => this.#hub?.calibrate(collection.entry.id, collection.calibrationTable()),
       calibrations: {
         ...{ vfs: this.#vfs, dataDir, isReadOnly: parts.readOnly ?? false },
@@ -292,6 +299,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       this.#progress.report(undefined)
       if (this.#parts.readOnly) return
       this.#checkpointer.start(directory.log, () => this.#checkpointSource())
+      this.#expiry = this.#newExpiryJob()
       await this.#trim()
       // History also expires when nothing is written.
       if (this.#options.archive?.maxAgeMs) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
@@ -328,6 +336,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
 
   health(): EngineHealth {
     const [phase, failure, notices] = [this.#phase, this.#failure, [...this.#notices, ...this.backups.reasons()]]
+    notices.push(...(this.#expiry?.reasons() ?? []))
     notices.push(...roomLeft(this.#pool?.stats.memories ?? 0, memoriesMax()))
     const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
@@ -357,6 +366,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       workers: { threads, lost, queriesWaiting: waiting },
       calibrations: this.#calibrationCounts(),
       requestKeys: this.keys.stats(),
+      expiry: this.#expiryStats(),
       feed: this.feed.stats(),
       asOf: { loaded: this.#pastStates.count, loadedBytes: this.#pastStates.bytes },
     }
@@ -651,6 +661,26 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     }
   }
 
+  #newExpiryJob(): ExpiryJob {
+    const clock = this.#options.clock ?? { now: Date.now }
+    const monotonic = () => clock.monotonic?.() ?? performance.now()
+    return new ExpiryJob(
+      {
+        clocks: { now: () => clock.now(), monotonic },
+        collections: () => this.#collections.all(),
+        onTrouble: (sentence) => this.#options.onNotice?.(sentence),
+      },
+      this.#parts.expiryEveryMs,
+    )
+  }
+
+  #expiryStats(): EngineStats['expiry'] {
+    let hidden = 0
+    for (const { recovering, condition } of this.#collections.all())
+      if (condition === 'ready') hidden += recovering?.expired?.count ?? 0
+    return { hidden, ...(this.#expiry?.stats() ?? { deleted: 0, clockJumps: 0, isDeleting: false }) }
+  }
+
   #newCatalog(): CatalogWrites {
     return new CatalogWrites({
       collections: this.#collections,
@@ -675,7 +705,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       onBroken: (error) => this.#fail(error),
       onApplied: (event, bytes) => this.applied(event, bytes),
       onAdvanced: (lsn) => {
-        this.#hub?.slots.advance(lsn)
+        this.#hub?.slots.advance(lsn, this.timeMs)
         this.feed.advance(lsn)
       },
       onAppended: (lsn, event) => this.#digests?.note(lsn, event),
@@ -706,6 +736,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     await this.#pastStates.close()
     if (this.#phase === 'open' && !this.#failure) {
       await this.cursors.close()
+      await this.#expiry?.close()
       this.#collections.shut()
       await this.#digests?.settled()
       await this.#catalog.hold(() => this.#collections.allApplied())
@@ -714,6 +745,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.#phase = 'closed'
     this.#hub?.close()
     clearInterval(this.#trimTimer)
+    await this.#expiry?.close()
     await this.backups.trimmed()
     await this.#release()
   }

@@ -17,6 +17,7 @@ export {
   efConstructionMax,
   efConstructionMin,
   efMax,
+  expiresAtMax,
   fieldsMax,
   filterBoostMax,
   idBytesMax,
@@ -44,6 +45,7 @@ export {
   searchesMax,
   sparseDimensionMax,
   sparseTermsMax,
+  ttlSecondsMax,
 } from './limits.ts'
 export type { PastCollection } from './model/as-of.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
@@ -70,6 +72,7 @@ export type {
 export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
 export type {
   Collection,
+  DefaultChanges,
   FieldChange,
   FieldChanges,
   GraphChange,
@@ -150,6 +153,7 @@ export type {
   UnitVector,
   VectorRow,
   WriteConditions,
+  WriteExpiry,
   WriteResult,
 } from './model/object.ts'
 export { decodeMeta, MetaBudget, packMeta, type ReadMeta } from './model/packed-meta.ts'
@@ -186,6 +190,7 @@ export type {
   RequestFacts,
   RequestKeyStats,
   RequestKeys,
+  RestoreOptions,
   WriteOptions,
 } from './model/requests.ts'
 export type {

@@ -45,6 +45,12 @@ export const filterStringBytesMax = 1_024
 export const filterConditionsMax = 64
 /** Values of one $in or $nin. */
 export const filterOperandsMax = 10_000
+/** A hundred years. */
+export const ttlSecondsMax = 3_155_760_000
+/** The end of the year 9999, in milliseconds since 1970. */
+export const expiresAtMax = 253_402_300_799_999
+/** Ids in one record of expired objects. */
+export const expiredIdsMax = 10_000
 /** Distinct filter keys of one collection; each key has its own index. */
 export const filterKeysOfCollectionMax = 16_384
 /**

@@ -3,7 +3,15 @@
 // match. The secret is discarded.
 import { randomBytes } from 'node:crypto'
 import type { FieldSchema, FilterCondition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
-import type { DenseColumn, Event, MultiColumn, ObjectsRestored, ObjectsUpserted } from '@annal/engine/events'
+import {
+  type DenseColumn,
+  type Event,
+  type MultiColumn,
+  type ObjectsRestored,
+  type ObjectsUpserted,
+  splitText,
+  storedText,
+} from '@annal/engine/events'
 import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
 import type { TraceEntry } from './trace.ts'
@@ -54,6 +62,7 @@ export class Anonymizer {
       case 'objects-restored':
         return { ...this.#upsert(event), deleted: event.deleted.map((id) => this.#tokens.of(id)) }
       case 'objects-deleted':
+      case 'objects-expired':
         return { ...event, ids: event.ids.map((id) => this.#tokens.of(id)) }
       case 'objects-patched':
         return {
@@ -107,7 +116,9 @@ export class Anonymizer {
   }
 
   #text(text: string): string {
-    return text === '' ? '' : JSON.stringify(this.#value(JSON.parse(text)))
+    const { filter, expiresAt } = splitText(text)
+    const anonymous = filter === '' ? '' : JSON.stringify(this.#value(JSON.parse(filter)))
+    return storedText(anonymous, expiresAt)
   }
 
   /** Meta may be compressed or not JSON; then only its length is kept. */

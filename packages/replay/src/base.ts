@@ -9,6 +9,7 @@ import {
   type MultiColumn,
   type ObjectsUpserted,
   type SparseColumn,
+  withFilter,
 } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
 import { ReplayError } from './trace.ts'
@@ -22,8 +23,10 @@ export interface LogFiles {
 interface Living {
   /** The record with the object's values. */
   readonly lsn: number
-  /** The record that last replaced its filter values. */
+  /** Its text since its filter values were replaced, or since it was patched. */
   readonly filter: string | undefined
+  /** A patch gave the text, with the expiry. Otherwise the object keeps the expiry that it was written with. */
+  readonly isPatched?: boolean
 }
 
 interface Known {
@@ -42,7 +45,11 @@ export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<
     const objects = collections.get(event.collectionId)?.objects
     const positions = event.ids.flatMap((id, index) => (objects?.get(id)?.lsn === lsn ? [index] : []))
     if (objects === undefined || positions.length === 0) continue
-    const filters = event.ids.map((id, index) => objects.get(id)?.filter ?? (event.filters[index] as string))
+    const filters = event.ids.map((id, index) => {
+      const written = event.filters[index] as string
+      const { filter = written, isPatched } = objects.get(id) ?? { filter: written }
+      return isPatched ? filter : withFilter(written, filter)
+    })
     yield picked({ ...event, filters }, positions)
   }
 }
@@ -83,6 +90,7 @@ async function survey(
         for (const id of event.deleted) collections.get(event.collectionId)?.objects.delete(id)
         break
       case 'objects-deleted':
+      case 'objects-expired':
         for (const id of event.ids) collections.get(event.collectionId)?.objects.delete(id)
         break
       case 'filters-replaced':
@@ -90,7 +98,9 @@ async function survey(
         event.ids.forEach((id, index) => {
           const objects = collections.get(event.collectionId)?.objects
           const living = objects?.get(id)
-          if (living) objects?.set(id, { ...living, filter: event.filters[index] })
+          const filter = event.filters[index] as string
+          if (living && event.kind === 'objects-patched') objects?.set(id, { ...living, filter, isPatched: true })
+          else if (living) objects?.set(id, { ...living, filter: withFilter(living.filter ?? '', filter) })
         })
         break
       case 'collection-restored':

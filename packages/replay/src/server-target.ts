@@ -4,10 +4,12 @@ import type { Client, Collection, FieldDefinition, ObjectInput, ObjectPatch } fr
 import { decodeMeta, type FieldSchema, type SearchRequest } from '@annal/engine'
 import {
   type Event,
+  filterIn,
   givenVector,
   type ObjectsPatched,
   type ObjectsRestored,
   type ObjectsUpserted,
+  splitText,
   vectorForm,
 } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
@@ -70,11 +72,12 @@ class ServerTarget implements ReplayTarget {
         for (const id of event.deleted) await collection.delete(id)
         return
       case 'objects-deleted':
+      case 'objects-expired':
         for (const id of event.ids) await collection.delete(id)
         return
       case 'filters-replaced':
         await collection.updateFilters(
-          event.ids.map((id, i) => ({ id, filter: JSON.parse((event.filters[i] as string) || '{}') })),
+          event.ids.map((id, i) => ({ id, filter: JSON.parse(filterIn(event.filters[i] as string) || '{}') })),
         )
         return
       case 'objects-patched':
@@ -139,13 +142,24 @@ function fieldRequest(field: FieldSchema): FieldDefinition {
   return { name: field.name, type: 'vector', params: { ...params, recall } }
 }
 
+function expiryIn(text: string): Pick<ObjectInput, 'expiresAt'> {
+  const { expiresAt } = splitText(text)
+  return expiresAt === undefined ? {} : { expiresAt }
+}
+
 /** Patches that lead to the meta and filter of the event, by merging. */
 async function patchesOf(event: ObjectsPatched, collection: Collection): Promise<ObjectPatch[]> {
   const stored = new Map((await collection.getMany(event.ids)).map((object) => [object.id, object]))
   return event.ids.map((id, i) => {
     const meta = decodeMeta(event.metas[i] as Uint8Array) ?? {}
-    const filter = JSON.parse(event.filters[i] || '{}')
-    return { id, meta: replacing(stored.get(id)?.meta, meta), filter: replacing(stored.get(id)?.filter, filter) }
+    const { filter: text, expiresAt = null } = splitText(event.filters[i] ?? '')
+    const filter = JSON.parse(text || '{}')
+    return {
+      id,
+      expiresAt,
+      meta: replacing(stored.get(id)?.meta, meta),
+      filter: replacing(stored.get(id)?.filter, filter),
+    }
   })
 }
 
@@ -193,7 +207,8 @@ function recordsOf(event: ObjectsUpserted | ObjectsRestored, fields: readonly Fi
   return event.ids.map((id, i) => ({
     id,
     meta: event.metas[i] as Uint8Array,
-    filter: JSON.parse((event.filters[i] as string) || '{}'),
+    filter: JSON.parse(filterIn(event.filters[i] as string) || '{}'),
+    ...expiryIn(event.filters[i] as string),
     fields: values[i] as ObjectInput['fields'],
   }))
 }

@@ -23,6 +23,7 @@ export interface ReplayTarget {
 const alongside: ReadonlySet<Event['kind']> = new Set([
   'objects-upserted',
   'objects-deleted',
+  'objects-expired',
   'objects-patched',
   'filters-replaced',
 ])

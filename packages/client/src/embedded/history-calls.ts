@@ -45,5 +45,6 @@ function versionOf({ timeMs, ...version }: EngineVersion): ObjectVersion {
 }
 
 function eventOf({ timeMs, kind, ...facts }: EngineEvent): PastEvent {
-  return { ...facts, time: new Date(timeMs), type: kind }
+  // Only images have records of the kind that is left out.
+  return { ...facts, time: new Date(timeMs), type: kind as Exclude<typeof kind, 'expiries-cleared'> }
 }

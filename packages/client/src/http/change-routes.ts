@@ -133,12 +133,19 @@ function changeOf(value: unknown): Change {
     kind: text(kind, 'kind'),
     ...(collection !== undefined && { collection: text(collection, 'collection') }),
     // The server wrote these members as the types say.
-    ...(objects !== undefined && { objects: list(objects, 'objects') as ChangedObject[] }),
+    ...(objects !== undefined && { objects: list(objects, 'objects').map(changedObjectOf) }),
     ...(deleted !== undefined && { deleted: list(deleted, 'deleted') as string[] }),
     ...(left !== undefined && { left: list(left, 'left') as string[] }),
     ...(removed_next_lsn !== undefined && { removedNextLsn: number(removed_next_lsn, 'removed_next_lsn') }),
     ...(margin !== undefined && { margin: number(margin, 'margin') }),
   }
+}
+
+function changedObjectOf(value: unknown): ChangedObject {
+  const { expires_at, ...changed } = object(value, 'objects')
+  const expiry = expires_at === undefined ? {} : { expiresAt: moment(expires_at, 'expires_at').getTime() }
+  // As above.
+  return { ...changed, ...expiry } as unknown as ChangedObject
 }
 
 function cursorOf(value: unknown): Cursor {

@@ -146,10 +146,11 @@ function version(value: unknown): ObjectVersion {
 }
 
 function changesOf(value: unknown): NonNullable<ObjectVersion['changes']> {
-  const { meta, filter, fields, meta_bytes } = object(value, 'changes')
+  const { meta, filter, fields, meta_bytes, expires_at } = object(value, 'changes')
   return {
     meta: object(meta, 'meta') as ChangedValues,
     ...(meta_bytes === true && { metaBytes: true as const }),
+    ...(expires_at !== undefined && { expiresAt: object(expires_at, 'expires_at') as ChangedValues[string] }),
     filter: object(filter, 'filter') as ChangedValues,
     fields: list(fields, 'fields').map((name) => text(name, 'field')),
   }

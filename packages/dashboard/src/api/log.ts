@@ -8,6 +8,7 @@ export type EventType =
   | 'collection-restored'
   | 'objects-upserted'
   | 'objects-deleted'
+  | 'objects-expired'
   | 'filters-replaced'
   | 'objects-patched'
   | 'fields-changed'

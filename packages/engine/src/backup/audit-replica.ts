@@ -2,7 +2,7 @@
 // checksums of the files prove only that nothing changed on the way.
 import { yieldToOthers } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { parseFilterValues } from '../filter/values.ts'
+import { storedValues } from '../filter/indexed-values.ts'
 import { metaBytesMax } from '../limits.ts'
 import { parseId } from '../model/ids.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -30,7 +30,7 @@ function auditObject(replica: Replica, ordinal: number): void {
   if (replica.find(id) !== ordinal) throw wrong('its id maps to another object')
   if (objects.meta(ordinal).length > metaBytesMax) throw wrong('its meta is too long')
   const filter = objects.filterText(ordinal)
-  if (filter !== '') parseFilterValues(filter)
+  if (filter !== '') storedValues(filter)
   for (const field of dense) {
     if (!field?.has(ordinal, version)) continue
     if (!Number.isFinite(field.norm(ordinal)) || !field.row(ordinal)?.every(Number.isFinite))

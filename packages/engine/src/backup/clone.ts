@@ -6,6 +6,7 @@ import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { checkDigest } from './check-digest.ts'
 import { checkSpace } from './check-space.ts'
+import { clearExpiries } from './clear-expiries.ts'
 import type { Imaged } from './host.ts'
 import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
 import { imageCollection } from './image-collection.ts'
@@ -42,7 +43,7 @@ export async function cloneCollection(
   const stored = await importImage(side, async (dir) => {
     const image = await linkedImage(host, source, dir, watch.checkWanted)
     await checkSpace(side, growingBytes(image) + freeBytesMin)
-    return image
+    return target.keepExpired ? clearExpiries(side.vfs, dir, image) : image
   })
   const { image } = stored
   const id = host.nextCollectionId()
@@ -58,7 +59,9 @@ export async function cloneCollection(
         watch.onRead(bytes)
         checkWanted()
       }
-      const loading = loadClone(host, source, stored, { ...as, onRead })
+      const loading = target.keepExpired
+        ? loadImage(side.vfs, stored, { ...as, onRead })
+        : loadClone(host, source, stored, { ...as, onRead })
       loading.then(resolve, reject)
       return loading
     },

@@ -2,14 +2,16 @@
 
 import { EngineError } from '../errors.ts'
 import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
+import { printed } from '../model/ids.ts'
 import type { BranchRequest } from '../model/names.ts'
 import type { Acknowledgement } from '../model/object.ts'
-import type { WriteOptions } from '../model/requests.ts'
+import type { RestoreOptions, WriteOptions } from '../model/requests.ts'
 import { keyed } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
 import { checkSpace } from './check-space.ts'
+import { clearExpiries } from './clear-expiries.ts'
 import { cloneCollection } from './clone.ts'
 import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
@@ -53,6 +55,8 @@ interface Making {
   readonly claim: Claim | undefined
   /** The collection that it is a branch of, which must still exist when its record is written. */
   readonly parent?: Imaged | undefined
+  /** Its objects do not expire. */
+  readonly keeps?: boolean
 }
 
 export class DatabaseBackups implements BackupsOfDatabase {
@@ -97,16 +101,17 @@ export class DatabaseBackups implements BackupsOfDatabase {
     await this.#writing().backups.store.remove(this.#name, name)
   }
 
-  async restore(name: string, target: string, moment?: Moment, options?: WriteOptions): Promise<Acknowledgement> {
-    const parts = ['restore', name, target, JSON.stringify(moment ?? null)]
-    return this.#keyed(options, parts, (claim) => this.#restore(name, target, moment, claim))
+  async restore(name: string, target: string, moment?: Moment, options?: RestoreOptions): Promise<Acknowledgement> {
+    const keeps = keepsExpired(options)
+    const parts = ['restore', name, target, JSON.stringify(moment ?? null), ...keptPart(keeps)]
+    return this.#keyed(options, parts, (claim) => this.#restore(name, target, moment, { claim, keeps }))
   }
 
   async #restore(
     name: string,
     target: string,
     moment: Moment | undefined,
-    claim: Claim | undefined,
+    { claim, keeps }: Making,
   ): Promise<Acknowledgement> {
     const { host, backups } = this.#writing()
     const { image } = this.#stored(name)
@@ -114,11 +119,12 @@ export class DatabaseBackups implements BackupsOfDatabase {
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(image) }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free, { claim }), watch, (dir) =>
-          backups.store.reading(this.#name, name, (stored) =>
-            moment
+          backups.store.reading(this.#name, name, async (stored) => {
+            const filled = await (moment
               ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
-              : fillFrom(host.side, stored, dir, watch),
-          ),
+              : fillFrom(host.side, stored, dir, watch))
+            return keeps ? clearExpiries(host.side.vfs, dir, filled) : filled
+          }),
         )
       }),
     )
@@ -129,35 +135,37 @@ export class DatabaseBackups implements BackupsOfDatabase {
     collection: string,
     target: string,
     moment: Moment,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement> {
-    const parts = ['restorePast', collection, target, JSON.stringify(moment)]
-    return this.#keyed(options, parts, (claim) => this.#restorePast(collection, target, moment, claim))
+    const keeps = keepsExpired(options)
+    const parts = ['restorePast', collection, target, JSON.stringify(moment), ...keptPart(keeps)]
+    return this.#keyed(options, parts, (claim) => this.#restorePast(collection, target, moment, { claim, keeps }))
   }
 
-  async #restorePast(
-    collection: string,
-    target: string,
-    moment: Moment,
-    claim: Claim | undefined,
-  ): Promise<Acknowledgement> {
+  async #restorePast(collection: string, target: string, moment: Moment, making: Making): Promise<Acknowledgement> {
     const past: PastOf = {
       database: this.#name,
       collection,
       collectionIdAt: (lsn) => this.#door.collectionIdAt(collection, lsn),
     }
-    const { acknowledged } = await this.#restoreMoment(past, target, moment, { claim })
+    const { acknowledged } = await this.#restoreMoment(past, target, moment, making)
     return acknowledged
   }
 
-  async #restoreMoment(past: PastOf, target: string, moment: Moment, { claim, parent }: Making): Promise<Restored> {
+  async #restoreMoment(
+    past: PastOf,
+    target: string,
+    moment: Moment,
+    { claim, parent, keeps }: Making,
+  ): Promise<Restored> {
     const { host, backups } = this.#writing()
     return this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
         const watch = this.#watchOf(job)
-        return restoreImage(host, this.#target(free, { claim, parent }), watch, (dir) =>
-          imageOfPast(host.side, past, moment, dir, watch.checkWanted),
-        )
+        return restoreImage(host, this.#target(free, { claim, parent }), watch, async (dir) => {
+          const filled = await imageOfPast(host.side, past, moment, dir, watch.checkWanted)
+          return keeps ? clearExpiries(host.side.vfs, dir, filled) : filled
+        })
       }),
     )
   }
@@ -166,18 +174,19 @@ export class DatabaseBackups implements BackupsOfDatabase {
   async branch(
     collection: string,
     { name, asOf }: BranchRequest,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
-    const parts = ['branch', collection, name, JSON.stringify(asOf ?? null)]
+    const keeps = keepsExpired(options)
+    const parts = ['branch', collection, name, JSON.stringify(asOf ?? null), ...keptPart(keeps)]
     return this.#keyed(options, parts, async (claim) => {
-      if (asOf === undefined) return this.#clone(collection, name, claim, true)
+      if (asOf === undefined) return this.#clone(collection, name, { claim, keeps }, true)
       const parent = await this.#serving(collection)
       const past: PastOf = {
         database: this.#name,
         collection: parent.entry.definition.name,
         collectionIdAt: async () => parent.entry.id,
       }
-      const { acknowledged, contentLsn } = await this.#restoreMoment(past, name, asOf, { claim, parent })
+      const { acknowledged, contentLsn } = await this.#restoreMoment(past, name, asOf, { claim, parent, keeps })
       return { ...acknowledged, contentLsn }
     })
   }
@@ -185,15 +194,17 @@ export class DatabaseBackups implements BackupsOfDatabase {
   async clone(
     collection: string,
     target: string,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
-    return this.#keyed(options, ['clone', collection, target], (claim) => this.#clone(collection, target, claim))
+    const keeps = keepsExpired(options)
+    const parts = ['clone', collection, target, ...keptPart(keeps)]
+    return this.#keyed(options, parts, (claim) => this.#clone(collection, target, { claim, keeps }))
   }
 
   async #clone(
     collection: string,
     target: string,
-    claim: Claim | undefined,
+    { claim, keeps }: Making,
     isBranch = false,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
     const { host, backups } = this.#writing()
@@ -203,7 +214,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
       const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(
         host,
         source,
-        this.#target(free, { claim, parent: isBranch ? source : undefined }),
+        { ...this.#target(free, { claim, parent: isBranch ? source : undefined }), keepExpired: keeps === true },
         {
           checkWanted: () => this.#checkWritable(),
           onRead: (read) => onRead(read),
@@ -337,6 +348,19 @@ export class DatabaseBackups implements BackupsOfDatabase {
     }
     return { databaseId: this.#door.database.id, name, claim, parentId: parent?.entry.id, checkThere }
   }
+}
+
+/** Throws invalid_argument. */
+function keepsExpired(options: RestoreOptions | undefined): boolean {
+  const keeps: unknown = options?.keepExpired ?? false
+  if (typeof keeps === 'boolean') return keeps
+  const message = `keepExpired must be true or false, got ${printed(keeps)}`
+  throw new EngineError('invalid_argument', message, { field: 'keep_expired', value: printed(keeps) })
+}
+
+/** A request key stands for it as well. */
+function keptPart(keeps: boolean): readonly string[] {
+  return keeps ? ['keepExpired'] : []
 }
 
 /** Reports read bytes to the job, when everything is read this many times. */

@@ -1,6 +1,6 @@
 // The possible bases of an image: a collection in a checkpoint, or another image.
 
-import type { FieldSchema } from '../model/schema.ts'
+import { type FieldSchema, ttlOf } from '../model/schema.ts'
 import { type ListedFile, listedFiles, listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
 import { lsnsPart } from '../snapshot/snapshot-format.ts'
 import { type ImageOriginals, listedParts, originalsName, type StoredImage } from './image.ts'
@@ -11,6 +11,8 @@ export interface ImageBase {
   readonly collectionId: number
   readonly lsn: number
   readonly fields: readonly FieldSchema[]
+  readonly ttlSeconds?: number
+  readonly expires?: true
   readonly parts: readonly BasePart[]
   readonly originals: readonly (Omit<ImageOriginals, 'sha256'> & { readonly name: string })[]
 }
@@ -41,7 +43,9 @@ export function baseOfCheckpoint(
   // The LSNs of its objects mean nothing in another log.
   const content = files.filter(({ part }) => keepLsns || part !== lsnsPart)
   const parts = content.map((file) => ({ part: file.part, files: listedFiles(collection, file) }))
-  return { dir, collectionId: id, lsn, fields, parts, originals: originalsOwner(collection) }
+  const { expires } = collection
+  const own = { ...ttlOf(collection), ...(expires && { expires }) }
+  return { dir, collectionId: id, lsn, fields, ...own, parts, originals: originalsOwner(collection) }
 }
 
 export function baseOfImage({ dir, image }: StoredImage): ImageBase {
@@ -50,6 +54,8 @@ export function baseOfImage({ dir, image }: StoredImage): ImageBase {
     collectionId: image.source.collectionId,
     lsn: image.snapshotLsn,
     fields: image.fields,
+    ...ttlOf(image),
+    ...(image.expires && { expires: image.expires }),
     parts: image.parts.map((file) => ({ part: file.part, files: listedParts(image, file) })),
     originals: image.originals.map((file) => ({ ...file, name: originalsName(file) })),
   }

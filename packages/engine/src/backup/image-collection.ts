@@ -1,10 +1,12 @@
 // Creates an image of a collection as it is now. The cut is made between two events, while writers and readers
 // continue.
+
 import { join } from 'node:path'
 import { type LogRecord, type Lsn, WalError } from '@annal/wal'
 import { assert } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import { isMissing } from '../file-damage.ts'
+import { ttlOf } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import { digestInBackground } from './background-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
@@ -131,6 +133,8 @@ async function imageAt(
       timeMs: moment.timeMs,
       hashSeed,
       fields: start.fields,
+      ...ttlOf(start),
+      ...(base?.expires && { expires: true as const }),
       ...moment.facts,
     },
   })
@@ -154,11 +158,18 @@ async function startOf(
       // Nothing was written between its snapshot and the checkpoint, and the log may not reach back to the snapshot.
       const lsn = Math.max(collection.lsn, checkpoint.manifest.lsn)
       const base = baseOfCheckpoint(checkpoint.path, collection)
-      return { base, lsn, tail: undefined, hashSeed, fields: base.fields }
+      return { base, lsn, tail: undefined, hashSeed, fields: base.fields, ...ttlOf(base) }
     }
     const isInLog = lsnCreated >= host.log().state().lsnFirst
     if (isInLog && !restored)
-      return { base: undefined, lsn: lsnCreated, tail: undefined, hashSeed, fields: definition.fields }
+      return {
+        base: undefined,
+        lsn: lsnCreated,
+        tail: undefined,
+        hashSeed,
+        fields: definition.fields,
+        ...ttlOf(definition),
+      }
     // The files of an import contain another collection's number, which a backup must not.
     if (isInLog && restored && linkOnly)
       return startWithImage(

@@ -15,9 +15,11 @@ export const imageManifestName = 'manifest.json'
  * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
  * reader of format 3 would not find. Format 5 has them of the objects as well. Format 6 has fields of int4
  * and int2, which a reader of format 5 does not know. Format 7 has the aliases of the collection, which a reader of format 6 refuses in an
- * upload. An image has the oldest format that can express it.
+ * upload. Format 8 has objects that expire, which a reader of format 7 would return for ever. An image has the oldest format that can
+ * express it.
  */
-const seal: Seal = { format: 7, key: 'image' }
+const seal: Seal = { format: 8, key: 'image' }
+const formatWithAliases = 7
 const formatWithPackedCodes = 6
 const formatWithObjectDeltas = 5
 const formatWithFieldDeltas = 4
@@ -83,6 +85,10 @@ export interface Image {
   readonly hashSeed: HashSeed
   /** The fields at the beginning of the snapshot; the tail may change them. */
   readonly fields: readonly FieldSchema[]
+  /** The default expiry at the beginning of the snapshot. */
+  readonly ttlSeconds?: number
+  /** Objects of the snapshot may have an expiry. */
+  readonly expires?: true
   /** 0 without a snapshot: then the tail holds every record. */
   readonly snapshotLsn: number
   readonly parts: readonly ImagePart[]
@@ -180,7 +186,8 @@ function sealed(image: Image): Seal & { readonly value: Image } {
   const hasObjects = changed.some(({ part }) => part === 0)
   const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
   const ofFields = image.fields.some(hasPackedCodes) ? formatWithPackedCodes : ofFiles
-  const format = image.aliases?.length ? seal.format : ofFields
+  const ofAliases = image.aliases?.length ? formatWithAliases : ofFields
+  const format = image.expires || image.ttlSeconds !== undefined ? seal.format : ofAliases
   return { ...seal, format, value: image }
 }
 

@@ -5,6 +5,7 @@ import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { decodeEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
+import { ttlOf } from '../model/schema.ts'
 import { rebuild } from '../replica/rebuild.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { loadReplica } from '../snapshot/replica-parts.ts'
@@ -41,7 +42,7 @@ export async function loadImage(vfs: Vfs, stored: StoredImage, as: LoadAs): Prom
 
 async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onRead, own }: LoadAs): Promise<Replica> {
   const { dir, image } = stored
-  const definition = { name, fields: image.fields }
+  const definition = { name, fields: image.fields, ...ttlOf(image) }
   if (image.snapshotLsn === 0)
     return Replica.empty(id, definition, {
       ...host,
@@ -110,6 +111,8 @@ async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, { host
         event.kind === 'objects-upserted' ||
         event.kind === 'objects-restored' ||
         event.kind === 'objects-deleted' ||
+        event.kind === 'objects-expired' ||
+        event.kind === 'expiries-cleared' ||
         event.kind === 'filters-replaced' ||
         event.kind === 'objects-patched' ||
         event.kind === 'fields-changed'

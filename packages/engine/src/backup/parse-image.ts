@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '../errors.ts'
 import { parseDefinition } from '../input/definition.ts'
+import { ttlSecondsMax } from '../limits.ts'
 import { parseName, printed } from '../model/ids.ts'
 import { type FieldSchema, rulesNewest, withRules } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
@@ -51,6 +52,8 @@ export function parseImage(raw: unknown): Image {
     ...(input.aliases !== undefined && {
       aliases: list(input.aliases, 'aliases').map((name) => named(name, 'aliases')),
     }),
+    ...(input.ttlSeconds !== undefined && { ttlSeconds: ttlIn(input.ttlSeconds) }),
+    ...(input.expires !== undefined && { expires: isTrue(input.expires, 'expires') }),
   }
   checkFiles(image)
   return image
@@ -70,7 +73,7 @@ const imageKeys = [
     'fields',
     'snapshotLsn',
   ],
-  ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest', 'aliases'],
+  ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest', 'aliases', 'ttlSeconds', 'expires'],
 ]
 
 /** A snapshot has one file for the objects and one for each field; without a snapshot the tail holds everything. */
@@ -202,6 +205,17 @@ function list(value: unknown, field: string): readonly unknown[] {
 
 function whole(value: unknown, field: string, most: number): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > most) throw wrong(field, value)
+  return value
+}
+
+function ttlIn(value: unknown): number {
+  const seconds = whole(value, 'ttlSeconds', ttlSecondsMax)
+  if (seconds === 0) throw wrong('ttlSeconds', value)
+  return seconds
+}
+
+function isTrue(value: unknown, field: string): true {
+  if (value !== true) throw wrong(field, value)
   return value
 }
 

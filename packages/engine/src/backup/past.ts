@@ -1,4 +1,5 @@
 // Resolves a moment of the past to its record, and builds the image of one collection just after that record.
+
 import { join } from 'node:path'
 import { type LogRecord, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
@@ -8,6 +9,7 @@ import { isMissing } from '../file-damage.ts'
 import type { PastRecords, Piece } from '../history/past-records.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Moment } from '../model/backups.ts'
+import { ttlOf } from '../model/schema.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { basesOf } from './archive.ts'
 import type { BackupHost } from './host.ts'
@@ -26,6 +28,7 @@ export interface Start {
   readonly tail: AsyncIterable<LogRecord> | undefined
   readonly hashSeed: HashSeed
   readonly fields: Image['fields']
+  readonly ttlSeconds?: number
   /** Removes files that only this start needs. */
   readonly remove?: () => Promise<void>
   /** Time of the record, if it is known. */
@@ -145,6 +148,8 @@ export function makePastImage(
       timeMs,
       hashSeed: start.hashSeed,
       fields: start.fields,
+      ...ttlOf(start),
+      ...(start.base?.expires && { expires: true as const }),
       // The number is known when the image is loaded.
       objects: 0,
       fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
@@ -263,7 +268,7 @@ function startWithCheckpoint(
   const { fields, lsn: lsnOfCollection } = collection
   // A collection that was not written to has no records up to that of the checkpoint.
   const start = Math.max(collection.lsn, Math.min(manifest.lsn, lsn))
-  return { base, lsn: start, tail: undefined, hashSeed, fields, lsnCreated, lsnOfCollection }
+  return { base, lsn: start, tail: undefined, hashSeed, fields, ...ttlOf(collection), lsnCreated, lsnOfCollection }
 }
 
 export function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
@@ -272,7 +277,7 @@ export function startWithImage(host: BackupHost, stored: StoredImage, lsn: numbe
   const head = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }
   const tail = readTail(host.vfs, join(dir, partName(tailPart)), head)
   const base = image.snapshotLsn === 0 ? undefined : baseOfImage(stored)
-  return { base, lsn, tail, hashSeed: image.hashSeed, fields: image.fields }
+  return { base, lsn, tail, hashSeed: image.hashSeed, fields: image.fields, ...ttlOf(image) }
 }
 
 /** The record that created the collection. */

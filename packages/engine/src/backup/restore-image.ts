@@ -56,6 +56,8 @@ export interface RestoreTarget {
   readonly claim?: Claim | undefined
   /** The collection of this directory that it is a branch of. */
   readonly parentId?: number | undefined
+  /** Of a clone: its objects do not expire. */
+  readonly keepExpired?: boolean
   /** Throws when the database no longer exists. */
   checkThere(): void
 }

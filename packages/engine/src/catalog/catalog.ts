@@ -1,5 +1,6 @@
 // The databases, tokens, settings and collections, folded from the catalog's events. Names are kept in Maps; on disk
 // only ids appear.
+
 import { createHash } from 'node:crypto'
 import { assert } from '../errors.ts'
 import type {
@@ -13,6 +14,7 @@ import type {
   DatabaseDropped,
 } from '../events/event.ts'
 import type { TokenFacts } from '../model/database-facts.ts'
+import { ttlOf } from '../model/schema.ts'
 import {
   type AliasEntry,
   type CatalogImport,
@@ -361,7 +363,14 @@ export class Catalog {
 /** The catalog entry of a collection that a record created. */
 export function entryOf(lsn: number, event: CollectionCreated | CollectionRestored): CollectionEntry {
   const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
-  const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
+  const entry = {
+    id,
+    databaseId,
+    definition: { name, fields, ...ttlOf('ttlSeconds' in event ? event : {}) },
+    createdAtMs,
+    lsnCreated: lsn,
+    hashSeed,
+  }
   if (event.kind === 'collection-created') return entry
   const { importId, imageSha256, digest, parent } = event
   return { ...entry, restored: { importId, imageSha256, digest }, ...(parent && { parent }) }

@@ -10,14 +10,14 @@ import { withActor, writtenBy } from '../events/author.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import type { RestoredContent } from '../history/undo.ts'
-import { changedFields, rebuiltFields } from '../input/definition.ts'
+import { changedFields, parseDefaults, rebuiltFields } from '../input/definition.ts'
 import type { FilterUpdatesInput } from '../input/filter-updates.ts'
 import type { ObjectsInput } from '../input/objects.ts'
 import type { PatchesInput } from '../input/patches.ts'
-import { type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
+import { expiredIdsMax, type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
 import type { PastCollection } from '../model/as-of.ts'
 import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
-import type { Collection, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
+import type { Collection, DefaultChanges, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
 import type { ReceivedSearch } from '../model/engine.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
@@ -37,7 +37,7 @@ import type {
   SearchResult,
 } from '../model/query.ts'
 import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
-import type { FieldSchema } from '../model/schema.ts'
+import { type FieldSchema, ttlOf } from '../model/schema.ts'
 import { asOfBatch, asOfPage } from '../past/parse-as-of.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import { claimOf } from '../requests/keyed.ts'
@@ -130,6 +130,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         ...field,
         elements: replica?.rowsAt(index) ?? this.coming?.elements[index] ?? 0,
       })),
+      ...ttlOf(definition),
       objects: this.objects,
       createdAt: createdAtMs,
       lsn: replica?.lsnApplied ?? 0,
@@ -234,7 +235,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.loaded()
     const input = parseSearch(request, this.definition, this.#limits)
     if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
-    if (needsWholeVersion(input)) await this.published()
+    if (needsWholeVersion(input) || this.replica.expiry.isDue) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // The result has the fields that were parsed from the request.
     return (await search(this.replica, input, { room, calibrator: this.#calibrator })) as SearchResult<Fields, Name>
@@ -247,7 +248,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.loaded()
     const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     for (const { minLsn } of requests) if (minLsn !== undefined) await this.waitFor(minLsn)
-    if (searches.some(needsWholeVersion)) {
+    if (searches.some(needsWholeVersion) || this.replica.expiry.isDue) {
       await this.published()
       // Not awaited for the second search, when the first one already has its version.
       this.replica.publish()
@@ -358,12 +359,64 @@ export class LocalCollection extends CollectionLife implements Collection {
     )
   }
 
+  async updateDefaults(changes: DefaultChanges, options?: WriteOptions): Promise<Acknowledgement> {
+    await this.served()
+    this.#writer.committer.checkWritable()
+    const ttlSeconds = parseDefaults(changes)
+    if (ttlSeconds === undefined) return this.#writer.nothingToDo()
+    return this.#writer.once(
+      options,
+      () => ['updateDefaults', JSON.stringify({ ttlSeconds })],
+      (claim) => this.#updateTtl(ttlSeconds ?? undefined, claim),
+    )
+  }
+
+  async #updateTtl(ttlSeconds: number | undefined, claim: Claim | undefined): Promise<Acknowledgement> {
+    const { written } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const { definition } = this.replica
+      if (definition.ttlSeconds === ttlSeconds) return { written: undefined }
+      const { fields } = definition
+      const draft = {
+        kind: 'fields-changed',
+        collectionId: this.entry.id,
+        fields,
+        ...ttlOf({ ttlSeconds }),
+      } as const
+      return { written: this.#writer.commit(draft, noRoom, noFilters, { claim }) }
+    })
+    if (!written) return this.#writer.nothingToDo()
+    const { lsn, durable } = await written
+    return { lsn, durable }
+  }
+
+  /**
+   * Deletes objects for good that have expired by a time, as many as one record takes. Returns their number. Objects are chosen as of every
+   * earlier write.
+   */
+  async deleteExpired(timeMs: number): Promise<number> {
+    if (this.condition !== 'ready' || this.isClosed || !this.#writer.committer.isWritable) return 0
+    if (this.replica.expiry.first > timeMs) return 0
+    const { written, count } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const { replica } = this
+      const ordinals = replica.storedFilters.expiredBy(timeMs).bitmap.toOrdinals().subarray(0, expiredIdsMax)
+      if (ordinals.length === 0) return { written: undefined, count: 0 }
+      const ids = Array.from(ordinals, (ordinal) => replica.objects.idAt(ordinal))
+      const draft = { kind: 'objects-expired', collectionId: this.entry.id, ids } as const
+      return { written: this.#writer.commit(draft, noRoom, noFilters), count: ids.length }
+    })
+    await written
+    return count
+  }
+
   async #updateFields(changes: FieldChanges, claim: Claim | undefined): Promise<Acknowledgement> {
     // When every earlier change is applied: a rebuild may have changed the fields, and so may a call like this one.
     const { written } = await this.gate.hold(async () => {
       this.checkOpen()
       const fields = changedFields(this.replica.definition, changes)
-      const draft = fields && ({ kind: 'fields-changed', collectionId: this.entry.id, fields } as const)
+      const kept = ttlOf(this.replica.definition)
+      const draft = fields && ({ kind: 'fields-changed', collectionId: this.entry.id, fields, ...kept } as const)
       return { written: draft && this.#writer.commit(draft, noRoom, noFilters, { claim }) }
     })
     if (!written) return this.#writer.nothingToDo()
@@ -454,7 +507,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     if (room.objects > 0) await replica.prepare(room)
     replica.reserve(room, needsOf(event))
     await replica.apply(lsn, event)
-    if (event.kind === 'objects-upserted' || event.kind === 'objects-deleted')
+    if (event.kind === 'objects-upserted' || event.kind === 'objects-deleted' || event.kind === 'objects-expired')
       this.#calibrator.addChanges(event.ids.length)
     if (event.kind === 'objects-restored') this.#calibrator.addChanges(event.ids.length + event.deleted.length)
   }

@@ -2,12 +2,11 @@
 import { TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
-import { parseFilterValues } from '../filter/values.ts'
+import { indexedValues } from '../filter/indexed-values.ts'
 import { chooseObjects } from '../input/choose-objects.ts'
 import { conditionsHold, type ObjectConditions, type StoredState } from '../input/conditions.ts'
 import type { ObjectColumns } from '../input/objects.ts'
 import { applyPatch, type CheckedPatch } from '../input/patches.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { Acknowledgement, WriteResult } from '../model/object.ts'
 import type { RequestFacts } from '../model/requests.ts'
 import type { Claim } from '../requests/request-keys.ts'
@@ -73,7 +72,7 @@ export class ConditionalWrites {
       const isWhole = positions.length === results.length
       if (positions.length === 0 || (options.isAtomic && !isWhole)) return this.#refused(results, options)
       const chosen = isWhole ? columns : chooseObjects(columns, positions)
-      const needs = FilterNeeds.from(chosen.filters.map((text) => parseFilterValues(text).values))
+      const needs = FilterNeeds.from(chosen.filters.map(indexedValues))
       const draft: Draft = { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...chosen }
       return { outcome: { changed: positions.length, results }, draft, room: roomFor(chosen), needs }
     })
@@ -83,7 +82,7 @@ export class ConditionalWrites {
     const ids = patches.map(({ id }) => id)
     return this.#write(ids, noRoom, options, async () => {
       const results: ShortResult[] = []
-      const changed: { id: string; meta: Uint8Array; filter: string; values: JsonObject }[] = []
+      const changed: { id: string; meta: Uint8Array; filter: string }[] = []
       const slice = new TimeSlice()
       for (const patch of patches) {
         const { result, after } = this.#patched(patch)
@@ -101,7 +100,7 @@ export class ConditionalWrites {
         filters: changed.map(({ filter }) => filter),
       }
       const room = roomForPatches(this.#collection.replica, draft)
-      const needs = FilterNeeds.from(changed.map(({ values }) => values))
+      const needs = FilterNeeds.from(changed.map(({ filter }) => indexedValues(filter)))
       return { outcome: { changed: changed.length, results }, draft, room, needs }
     })
   }
@@ -172,8 +171,8 @@ export class ConditionalWrites {
       return { result: { id, status: 'error', lsn: 0, error } }
     }
     try {
-      const parts = { meta: replica.objects.metaCopy(replica.find(id)), filter: stored.filterText }
-      return { result, after: applyPatch(patch, parts) }
+      const parts = { meta: replica.objects.metaCopy(replica.findStored(id)), filter: stored.filterText }
+      return { result, after: applyPatch(patch, parts, this.#writer.committer.nowMs) }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       const { code, message, details } = error
@@ -182,7 +181,7 @@ export class ConditionalWrites {
     }
   }
 
-  /** The object as of every write before this one. */
+  /** The object as of every write before this one; none if it has expired. */
   #stored(id: string): StoredState {
     const { replica } = this.#collection
     const ordinal = replica.find(id)

@@ -170,7 +170,8 @@ export class CollectionLife {
   }
 
   get objects(): number {
-    return this.#replica?.count ?? this.#arrival?.coming.objects ?? 0
+    const replica = this.#replica
+    return replica ? replica.count - (replica.expired?.count ?? 0) : (this.#arrival?.coming.objects ?? 0)
   }
 
   get isClosed(): boolean {

@@ -5,8 +5,9 @@ import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pi
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { parseFilterValues } from '../filter/values.ts'
+import { withExpiries } from '../input/expiry.ts'
 import { type FilterTexts, type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
-import { type ObjectsInput, parseObjects } from '../input/objects.ts'
+import { type ObjectColumns, type ObjectsInput, type ParsedObjects, parseObjects } from '../input/objects.ts'
 import { type PatchesInput, parsePatches } from '../input/patches.ts'
 import type { Limits } from '../limits.ts'
 import type { Filter } from '../model/filter.ts'
@@ -14,6 +15,7 @@ import { parseIds, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, ConditionalReply, WriteResult } from '../model/object.ts'
 import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
+import { hasExpiry } from '../model/stored-text.ts'
 import { choiceOf, chosen } from '../requests/choice.ts'
 import { Claim } from '../requests/request-keys.ts'
 import { ConditionalWrites, type Outcome, type ShortResult } from './conditional-writes.ts'
@@ -40,16 +42,22 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const { columns, filters, conditions } = await parseObjects(objects, this.#collection.definition, this.#limits)
+    const { definition } = this.#collection
+    const { columns: given, filters, conditions, expiries } = await parseObjects(objects, definition, this.#limits)
     // After the objects, because a body that is read with them may say it at its end.
     const isAtomic = parseAtomic(options)
+    const columns = this.#withExpiries(given, expiries, filters)
+    // A repetition says the same, but later, so what a request key stands for has no times in it.
+    const said = columns === given ? [] : ['expiry', JSON.stringify(expiries ?? null)]
     const isLarge = columnBytes(columns) >= upsertPiecesFrom || typeof options?.requestKey === 'string'
     const pieces = isLarge ? await collectInSlices(upsertPieces(columns)) : undefined
+    const isKeyed = typeof options?.requestKey === 'string'
+    const digested = columns === given || !isKeyed ? pieces : await collectInSlices(upsertPieces(given))
     if (conditions !== undefined || isAtomic) {
       const rules = JSON.stringify({ isAtomic, conditions })
       const { changed, ...done } = await this.#decided(
         options,
-        ['upsert', ...(pieces ?? []), rules],
+        ['upsert', ...(digested ?? []), ...said, rules],
         'upserted',
         (claim, facts) => this.#conditional.upsert(columns, conditions ?? [], { isAtomic, claim, facts }),
       )
@@ -57,7 +65,7 @@ export class ObjectWrites {
     }
     return this.#writer.once(
       options,
-      () => ['upsert', ...(pieces ?? [])],
+      () => ['upsert', ...(digested ?? []), ...said],
       async (claim) => {
         if (columns.ids.length === 0) return { ...this.#writer.nothingToDo(), upserted: 0 }
         const facts = { upserted: columns.ids.length }
@@ -72,6 +80,16 @@ export class ObjectWrites {
         return { lsn, durable, upserted: result.touched.length }
       },
     )
+  }
+
+  /** The same columns, with expiries in their filters, if objects expire. */
+  #withExpiries(columns: ObjectColumns, expiries: ParsedObjects['expiries'], needs: FilterNeeds): ObjectColumns {
+    const { ttlSeconds } = this.#collection.definition
+    if (expiries === undefined && ttlSeconds === undefined) return columns
+    const { nowMs } = this.#writer.committer
+    const filters = withExpiries(columns.filters, expiries ?? [], { nowMs, ttlSeconds })
+    needs.addExpiries(filters.filter(hasExpiry).length)
+    return { ...columns, filters }
   }
 
   /** Runs a write that depends on what is stored. `name` is what its reply calls the number of changed objects. */

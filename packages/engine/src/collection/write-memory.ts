@@ -1,5 +1,7 @@
 // Estimates the memory that a write may need, before it is appended.
+
 import type { ObjectColumns } from '../input/objects.ts'
+import { expiryBytes } from '../model/stored-text.ts'
 import { vectorForm } from '../model/vector-form.ts'
 import { recordBytes } from '../replica/object-record.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -42,10 +44,11 @@ function scaledIn(forms: Uint8Array | undefined): number {
 /** Records are rewritten with other filters; their other content stays. */
 export function roomForFilters(replica: Replica, ids: readonly string[], filters: readonly string[]): Room {
   const kept = ids.reduce((sum, id) => {
-    const ordinal = replica.find(id)
+    const ordinal = replica.findStored(id)
     return ordinal < 0 ? sum : sum + replica.objects.recordBytesAt(ordinal)
   }, 0)
-  const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
+  // An object keeps its expiry.
+  const recordBytes = filters.reduce((sum, text) => sum + text.length * 3 + expiryBytes, kept)
   return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0, scaled: 0 }
 }
 

@@ -2,7 +2,7 @@
 import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
-import { parseFilterValues } from '../filter/values.ts'
+import { indexedValues } from '../filter/indexed-values.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
 import type { Applied, Replica } from '../replica/replica.ts'
@@ -109,7 +109,7 @@ export class CollectionWriter {
         options,
       )
       .then((written) => {
-        if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted')
+        if (draft.kind === 'objects-upserted' || draft.kind === 'objects-deleted' || draft.kind === 'objects-expired')
           this.#options.onChanged(draft.ids.length)
         if (draft.kind === 'objects-restored') this.#options.onChanged(draft.ids.length + draft.deleted.length)
         return written
@@ -134,6 +134,5 @@ export function roomOf(draft: Draft, replica: Replica): Room {
 
 /** The space in the filter index that a change needs. */
 export function needsOf(draft: Draft): FilterNeeds {
-  if (draft.kind === 'objects-deleted' || draft.kind === 'fields-changed') return noFilters
-  return FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
+  return 'filters' in draft ? FilterNeeds.from(draft.filters.map(indexedValues)) : noFilters
 }

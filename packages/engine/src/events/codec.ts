@@ -6,6 +6,7 @@ import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import type { Author } from '../model/requests.ts'
 import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, hasRecall, rulesNewest } from '../model/schema.ts'
+import { hasExpiry } from '../model/stored-text.ts'
 import { encodeRequest, type RequestRecord, requestVersion } from '../requests/request-record.ts'
 import { authorVersion, encodeAuthor, eventStart } from './author.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
@@ -43,6 +44,8 @@ const recordTypes = {
   'cursor-put': 41,
   'cursor-dropped': 42,
   'objects-restored': 43,
+  'objects-expired': 44,
+  'expiries-cleared': 45,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
@@ -50,12 +53,15 @@ const kinds = new Map<number, Event['kind']>(
 )
 /** Kinds of events of collections and their objects, which the change feed delivers. */
 export const changeKinds: readonly string[] = Object.keys(recordTypes).filter(
-  (kind) => !isControlKind(kind as Event['kind']),
+  // Only images have records of the other kind.
+  (kind) => !isControlKind(kind as Event['kind']) && kind !== 'expiries-cleared',
 )
 
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 8
+const payloadVersion = 9
 const cursorVersion = 8
+/** The first payload version with expiries. */
+const expiryVersion = 9
 /** The first payload version with restored objects. */
 const restoredVersion = 8
 
@@ -82,6 +88,8 @@ const messages = {
   'cursor-put': messageType('CursorPut'),
   'cursor-dropped': messageType('CursorDropped'),
   'objects-restored': messageType('ObjectsRestored'),
+  'objects-expired': messageType('ObjectsExpired'),
+  'expiries-cleared': messageType('ExpiriesCleared'),
 } as const
 
 /** The record of an event, with the oldest payload version that can express it. */
@@ -105,9 +113,10 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
  * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep; version 8 authors, cursors,
- * aliases, branches, patches, and restored objects.
+ * aliases, branches, patches, and restored objects; version 9 expiries, which version 8 would take for part of a filter, or ignore.
  */
 function versionOf(event: Event): number {
+  if (hasExpiries(event)) return expiryVersion
   if (isNameKind(event.kind) || (event.kind === 'collection-restored' && event.parent)) return 8
   const fields = 'fields' in event ? event.fields : []
   if (event.kind === 'cursor-put' || event.kind === 'cursor-dropped') return cursorVersion
@@ -121,6 +130,12 @@ function versionOf(event: Event): number {
   if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3
   const multi = event.kind === 'objects-upserted' ? event.multi : []
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
+}
+
+function hasExpiries(event: Event): boolean {
+  if (event.kind === 'objects-expired' || event.kind === 'expiries-cleared') return true
+  if ('ttlSeconds' in event && event.ttlSeconds !== undefined) return true
+  return 'filters' in event && event.filters.some(hasExpiry)
 }
 
 /** The same record with the request that wrote it. */
@@ -253,13 +268,14 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
   const base = { timeMs: message.timeMs as number, collectionId: message.collectionId as number }
   switch (kind) {
     case 'collection-created':
-      return { kind, ...base, ...newCollection(message) }
+      return { kind, ...base, ...newCollection(message), ...ttlIn(message) }
     case 'collection-restored': {
       const { importId, imageSha256, digest } = message
       const parent = message.parentId > 0 && { parent: { id: message.parentId, lsn: message.parentLsn } }
       return { kind, ...base, ...newCollection(message), importId, imageSha256, digest, ...parent }
     }
     case 'collection-dropped':
+    case 'expiries-cleared':
       return { kind, ...base }
     case 'alias-put':
     case 'alias-dropped':
@@ -272,9 +288,11 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
       return { kind, ...base, ...objectsFromMessage(message), deleted, asOfLsn }
     }
     case 'collection-rebuilt':
-    case 'fields-changed':
       return { kind, ...base, fields: message.fields.map(fieldFromMessage) }
+    case 'fields-changed':
+      return { kind, ...base, fields: message.fields.map(fieldFromMessage), ...ttlIn(message) }
     case 'objects-deleted':
+    case 'objects-expired':
       return { kind, ...base, ids: message.ids }
     case 'filters-replaced':
       return { kind, ...base, ids: message.ids, filters: message.filters }
@@ -316,6 +334,10 @@ function newCollection(message: Message) {
     fields: message.fields.map(fieldFromMessage) as FieldSchema[],
     hashSeed: { low: message.hashSeedLow as number, high: message.hashSeedHigh as number },
   }
+}
+
+function ttlIn({ ttlSeconds }: Message): { ttlSeconds?: number } {
+  return ttlSeconds > 0 ? { ttlSeconds } : {}
 }
 
 function fieldToMessage(field: FieldSchema): Record<string, unknown> {

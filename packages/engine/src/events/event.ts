@@ -22,12 +22,14 @@ export interface CollectionCreated extends InCollection {
   readonly databaseId: number
   readonly name: string
   readonly fields: readonly FieldSchema[]
+  /** Objects expire so many seconds after they are written, unless the write says otherwise. */
+  readonly ttlSeconds?: number
   /** Secret of the collection's id table, generated once. */
   readonly hashSeed: HashSeed
 }
 
 /** A new collection with the content of an image, whose files stay as long as the log may be replayed. */
-export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
+export interface CollectionRestored extends Omit<CollectionCreated, 'kind' | 'ttlSeconds'> {
   readonly kind: 'collection-restored'
   /** Name of the folder in `imports/` with the image. */
   readonly importId: string
@@ -165,7 +167,10 @@ export interface MultiColumn {
   readonly vectors: Float32Array
 }
 
-/** Objects are inserted, or replace those with the same ids. Values are in columns, one for each field. */
+/**
+ * Objects are inserted, or replace those with the same ids. Values are in columns, one for each field. The expiry of an object is in its
+ * filter, see model/stored-text.ts.
+ */
 export interface ObjectsUpserted extends InCollection {
   readonly kind: 'objects-upserted'
   readonly ids: readonly string[]
@@ -192,7 +197,18 @@ export interface ObjectsDeleted extends InCollection {
   readonly ids: readonly string[]
 }
 
-/** The filter values of objects are replaced; everything else stays. */
+/** Objects have expired: they are deleted for good. */
+export interface ObjectsExpired extends InCollection {
+  readonly kind: 'objects-expired'
+  readonly ids: readonly string[]
+}
+
+/** No object expires any more. Such a record follows those of an image; the log has none. */
+export interface ExpiriesCleared extends InCollection {
+  readonly kind: 'expiries-cleared'
+}
+
+/** The filter values of objects are replaced; everything else stays, their expiry as well. */
 export interface FiltersReplaced extends InCollection {
   readonly kind: 'filters-replaced'
   readonly ids: readonly string[]
@@ -205,14 +221,15 @@ export interface ObjectsPatched extends InCollection {
   readonly ids: readonly string[]
   /** The whole meta of each; empty for none. */
   readonly metas: readonly Uint8Array[]
-  /** The whole filter of each; '' for none. */
+  /** The whole filter of each with its expiry; '' for none. */
   readonly filters: readonly string[]
 }
 
-/** The collection has these fields from now on. Only defaults of their searches differ from before. */
+/** The collection has these fields and this default expiry from now on. Only defaults of searches and of writes differ from before. */
 export interface FieldsChanged extends InCollection {
   readonly kind: 'fields-changed'
   readonly fields: readonly FieldSchema[]
+  readonly ttlSeconds?: number
 }
 
 /** Every live object is moved to a replica with these fields, in the order of ordinals. */
@@ -241,6 +258,8 @@ export type ObjectEvent =
   | ObjectsUpserted
   | ObjectsRestored
   | ObjectsDeleted
+  | ObjectsExpired
+  | ExpiriesCleared
   | FiltersReplaced
   | ObjectsPatched
   | FieldsChanged

@@ -1,5 +1,6 @@
 // The events of a log for tools that read logs: `@annal/engine/events`.
 
+export { filterIn, splitText, storedText, withFilter } from '../model/stored-text.ts'
 export { givenVector, vectorForm } from '../model/vector-form.ts'
 export { decodeEvent, encodeEvent, isCatalogRecord } from './codec.ts'
 export type {
@@ -13,6 +14,7 @@ export type {
   MultiColumn,
   ObjectEvent,
   ObjectsDeleted,
+  ObjectsExpired,
   ObjectsPatched,
   ObjectsRestored,
   ObjectsUpserted,

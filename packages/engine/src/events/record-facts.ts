@@ -62,10 +62,12 @@ function bareFactsOf(record: Payload): RecordFacts {
     }
     case 'objects-upserted':
     case 'objects-deleted':
+    case 'objects-expired':
     case 'filters-replaced':
     case 'objects-patched':
       return { lsn, kind, bytes, ...objectsOf(payload) }
     case 'collection-rebuilt':
+    case 'expiries-cleared':
     case 'fields-changed': {
       const { timeMs, collectionIds } = peekEvent(payload)
       return { lsn, kind, bytes, timeMs, collectionId: collectionIds[0] as number, objects: 0, ids: [] }

@@ -14,6 +14,7 @@ export const eventDescriptors = {
       fields: field(5, 'Field', 'repeated'),
       hashSeedLow: field(6, 'fixed32'),
       hashSeedHigh: field(7, 'fixed32'),
+      ttlSeconds: field(16, 'double'),
     },
   },
   Field: {
@@ -114,11 +115,16 @@ export const eventDescriptors = {
       timeMs: field(1, 'double'),
       collectionId: field(2, 'uint32'),
       fields: field(3, 'Field', 'repeated'),
+      ttlSeconds: field(16, 'double'),
     },
   },
   ObjectsDeleted: {
     fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32'), ids: field(3, 'string', 'repeated') },
   },
+  ObjectsExpired: {
+    fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32'), ids: field(3, 'string', 'repeated') },
+  },
+  ExpiriesCleared: { fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32') } },
   FiltersReplaced: {
     fields: {
       timeMs: field(1, 'double'),

@@ -1,10 +1,11 @@
 // Turns an event of the log into the change that consumers of the feed get.
 import type { Event, ObjectsUpserted } from '../events/event.ts'
 import type { Filter } from '../filter/condition.ts'
+import { storedValues } from '../filter/indexed-values.ts'
 import { matchesValues } from '../filter/matches-values.ts'
 import type { ChangedObject, ChangedValue, ChangeKind, RecordedChange } from '../model/changes.ts'
-import type { JsonObject } from '../model/json.ts'
 import { decodeMeta } from '../model/packed-meta.ts'
+import { splitText } from '../model/stored-text.ts'
 import { denseRow } from '../search/returned-rows.ts'
 import type { FedCollection } from './collection-facts.ts'
 
@@ -41,20 +42,24 @@ function writtenObjects(
   const objects: ChangedObject[] = []
   const left: string[] = []
   for (const [i, id] of event.ids.entries()) {
-    const values = filterValues(event.filters[i] ?? '')
+    const text = event.filters[i] ?? ''
+    const values = storedValues(text)
+    const { expiresAt } = splitText(text)
     if (filter !== undefined && !matchesValues(filter, values)) {
       left.push(id)
       continue
     }
     const meta = metas && decodeMeta(metas[i] as Uint8Array)
     const fields = vectors?.[i]
-    objects.push({ id, ...(meta && { meta }), filter: values, ...(fields && { fields }) })
+    objects.push({
+      id,
+      ...(meta && { meta }),
+      filter: values,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(fields && { fields }),
+    })
   }
   return { objects, ...(filter !== undefined && { left }) }
-}
-
-function filterValues(text: string): JsonObject {
-  return text === '' ? {} : (JSON.parse(text) as JsonObject)
 }
 
 /** The vectors of each object, by field. */

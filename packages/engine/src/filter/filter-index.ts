@@ -8,6 +8,7 @@ import { ByteHeap } from '../memory/byte-heap.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
 import type { JsonObject } from '../model/json.ts'
+import { expiryKey } from '../model/stored-text.ts'
 import type { Condition, Filter } from './condition.ts'
 import { dumpKeys, loadKeys } from './dump-keys.ts'
 import { matches } from './evaluate.ts'
@@ -16,6 +17,7 @@ import { KeyIndex } from './key-index.ts'
 import { Postings } from './postings.ts'
 import { TermTable } from './term-table.ts'
 import { ValuePages } from './value-pages.ts'
+import type { ValueRun } from './value-run.ts'
 
 export interface FilterMatches {
   /** Owned by the caller. */
@@ -43,7 +45,7 @@ export class FilterIndex {
 
   /** Number of distinct keys over all objects. */
   get keys(): number {
-    return this.#keys.size
+    return this.#keys.size - (this.#keys.has(expiryKey) ? 1 : 0)
   }
 
   /**
@@ -99,6 +101,25 @@ export class FilterIndex {
     yield* index?.run('number')?.counts(within?.words) ?? []
     for (const { value, count } of index?.run('boolean')?.counts(within?.words) ?? [])
       yield { value: value === 1, count }
+  }
+
+  /** The earliest expiry, in milliseconds since 1970; Infinity if no object has one. */
+  get expiryFirst(): number {
+    return this.#expiries?.lowest ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The objects that expire at or before a time, and the earliest expiry after it. */
+  expiredBy(timeMs: number): FilterMatches & { readonly nextMs: number } {
+    const bitmap = new Bitmap(this.#live.words.length * 32)
+    const bounds = { low: Number.NEGATIVE_INFINITY, high: timeMs, lowOpen: false, highOpen: false }
+    this.#expiries?.collect(bounds, new Int32Array(bitmap.words.buffer))
+    bitmap.recount()
+    const nextMs = this.#expiries?.lowestAbove(timeMs) ?? Number.POSITIVE_INFINITY
+    return { bitmap, count: bitmap.count, nextMs }
+  }
+
+  get #expiries(): ValueRun | undefined {
+    return this.#keys.get(expiryKey)?.run('number')
   }
 
   /** Bytes allocated from the process, except a few hundred bytes for each distinct key. */

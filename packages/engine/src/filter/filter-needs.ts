@@ -3,6 +3,7 @@
 import { EngineError } from '../errors.ts'
 import { filterKeysOfCollectionMax } from '../limits.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
+import { expiryKey } from '../model/stored-text.ts'
 
 export class FilterNeeds {
   readonly keys = new Set<string>()
@@ -15,6 +16,13 @@ export class FilterNeeds {
     const needs = new FilterNeeds()
     for (const values of objects) needs.add(values)
     return needs
+  }
+
+  /** Counts the expiries of objects. */
+  addExpiries(objects: number): void {
+    if (objects === 0) return
+    this.keys.add(expiryKey)
+    this.entries += objects
   }
 
   /** Throws EngineError limit_exceeded when the objects have more distinct keys than a collection may have. */

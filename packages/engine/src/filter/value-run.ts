@@ -40,6 +40,23 @@ export class ValueRun {
     return this.#pages.length === 0
   }
 
+  /** The lowest value; undefined if there is none. */
+  get lowest(): number | undefined {
+    const page = this.#pages[0]
+    return page === undefined ? undefined : this.#store.value(page, 0)
+  }
+
+  /** The lowest value above this one; undefined if there is none. */
+  lowestAbove(value: number): number | undefined {
+    if (this.isEmpty) return undefined
+    const index = this.#find(value, Number.POSITIVE_INFINITY)
+    const page = this.#pages[index]!
+    const place = this.#store.place(page, value, Number.POSITIVE_INFINITY)
+    if (place < this.#store.count(page)) return this.#store.value(page, place)
+    const next = this.#pages[index + 1]
+    return next === undefined ? undefined : this.#store.value(next, 0)
+  }
+
   get directory(): RunDirectory {
     return { pages: this.#pages, values: this.#values, blocks: this.#blocks }
   }

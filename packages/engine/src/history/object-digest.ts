@@ -1,13 +1,14 @@
 // The digest of what is stored of an object: two with the same digest have the same meta, filter values, and vectors.
 import { createHash } from 'node:crypto'
 import type { StoredObject } from '../model/object.ts'
+import { storedText } from '../model/stored-text.ts'
 
 /** 16 bytes as text. */
-export function objectDigest({ metaBytes, filterText, dense, sparse, multi }: StoredObject): string {
+export function objectDigest({ metaBytes, filterText, expiresAt, dense, sparse, multi }: StoredObject): string {
   const hash = createHash('sha256')
   const add = (bytes: Uint8Array) => hash.update(`${bytes.length}\n`).update(bytes)
   add(metaBytes)
-  add(Buffer.from(filterText))
+  add(Buffer.from(storedText(filterText, expiresAt)))
   for (const [name, row] of Object.entries(dense)) addRow(name, row)
   for (const [name, { indices, values }] of Object.entries(sparse)) {
     hash.update(`sparse ${name}\n`)

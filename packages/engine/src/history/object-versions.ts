@@ -9,14 +9,17 @@ import type {
   ObjectsUpserted,
   SparseColumn,
 } from '../events/event.ts'
+import { storedValues } from '../filter/indexed-values.ts'
 import type { ChangedValues, ObjectVersion } from '../model/history.ts'
 import type { JsonObject } from '../model/json.ts'
 import { MetaBudget } from '../model/packed-meta.ts'
 import type { Author } from '../model/requests.ts'
+import { splitText, withFilter } from '../model/stored-text.ts'
 
 /** An object as of a record. */
 interface Content {
   readonly meta: Uint8Array
+  /** With the expiry. */
   readonly filter: string
   /** Digest by position of the field. */
   readonly vectors: ReadonlyMap<number, string>
@@ -66,8 +69,8 @@ export function follow(
     }
     case 'filters-replaced': {
       if (before === 'absent') return { known: before }
-      const filter = event.filters[event.ids.lastIndexOf(id)] as string
-      const known = before === 'unknown' ? before : { ...before, filter }
+      const given = event.filters[event.ids.lastIndexOf(id)] as string
+      const known = before === 'unknown' ? before : { ...before, filter: withFilter(before.filter, given) }
       return {
         known,
         version: { ...head, kind: 'filter-updated', exists: true, ...changes(before, known, fieldNames) },
@@ -80,12 +83,15 @@ export function follow(
       const known = before === 'unknown' ? before : { ...before, meta, filter }
       return { known, version: { ...head, kind: 'patched', exists: true, ...changes(before, known, fieldNames) } }
     }
-    case 'objects-deleted': {
+    case 'objects-deleted':
+    case 'objects-expired': {
       if (before === 'absent') return { known: before }
-      const version = { ...head, kind: 'deleted', exists: false } as const
+      const kind = event.kind === 'objects-deleted' ? 'deleted' : 'expired'
+      const version = { ...head, kind, exists: false } as const
       return { known: 'absent', version: { ...version, ...changes(before, 'absent', fieldNames) } }
     }
     case 'fields-changed':
+    case 'expiries-cleared':
       return { known: before }
   }
 }
@@ -152,7 +158,8 @@ function changes(before: Known, after: Known, names: readonly string[]): Pick<Ob
     changes: {
       meta: changedValues(metaBefore ?? {}, metaAfter ?? {}),
       ...(!isMetaText && Buffer.compare(was.meta, is.meta) !== 0 && { metaBytes: true as const }),
-      filter: changedValues(filterValues(was.filter), filterValues(is.filter)),
+      filter: changedValues(storedValues(was.filter), storedValues(is.filter)),
+      ...changedExpiry(splitText(was.filter).expiresAt, splitText(is.filter).expiresAt),
       fields,
     },
   }
@@ -163,8 +170,12 @@ function metaValues(bytes: Uint8Array): JsonObject | undefined {
   return new MetaBudget().read(bytes).meta
 }
 
-function filterValues(text: string): JsonObject {
-  return text === '' ? {} : (JSON.parse(text) as JsonObject)
+function changedExpiry(
+  before: number | undefined,
+  after: number | undefined,
+): { readonly expiresAt?: ChangedValues[string] } {
+  if (before === after) return {}
+  return { expiresAt: { ...(before !== undefined && { before }), ...(after !== undefined && { after }) } }
 }
 
 function changedValues(before: JsonObject, after: JsonObject): ChangedValues {

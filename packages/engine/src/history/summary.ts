@@ -81,7 +81,7 @@ export function addTo(sum: Tally, more: Tally): void {
 
 function tallyOf({ lsn, kind, bytes, objects }: RecordFacts): Tally {
   const written = kind === 'objects-upserted' || kind === 'objects-restored' ? objects : 0
-  const deleted = kind === 'objects-deleted' ? objects : 0
+  const deleted = kind === 'objects-deleted' || kind === 'objects-expired' ? objects : 0
   const refiltered = kind === 'filters-replaced' || kind === 'objects-patched' ? objects : 0
   const changes = kind.startsWith('objects-') || kind === 'filters-replaced' ? 0 : 1
   return { lsnFirst: lsn, lsnLast: lsn, records: 1, bytes, written, deleted, refiltered, changes }

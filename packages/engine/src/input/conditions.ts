@@ -1,8 +1,8 @@
 // Checks the conditions of a write, and decides whether they hold for a stored object.
 import { EngineError } from '../errors.ts'
+import { storedValues } from '../filter/indexed-values.ts'
 import { matchesValues } from '../filter/matches-values.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { parseFilterValues } from '../filter/values.ts'
 import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { WriteConditions } from '../model/object.ts'
@@ -18,7 +18,7 @@ export interface ObjectConditions {
 export interface StoredState {
   /** 0 without an object. */
   readonly lsn: number
-  /** Undefined without an object. */
+  /** With the expiry; undefined without an object. */
   readonly filterText: string | undefined
 }
 
@@ -47,5 +47,5 @@ export function conditionsHold(conditions: ObjectConditions | undefined, stored:
   const isThere = stored.filterText !== undefined
   if (ifAbsent && isThere) return false
   if (ifLsn !== undefined && ifLsn !== stored.lsn) return false
-  return ifMatch === undefined || (isThere && matchesValues(ifMatch, parseFilterValues(stored.filterText).values))
+  return ifMatch === undefined || (isThere && matchesValues(ifMatch, storedValues(stored.filterText)))
 }

@@ -22,7 +22,7 @@ import {
   sparseDimensionMax,
 } from '../limits.ts'
 import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
-import type { FieldChanges, RebuildChanges } from '../model/collection.ts'
+import type { DefaultChanges, FieldChanges, RebuildChanges } from '../model/collection.ts'
 import { checkObject, parseName, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import {
@@ -33,6 +33,7 @@ import {
   withRecall,
   withRules,
 } from '../model/schema.ts'
+import { parseTtl } from './expiry.ts'
 
 type Input = { readonly [key: string]: unknown }
 
@@ -65,7 +66,8 @@ export function parseDefinition(raw: unknown): CollectionSchema {
     }
     seen.add(field.name)
   }
-  return { name, fields: schemas }
+  const ttl = input.ttl_seconds ?? input.ttlSeconds ?? undefined
+  return { name, fields: schemas, ...(ttl !== undefined && { ttlSeconds: parseTtl(ttl, 'ttl_seconds') }) }
 }
 
 /**
@@ -155,6 +157,20 @@ export function changedFields(definition: CollectionSchema, changes: FieldChange
     return withRecall(field, recall)
   })
   return isChanged ? fields : undefined
+}
+
+/**
+ * The new default expiry: seconds, or null for none; undefined if it stays. Throws invalid_argument or limit_exceeded.
+ */
+export function parseDefaults(changes: DefaultChanges): number | null | undefined {
+  checkObject(changes, 'changes')
+  const other = Object.keys(changes).find((key) => key !== 'ttlSeconds')
+  if (other !== undefined) {
+    const message = `changes.${printed(other)} is no default of a collection; ttlSeconds is`
+    throw new EngineError('invalid_argument', message, { field: `changes.${other}` })
+  }
+  const { ttlSeconds } = changes
+  return ttlSeconds === undefined || ttlSeconds === null ? ttlSeconds : parseTtl(ttlSeconds, 'changes.ttlSeconds')
 }
 
 function parseRecall(value: unknown, path: string): number {

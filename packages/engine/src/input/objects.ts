@@ -11,6 +11,7 @@ import type { ObjectInput } from '../model/object.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type ColumnParser, DenseParser, MultiParser, SparseParser } from './columns.ts'
 import { type ObjectConditions, parseConditions } from './conditions.ts'
+import { type GivenExpiry, parseExpiry } from './expiry.ts'
 import { parseMeta } from './meta.ts'
 
 /** The result of parsing an upsert: the content of the event, and what the filter index needs for it. */
@@ -19,6 +20,8 @@ export interface ParsedObjects {
   readonly filters: FilterNeeds
   /** By position of the object; undefined if none has conditions. */
   readonly conditions: readonly (ObjectConditions | undefined)[] | undefined
+  /** By position of the object; undefined if none says when it expires. */
+  readonly expiries: readonly (GivenExpiry | undefined)[] | undefined
 }
 
 export interface ObjectColumns {
@@ -92,6 +95,8 @@ class ObjectParser {
   readonly #needs = new FilterNeeds()
   readonly #conditions: (ObjectConditions | undefined)[] = []
   #hasConditions = false
+  readonly #expiries: (GivenExpiry | undefined)[] = []
+  #hasExpiries = false
   /** A lower bound of the event's size. */
   #bytes = 0
 
@@ -123,6 +128,9 @@ class ObjectParser {
     const conditions = parseConditions(object, path)
     this.#conditions.push(conditions)
     this.#hasConditions ||= conditions !== undefined
+    const expiry = parseExpiry(object, path)
+    this.#expiries.push(expiry)
+    this.#hasExpiries ||= expiry !== undefined
     this.#bytes += id.length
     this.#addFields(object.fields, position, `${path}.fields`)
     const meta = parseMeta(object.meta, `${path}.meta`)
@@ -176,6 +184,7 @@ class ObjectParser {
       columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi },
       filters: this.#needs,
       conditions: this.#hasConditions ? this.#conditions : undefined,
+      expiries: this.#hasExpiries ? this.#expiries : undefined,
     }
   }
 }

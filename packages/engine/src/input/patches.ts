@@ -7,7 +7,9 @@ import { checkBatch, checkObject, parseId, printed } from '../model/ids.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { ObjectPatch } from '../model/object.ts'
 import { decodeMeta, packMeta } from '../model/packed-meta.ts'
+import { splitText, storedText } from '../model/stored-text.ts'
 import { type ObjectConditions, parseConditions } from './conditions.ts'
+import { expiryOf, type GivenExpiry, parseExpiry } from './expiry.ts'
 import { parseMeta } from './meta.ts'
 
 export type PatchesInput = readonly ObjectPatch[] | AsyncIterable<ObjectPatch>
@@ -21,11 +23,13 @@ export interface CheckedPatch {
   readonly filter: JsonObject | undefined
   readonly increment: Readonly<Record<string, number>>
   readonly conditions: ObjectConditions | undefined
+  readonly expiry: GivenExpiry | undefined
 }
 
 /** The stored parts that a patch changes. */
 export interface PatchedParts {
   readonly meta: Uint8Array
+  /** With the expiry. */
   readonly filter: string
 }
 
@@ -61,8 +65,9 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
   checkObject(patch, path)
   const id = parseId(patch.id, `${path}.id`)
   const { meta, filter, increment } = patch
-  if (meta === undefined && filter === undefined && increment === undefined) {
-    const message = `${path} must have at least one of meta, filter, and increment`
+  const expiry = parseExpiry(patch, path)
+  if (meta === undefined && filter === undefined && increment === undefined && expiry === undefined) {
+    const message = `${path} must have at least one of meta, filter, increment, ttlSeconds, and expiresAt`
     throw new EngineError('invalid_argument', message, { field: path })
   }
   for (const [name, value] of Object.entries({ meta, filter, increment }))
@@ -78,6 +83,7 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
     filter: values && structuredClone(values),
     increment: parseIncrement(increment, values, `${path}.increment`),
     conditions: parseConditions(patch, path),
+    expiry,
   }
 }
 
@@ -114,9 +120,11 @@ function parseIncrement(
 }
 
 /** The parts after the patch. Throws invalid_argument or limit_exceeded if it does not fit the stored parts. */
-export function applyPatch(patch: CheckedPatch, stored: PatchedParts): PatchedParts & { readonly values: JsonObject } {
-  const { text, values } = patchFilter(patch, stored.filter)
-  return { meta: patchMeta(patch, stored.meta), filter: text, values }
+export function applyPatch(patch: CheckedPatch, stored: PatchedParts, nowMs: number): PatchedParts {
+  const { filter, expiresAt } = splitText(stored.filter)
+  const { text } = patchFilter(patch, filter)
+  const expiry = patch.expiry === undefined ? expiresAt : expiryOf(patch.expiry, { nowMs, ttlSeconds: undefined })
+  return { meta: patchMeta(patch, stored.meta), filter: storedText(text, expiry) }
 }
 
 function patchMeta({ meta: changes, path }: CheckedPatch, stored: Uint8Array): Uint8Array {

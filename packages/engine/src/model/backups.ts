@@ -1,6 +1,6 @@
 // The public interface of a database's backups. database-backups.ts implements it.
 import type { Acknowledgement, FieldDescription } from './object.ts'
-import type { WriteOptions } from './requests.ts'
+import type { RestoreOptions } from './requests.ts'
 
 /** What is known about a backup without opening it. */
 export interface BackupInfo {
@@ -130,7 +130,7 @@ export interface Backups {
    * await database.backups.restore('before-import', 'films_before')
    * ```
    */
-  restore(name: string, target: string, moment?: Moment, options?: WriteOptions): Promise<Acknowledgement>
+  restore(name: string, target: string, moment?: Moment, options?: RestoreOptions): Promise<Acknowledgement>
   /**
    * Creates a new collection with the content of another one at a moment, including deleted collections. Needs no
    * backup, only the log or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then
@@ -141,7 +141,7 @@ export interface Backups {
    * await database.backups.restorePast('films', 'films_an_hour_ago', { timeMs: Date.now() - 3_600_000 })
    * ```
    */
-  restorePast(collection: string, target: string, moment: Moment, options?: WriteOptions): Promise<Acknowledgement>
+  restorePast(collection: string, target: string, moment: Moment, options?: RestoreOptions): Promise<Acknowledgement>
   /**
    * Creates a new collection with the current content of another one. Resolves when it exists, whatever its size; it is
    * loaded afterwards, and requests wait in the meantime (`Collection.served`). `restoreStatus` reports the progress.
@@ -157,7 +157,7 @@ export interface Backups {
   clone(
     collection: string,
     target: string,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }>
   /**
    * Returns the faults of a backup; normally none. `deep` builds the collection separately and compares its digest.

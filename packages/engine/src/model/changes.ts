@@ -6,7 +6,7 @@ import type { Acknowledgement } from './object.ts'
 import type { WriteOptions } from './requests.ts'
 
 /** What a record of the log did. Changes of tokens, settings, and the database itself are not part of the feed. */
-export type ChangeKind = Exclude<Event['kind'], ControlEvent['kind']>
+export type ChangeKind = Exclude<Event['kind'], ControlEvent['kind'] | 'expiries-cleared'>
 
 /** Which changes to deliver, and from where. */
 export interface ChangesRequest {
@@ -45,6 +45,8 @@ export interface ChangedObject {
   readonly meta?: JsonObject
   /** The filter values; absent if the change did not write them. */
   readonly filter?: JsonObject
+  /** Milliseconds since 1970, if the object expires; absent also if the change did not write it. */
+  readonly expiresAt?: number
   /** Vectors by field, with `includeVectors`, where the change wrote them. */
   readonly fields?: { readonly [field: string]: ChangedValue }
 }

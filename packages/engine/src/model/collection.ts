@@ -46,6 +46,12 @@ export interface FieldChange {
   readonly recall?: number | null | undefined
 }
 
+/** New defaults of a collection; one that is left out stays as it is. */
+export interface DefaultChanges {
+  /** Objects written from now on expire so many seconds later, unless the write says otherwise: 1 to 3,155,760,000; `null`: never. */
+  readonly ttlSeconds?: number | null | undefined
+}
+
 export interface RebuildStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
   readonly objectsDone: number
@@ -313,6 +319,15 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * ```
    */
   updateFields(changes: FieldChanges<F>, options?: WriteOptions): Promise<Acknowledgement>
+  /**
+   * Changes the default expiry of the objects that are written from now on. Stored objects keep theirs.
+   *
+   * @example
+   * ```ts
+   * await films.updateDefaults({ ttlSeconds: 86_400 })
+   * ```
+   */
+  updateDefaults(changes: DefaultChanges, options?: WriteOptions): Promise<Acknowledgement>
   /**
    * Recreates the graphs from the live objects, with other parameters where given. Searches continue; writers wait, and
    * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.

@@ -9,7 +9,7 @@ import type { History } from './history.ts'
 import type { AsOf, AsOfOptions } from './moment.ts'
 import type { AliasDescription, BranchDescription, BranchRequest, Promotion } from './names.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
-import type { WriteOptions } from './requests.ts'
+import type { RestoreOptions, WriteOptions } from './requests.ts'
 
 export interface DatabaseDescription {
   readonly name: string
@@ -150,7 +150,7 @@ export interface Database {
   branch(
     name: string,
     request: BranchRequest,
-    options?: WriteOptions,
+    options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }>
   /**
    * Lists a collection with everything that has a common ancestor with it, in the order of creation. Throws collection_not_found.

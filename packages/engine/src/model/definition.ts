@@ -84,6 +84,8 @@ export interface CollectionDefinition {
   readonly name: string
   /** One to eight. */
   readonly fields: readonly FieldDefinition[]
+  /** Objects expire so many seconds after they are written, unless the write says otherwise: 1 to 3,155,760,000. Default: never. */
+  readonly ttlSeconds?: number | undefined
 }
 
 /** The fields that a definition describes: `FieldsOf<typeof films>` is `{ plot: 'vector'; words: 'sparse' }`. A name describes any. */

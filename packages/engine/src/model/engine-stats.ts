@@ -58,6 +58,16 @@ export interface EngineStats {
   }
   readonly calibrations: CalibrationCounts
   readonly requestKeys: RequestKeyStats
+  /**
+   * Objects that have expired and are still stored, those deleted since the engine was opened, jumps of the clock since then, and whether
+   * expired objects are being deleted now: only while the clock has run steadily for an hour.
+   */
+  readonly expiry: {
+    readonly hidden: number
+    readonly deleted: number
+    readonly clockJumps: number
+    readonly isDeleting: boolean
+  }
   /** Consumers of the change feed, records between the slowest one and the newest record, and bytes of records in memory. */
   readonly feed: { readonly consumers: number; readonly lagMax: number; readonly bytes: number }
   /** Moments of the past that are loaded for reads, and their memory. */

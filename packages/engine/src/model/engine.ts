@@ -72,6 +72,8 @@ export interface ReceivedSearch {
 export interface Clock {
   /** Milliseconds since 1970; may jump. It enters the state only through the events it stamps. */
   now(): number
+  /** Milliseconds since any moment; never jumps. By default that of the process. */
+  monotonic?(): number
 }
 
 /** How the threads that build graphs work. */

@@ -115,9 +115,10 @@ export interface ObjectVersion {
   /**
    * - `created`: the object did not exist before. `written`: it was replaced, or it is not known whether it existed.
    * - `restored`: an undo gave it the content that it had at `asOfLsn`, or deleted it because it did not exist then.
+   * - `expired`: it was deleted because its expiry had passed.
    * - `earlier`: it existed at this LSN; what made it is no longer in the log, and was written at or before this LSN.
    */
-  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'restored' | 'earlier'
+  readonly kind: 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'expired' | 'restored' | 'earlier'
   /** Whether the object exists as of this version. */
   readonly exists: boolean
   readonly asOfLsn?: number
@@ -129,6 +130,8 @@ export interface ObjectVersion {
     /** Set if meta that is no JSON object changed. */
     readonly metaBytes?: true
     readonly filter: ChangedValues
+    /** The expiry before and after, in milliseconds since 1970, if it changed. */
+    readonly expiresAt?: ChangedValues[string]
     /** Names of the fields whose vectors changed. */
     readonly fields: readonly string[]
   }

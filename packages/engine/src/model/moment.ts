@@ -3,7 +3,10 @@
  * The moment that a read is as of: just after a record, or after the last record not later than a time. A text is a time in the form of
  * RFC 3339, such as `2026-11-23T10:00:00Z`.
  */
-export type AsOf = { readonly lsn: number } | { readonly time: string | Date }
+export type AsOf = ({ readonly lsn: number } | { readonly time: string | Date }) & {
+  /** Also reads objects that had expired at the moment and were still stored. Default: false. */
+  readonly keepExpired?: boolean | undefined
+}
 
 /** The moment that a read was as of. */
 export interface AsOfMoment {

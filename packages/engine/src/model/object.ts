@@ -57,6 +57,14 @@ export interface WriteConditions {
   readonly ifMatch?: Filter | undefined
 }
 
+/** When an object expires. At most one of the two is given. */
+export interface WriteExpiry {
+  /** Whole seconds from the write on, 1 to 3,155,760,000; null: never, whatever the default of the collection is. */
+  readonly ttlSeconds?: number | null | undefined
+  /** A time in the form of RFC 3339, or in milliseconds since 1970; null: never. */
+  readonly expiresAt?: number | string | null | undefined
+}
+
 /** What became of one object of a write. */
 export interface WriteResult {
   readonly id: string
@@ -76,8 +84,8 @@ export interface ConditionalReply {
   readonly isRefused?: true
 }
 
-/** Changes of the meta and filter values of one object. Its vectors stay. */
-export interface ObjectPatch extends WriteConditions {
+/** Changes of the meta, the filter values, and the expiry of one object. Its vectors stay, and so does what the patch does not give. */
+export interface ObjectPatch extends WriteConditions, WriteExpiry {
   readonly id: string
   /** Merged into the stored meta; null removes a key. */
   readonly meta?: JsonObject | undefined
@@ -92,14 +100,15 @@ export type ObjectInput<
   F extends Fields = Fields,
   Meta extends object | undefined = JsonObject | undefined,
   Values extends FieldValues = FieldValues,
-> = WriteConditions & {
-  /** 1 to 512 bytes of well-formed text, unique in the collection. */
-  readonly id: string
-  /** An object, or its JSON text, which is then returned unchanged. */
-  readonly filter?: FilterValues | string | undefined
-  /** A value for at least one field. */
-  readonly fields: { readonly [Name in keyof F]?: Values[F[Name]] | undefined }
-} & MetaInput<Meta>
+> = WriteConditions &
+  WriteExpiry & {
+    /** 1 to 512 bytes of well-formed text, unique in the collection. */
+    readonly id: string
+    /** An object, or its JSON text, which is then returned unchanged. */
+    readonly filter?: FilterValues | string | undefined
+    /** A value for at least one field. */
+    readonly fields: { readonly [Name in keyof F]?: Values[F[Name]] | undefined }
+  } & MetaInput<Meta>
 
 /** The whole filter of one object, in place of the one it has. */
 export interface FilterUpdate {
@@ -125,6 +134,8 @@ export interface ReadObject<F extends Fields, Meta extends object | undefined, R
   /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
   readonly meta: Meta
   readonly filter: JsonObject
+  /** When the object expires, in milliseconds since 1970; undefined: never. */
+  readonly expiresAt?: number | undefined
   /** Dense fields of the object. */
   readonly dense: ByField<F, 'vector', Row>
   readonly sparse: ByField<F, 'sparse', SparseRow>
@@ -166,6 +177,8 @@ export interface DenseRow extends VectorRow {
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]
+  /** The default expiry of objects; absent if there is none. */
+  readonly ttlSeconds?: number
   readonly objects: number
   /** Milliseconds since 1970, from the event that created it. */
   readonly createdAt: number

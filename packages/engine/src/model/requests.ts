@@ -34,6 +34,12 @@ export interface DeleteOptions extends WriteOptions {
   readonly ifLsn?: number | undefined
 }
 
+/** What restores, clones, and branches take besides. */
+export interface RestoreOptions extends WriteOptions {
+  /** The objects of the new collection do not expire, also those that have expired since the moment. Default: they keep their expiry. */
+  readonly keepExpired?: boolean | undefined
+}
+
 /** A write with a key, as a host program describes it. */
 export interface KeyedRequest {
   /** The database whose keys these are; undefined for those of the control plane. */

@@ -108,4 +108,11 @@ export function graphField(field: FieldSchema): DenseFieldSchema | undefined {
 export interface CollectionSchema {
   readonly name: string
   readonly fields: readonly FieldSchema[]
+  /** Objects expire so many seconds after they are written, unless the write says otherwise. Absent: they do not expire. */
+  readonly ttlSeconds?: number
+}
+
+/** The member for a default expiry, if there is one. */
+export function ttlOf({ ttlSeconds }: { readonly ttlSeconds?: number | undefined }): { readonly ttlSeconds?: number } {
+  return ttlSeconds === undefined ? {} : { ttlSeconds }
 }

@@ -3,7 +3,7 @@
 
 export type { CalibratedCurve, CalibrateRequest, FieldCalibration, SearchRecall } from './calibration.ts'
 export type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
-export type { FieldChange, FieldChanges, GraphChange, RebuildChanges } from './collection.ts'
+export type { DefaultChanges, FieldChange, FieldChanges, GraphChange, RebuildChanges } from './collection.ts'
 export type {
   CollectionDefinition,
   DenseFieldDefinition,
@@ -34,6 +34,7 @@ export type {
   SparseVector,
   VectorRow,
   WriteConditions,
+  WriteExpiry,
   WriteResult,
 } from './object.ts'
 export type {

@@ -28,6 +28,16 @@ export function parseAsOf(asOf: AsOf, end: PastEnd): ParsedMoment {
   return time === undefined ? parseLsn(lsn, end) : parseTime(time, end)
 }
 
+/** Whether objects that had expired at the moment are read as well. Throws invalid_argument. */
+export function keepsExpired({ keepExpired = false }: AsOf): boolean {
+  if (typeof keepExpired === 'boolean') return keepExpired
+  throw refuse(
+    `as_of.keep_expired must be true or false, got ${printed(keepExpired)}`,
+    'as_of.keep_expired',
+    keepExpired,
+  )
+}
+
 function parseLsn(lsn: unknown, end: PastEnd): ParsedMoment {
   if (!Number.isSafeInteger(lsn) || (lsn as number) < 1)
     throw refuse(`as_of.lsn must be a whole number from 1 on, got ${printed(lsn)}`, 'as_of.lsn', lsn, 1)
@@ -81,7 +91,8 @@ export function asOfPage({ asOf, cursor }: Pick<ScrollRequest, 'asOf' | 'cursor'
   if (asOf === undefined) return kept && { lsn: kept.lsn }
   if (kept === undefined && cursor !== undefined)
     throw refuse('the cursor is of a page of the present; begin without a cursor', 'cursor', cursor)
-  if (kept === undefined || !('lsn' in asOf)) return kept ? { lsn: kept.lsn } : asOf
+  if (kept === undefined) return asOf
+  if (!('lsn' in asOf)) return { lsn: kept.lsn, keepExpired: asOf.keepExpired }
   if (asOf.lsn === kept.lsn) return asOf
   throw refuse(`the cursor is as of record ${kept.lsn}, not ${printed(asOf.lsn)}`, 'cursor', cursor)
 }

@@ -26,7 +26,7 @@ import { parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
-import { asOfPage, type ParsedMoment, parsePastCursor, pastCursor } from './parse-as-of.ts'
+import { asOfPage, keepsExpired, type ParsedMoment, parsePastCursor, pastCursor } from './parse-as-of.ts'
 import type { LoadedPast, PastStates, PastSubject } from './past-states.ts'
 
 /** What reads of the past need of the engine. */
@@ -45,13 +45,20 @@ export class LocalPastCollection implements PastCollection {
   readonly #door: PastDoor
   readonly #subject: PastSubject
   readonly #waitMs: number
+  readonly #keepsExpired: boolean
 
-  private constructor(door: PastDoor, subject: PastSubject, asOf: AsOfMoment, waitMs: number) {
+  private constructor(
+    door: PastDoor,
+    subject: PastSubject,
+    asOf: AsOfMoment,
+    { waitMs, keepsExpired }: { readonly waitMs: number; readonly keepsExpired: boolean },
+  ) {
     this.name = subject.collection
     this.asOf = asOf
     this.#door = door
     this.#subject = subject
     this.#waitMs = waitMs
+    this.#keepsExpired = keepsExpired
   }
 
   /** Resolves when the moment is loaded. */
@@ -63,14 +70,18 @@ export class LocalPastCollection implements PastCollection {
   ): Promise<LocalPastCollection> {
     door.check()
     const moment = await door.states.use(subject, door.parse(asOf), waitMs, async ({ moment }) => moment)
-    return new LocalPastCollection(door, subject, moment, waitMs)
+    return new LocalPastCollection(door, subject, moment, { waitMs, keepsExpired: keepsExpired(asOf) })
   }
 
   #use<T>(read: (replica: LoadedPast['replica']) => Promise<T>): Promise<T> {
     this.#door.check()
     const { lsn, timeMs } = this.asOf
     const moment = { moment: { lsn }, timeMs }
-    return this.#door.states.use(this.#subject, moment, this.#waitMs, ({ replica }) => read(replica))
+    return this.#door.states.use(this.#subject, moment, this.#waitMs, ({ replica }) => {
+      // A state serves several moments. Every read decides what has expired in the turn in which it begins.
+      replica.expiry.clock = () => (this.#keepsExpired ? Number.NEGATIVE_INFINITY : timeMs)
+      return read(replica)
+    })
   }
 
   async get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined> {

@@ -99,10 +99,19 @@ export class PastStates {
       const replica = state.replica ?? (await this.#wait(state, waitMs))
       state.usedAtMs = performance.now()
       const lsn = 'lsn' in parsed.moment ? parsed.moment.lsn : (state.lsn ?? 0)
-      return await read({ replica, moment: { lsn, timeMs: parsed.timeMs ?? state.timeMs } })
+      const timeMs = parsed.timeMs ?? (lsn === state.lsn ? state.timeMs : await this.#timeOf(lsn))
+      return await read({ replica, moment: { lsn, timeMs } })
     } finally {
       state.users--
     }
+  }
+
+  /** Time of a record: a state also serves moments before its own. */
+  async #timeOf(lsn: number): Promise<number> {
+    let timeMs = 0
+    for await (const { payload } of this.#host.side.past().records({ from: lsn, to: lsn }))
+      ({ timeMs } = peekEvent(payload))
+    return timeMs
   }
 
   /** The states of a database, or all, for those who ask for the progress of a load. */

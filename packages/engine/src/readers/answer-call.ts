@@ -3,6 +3,7 @@ import { parseFilter } from '../filter/parse-filter.ts'
 import type { Collection } from '../model/collection.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
+import { storedText } from '../model/stored-text.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { OwnerCall, SentHit, SentObject, SentResult, SharedMatches } from '../sharing/messages.ts'
 
@@ -37,8 +38,10 @@ async function matchesOf(
   const conditions = parseFilter(filter)
   for (let over = replica.publishing; over; over = replica.publishing) await over
   const { version } = replica
-  const { bitmap, count } = replica.matches.matchesOf(conditions, version)
-  return { board, version, words: bitmap.words, count }
+  const { expired } = replica
+  const { bitmap, count } = replica.matches.matchesOf(conditions, version, expired)
+  const { fromMs = Number.NEGATIVE_INFINITY, untilMs = replica.expiry.first } = expired ?? {}
+  return { board, version, words: bitmap.words, count, fromMs, untilMs }
 }
 
 function sentResult({ results, fused, ...report }: SearchResult): SentResult {
@@ -60,15 +63,15 @@ function sentResult({ results, fused, ...report }: SearchResult): SentResult {
 function sentHit(hit: SearchHit): SentHit {
   const { id, similarity, distance, norm, metaBytes, filterText, row, vector, members } = hit
   return {
-    ...{ id, similarity, distance, norm, metaBytes, filterText },
+    ...{ id, similarity, distance, norm, metaBytes, storedText: filterText },
     row: row && vector ? { row, vector, norm } : undefined,
     members: members?.map(sentRow),
   }
 }
 
-function sentObject({ id, lsn, metaBytes, filterText, dense, sparse, multi }: StoredObject): SentObject {
+function sentObject({ id, lsn, metaBytes, filterText, expiresAt, dense, sparse, multi }: StoredObject): SentObject {
   return {
-    ...{ id, lsn, metaBytes, filterText, sparse },
+    ...{ id, lsn, metaBytes, storedText: storedText(filterText, expiresAt), sparse },
     dense: mapValues(dense, sentRow),
     multi: mapValues(multi, (rows) => rows.map(sentRow)),
   }

@@ -129,6 +129,10 @@ class LocalReader implements Reader, ReaderThread {
     return this.#slots.lsnApplied
   }
 
+  get nowMs(): number {
+    return Math.max(Date.now(), this.#slots.timeMs)
+  }
+
   get progress(): number {
     return this.#slots.progress
   }

@@ -1,7 +1,9 @@
 // The hits of one search as bytes in shared memory. One buffer serves all searches of a reader, one after another.
+
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { SearchRecall } from '../model/calibration.ts'
 import type { HitBytes } from '../model/reader.ts'
+import { expiryBytes, expiryMark } from '../model/stored-text.ts'
 import type { ObjectPlace, ReplicaView } from './replica-view.ts'
 
 /** Copies up to this many bytes one by one: a view of shared memory costs more than all of them. */
@@ -77,7 +79,8 @@ export class HitBuffer implements HitBytes {
   }
 
   filterBytes(hit: number): number {
-    return this.#at(hit).filterBytes
+    const place = this.#at(hit)
+    return place.filterBytes - expiryIn(place)
   }
 
   copyId(hit: number, target: Uint8Array, offset: number): void {
@@ -91,8 +94,10 @@ export class HitBuffer implements HitBytes {
   }
 
   copyFilter(hit: number, target: Uint8Array, offset: number): void {
-    const { record, metaOffset, metaBytes, filterBytes } = this.#at(hit)
-    copy(record, metaOffset + metaBytes, filterBytes, target, offset)
+    const place = this.#at(hit)
+    const { record, metaOffset, metaBytes, filterBytes } = place
+    const expiry = expiryIn(place)
+    copy(record, metaOffset + metaBytes + expiry, filterBytes - expiry, target, offset)
   }
 
   #at(hit: number): HitPlace {
@@ -118,6 +123,11 @@ export function emptyPlace(): HitPlace {
     filterBytes: 0,
     recordBytes: 0,
   }
+}
+
+/** Bytes of the expiry in front of the filter. */
+function expiryIn({ record, metaOffset, metaBytes, filterBytes }: ObjectPlace): number {
+  return filterBytes >= expiryBytes && record[metaOffset + metaBytes] === expiryMark ? expiryBytes : 0
 }
 
 function copy(source: SharedBytes, from: number, length: number, target: Uint8Array, offset: number): void {

@@ -1,8 +1,10 @@
 // Reads objects in a reader's thread as getMany of the owner returns them. What is in shared memory is copied while the version is
 // pinned; vectors that are on disk are read afterwards.
+
 import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { FieldSchema } from '../model/schema.ts'
+import { splitText } from '../model/stored-text.ts'
 import { vectorForm } from '../model/vector-form.ts'
 import type { SharedOriginals } from '../replica/originals-rows.ts'
 import type { ObjectText } from '../search/object-text.ts'
@@ -14,6 +16,8 @@ import type { ObjectPlace, ReplicaView } from './replica-view.ts'
 
 /** Which objects are read, and how large they may be together. */
 export interface ObjectsWanted {
+  /** The time of the read: objects that had expired are left out. */
+  readonly nowMs: number
   /** Checked by the caller: none is empty, too long, or ill-formed. */
   readonly ids: readonly string[]
   readonly bytesMax: number
@@ -35,7 +39,7 @@ export interface ObjectDraft {
   readonly id: string
   readonly lsn: number
   readonly metaBytes: Uint8Array
-  readonly filterText: string
+  readonly storedText: string
   readonly vectors: readonly DraftVector[]
   readonly sparse: StoredObject['sparse']
 }
@@ -49,7 +53,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 export function draftObjects(
   view: ReplicaView,
   version: number,
-  { ids, bytesMax }: ObjectsWanted,
+  { ids, bytesMax, nowMs }: ObjectsWanted,
   areIdsUnchanged: () => boolean,
 ): ObjectDraft[] | 'again' | 'owner' {
   const ordinals = ids.map((id) => view.find(id))
@@ -66,12 +70,14 @@ export function draftObjects(
     if (!view.locate(place)) return 'again'
     bytes += objectOverheadBytes + place.recordBytes + vectorBytes(view, ordinal, version)
     if (bytes > bytesMax) return 'owner'
+    const text = copyRecordText(place)
+    if ((splitText(text.storedText).expiresAt ?? Number.POSITIVE_INFINITY) <= nowMs) continue
     const sparse = sparseOf(view, view.sparseOf(place))
     if (sparse === undefined) return 'again'
     drafts.push({
       id,
       lsn: view.lsnAt(ordinal),
-      ...copyRecordText(place),
+      ...text,
       vectors: draftVectors(view, ordinal, version),
       sparse,
     })
@@ -84,7 +90,7 @@ export function copyRecordText({ record, metaOffset, metaBytes, filterBytes }: O
   const filterAt = metaOffset + metaBytes
   return {
     metaBytes: record.slice(metaOffset, filterAt),
-    filterText: filterBytes === 0 ? '' : decoder.decode(record.slice(filterAt, filterAt + filterBytes)),
+    storedText: filterBytes === 0 ? '' : decoder.decode(record.slice(filterAt, filterAt + filterBytes)),
   }
 }
 

@@ -82,7 +82,7 @@ function copyHits(hits: HitBytes): SearchHit[] {
     hits.copyFilter(hit, filter, 0)
     const metaBytes = new Uint8Array(hits.metaBytes(hit))
     hits.copyMeta(hit, metaBytes, 0)
-    const text = { id: id.toString(), metaBytes, filterText: filter.toString() }
+    const text = { id: id.toString(), metaBytes, storedText: filter.toString() }
     const [similarity, distance, norm] = [hits.similarity(hit), hits.distance(hit), hits.norm(hit)]
     return new FoundHit(text, { similarity, distance, norm, row: undefined, members: undefined })
   })

@@ -36,6 +36,8 @@ export interface ReaderThread {
   readonly files: OriginalFiles
   /** The kernel of dense fields. */
   readonly module: WebAssembly.Module
+  /** The time of reads: the later of the clock and of the newest record, in milliseconds since 1970. */
+  readonly nowMs: number
   /** Every record up to this LSN is applied, and what is read from now on has it. */
   readonly lsnApplied: number
   /** Changes with everything that a wait for a record may wait for. */
@@ -51,6 +53,9 @@ export interface ReaderThread {
 /** How often a search begins again because a version was published meanwhile, or filters were replaced. */
 const attemptsMax = 3
 const versionsMax = 64
+
+/** The filter that all objects match. */
+const everything: Filter = []
 
 /** Why an attempt has no value. */
 const again = Symbol('again')
@@ -126,12 +131,18 @@ export class SharedCollection implements ReaderCollection {
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined> {
     // A call from within `write` would read on without its pin.
     if (this.#thread.isReading || !this.#isApplied(search.minLsn)) return undefined
-    const { filter } = search
-    if (filter === undefined || (Array.isArray(filter) && filter.length === 0))
-      return this.#search(search, undefined, write)
-    const cached = this.#filters.find(filter)
-    if (cached !== undefined) {
-      const found = this.#searchAttempts(search, cached, write)
+    const { filter = everything } = search
+    const isFiltered = !Array.isArray(filter) || filter.length > 0
+    // Without a filter, no matches are needed until an object has expired.
+    const first = isFiltered ? this.#filters.find(filter) : undefined
+    if (first !== undefined || !isFiltered) {
+      const found = this.#searchAttempts(search, first, write)
+      if (found === owner) return undefined
+      if (found !== otherVersion) return found
+    }
+    const second = isFiltered ? undefined : this.#filters.find(everything)
+    if (second !== undefined) {
+      const found = this.#searchAttempts(search, second, write)
       if (found === owner) return undefined
       if (found !== otherVersion) return found
     }
@@ -190,6 +201,9 @@ export class SharedCollection implements ReaderCollection {
     const results = this.#attempts(first, (view, version) => {
       // A rebuild replaced the definition after the searches were parsed.
       if (view.facts.definition !== batch.definition) return owner
+      const { nowMs } = this.#thread
+      if (view.words.pinnedExpiry <= nowMs && !isWholeBatch(batch)) return owner
+      if (!matches.every((one) => hides(one, view, nowMs))) return otherVersion
       const areIdsUnchanged = batch.needsIds ? this.#watchIds(view, version) : () => true
       if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
       chooser = new SharedEfChooser(view)
@@ -224,15 +238,11 @@ export class SharedCollection implements ReaderCollection {
     const drafts = this.#attempts(undefined, (view, version) => {
       const areIdsUnchanged = this.#watchIds(view, version)
       if (typeof areIdsUnchanged === 'symbol') return areIdsUnchanged
-      const found = draftObjects(view, version, { ids: wanted, bytesMax }, areIdsUnchanged)
+      const nowMs = view.words.pinnedExpiry < Number.POSITIVE_INFINITY ? this.#thread.nowMs : Number.NEGATIVE_INFINITY
+      const found = draftObjects(view, version, { ids: wanted, bytesMax, nowMs }, areIdsUnchanged)
       return found === 'again' ? again : found === 'owner' ? owner : found
     })
     return drafts === owner || drafts === otherVersion ? undefined : finishObjects(drafts, this.#thread.files)
-  }
-
-  #search<T>(search: ReaderSearch, matches: SharedMatches | undefined, write: (hits: HitBytes) => T): T | undefined {
-    const found = this.#searchAttempts(search, matches, write)
-    return found === owner || found === otherVersion ? undefined : found
   }
 
   /** Fetches the matches, and once more if a version was published meanwhile. */
@@ -255,6 +265,7 @@ export class SharedCollection implements ReaderCollection {
     const ran: { search: RanSearch | undefined } = { search: undefined }
     const hits = this.#hits
     const found = this.#attempts(matches, (view, version) => {
+      if (!hides(matches, view, this.#thread.nowMs)) return otherVersion
       const state = { view, version, matches, topKMax: this.#thread.limits.topKMax }
       if (!findHits(state, search, hits, ran)) return owner
       return hits.locate(view) ? write(hits) : again
@@ -323,6 +334,17 @@ class SharedEfChooser implements EfChooser {
     this.chosen.push({ search, choice })
     return choice
   }
+}
+
+/** Whether every search of the batch has matches, and none reads a stored object: otherwise only the owner hides what has expired. */
+function isWholeBatch({ searches, needsIds }: ParsedBatch): boolean {
+  return !needsIds && searches.every(({ filter }) => filter !== undefined)
+}
+
+/** Whether the matches are without the objects that have expired now. */
+function hides(matches: SharedMatches | undefined, { words }: ReplicaView, nowMs: number): boolean {
+  if (words.pinnedExpiry > nowMs) return true
+  return matches !== undefined && matches.fromMs <= nowMs && nowMs < matches.untilMs
 }
 
 function isOf(matches: SharedMatches, board: number, version: number): boolean {

@@ -2,9 +2,9 @@
 // in steps, after which the version is published (publication.ts).
 import type { FiltersReplaced, ObjectEvent, ObjectsPatched, ObjectsRestored, ObjectsUpserted } from '../events/event.ts'
 import type { FilterIndex } from '../filter/filter-index.ts'
-import { parseFilterValues } from '../filter/values.ts'
-import type { JsonObject } from '../model/json.ts'
+import { indexedValues } from '../filter/indexed-values.ts'
 import type { CollectionSchema } from '../model/schema.ts'
+import { filterIn, withFilter } from '../model/stored-text.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import { type AddedVectors, addedVectors, keptOriginals } from './dense-rows.ts'
 import type { EarlierRecord, EarlierRecords } from './earlier-records.ts'
@@ -60,10 +60,13 @@ export function prepareEvent(parts: ChangedParts, place: EventPlace, event: Obje
         ? remove(parts, place.version, event.deleted)
         : upsert(parts, place, event, event.deleted)
     case 'objects-deleted':
+    case 'objects-expired':
       return remove(parts, place.version, event.ids)
     case 'filters-replaced':
     case 'objects-patched':
       return updateTexts(parts, place, event)
+    case 'expiries-cleared':
+      return { touched: [], work: publishCleared(parts) }
     case 'fields-changed':
       return { touched: [], work: noWork() }
   }
@@ -128,7 +131,7 @@ function* publishUpsert(
     const record = { meta: event.metas[i] as Uint8Array, filter, sparse: sparse.get(i) ?? [] }
     const before = parts.objects.put(ordinal, id, record, lsnOf(i))
     const retired = before >= 0 ? retire(parts, before, version) : 0
-    parts.filters.set(ordinal, filterValues(filter))
+    parts.filters.set(ordinal, indexedValues(filter))
     yield retired + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
   }
 }
@@ -165,23 +168,37 @@ function* publishTexts(
     const ordinal = parts.objects.find(id)
     if (ordinal < 0) continue
     touched.push(id)
-    const [before, filter] = [parts.objects.filterText(ordinal), event.filters[i] as string]
+    const before = parts.objects.filterText(ordinal)
+    const given = event.filters[i] as string
+    const filter = event.kind === 'filters-replaced' ? withFilter(before, given) : given
     const meta = event.kind === 'objects-patched' ? event.metas[i] : undefined
     const metaBefore = meta && parts.objects.metaCopy(ordinal)
     if (!records.has(ordinal))
       records.set(ordinal, { filter: before, lsn: parts.objects.lsnAt(ordinal), meta: metaBefore })
-    if (filter !== before) parts.filters.remove(ordinal, filterValues(before))
+    if (filter !== before) parts.filters.remove(ordinal, indexedValues(before))
     parts.objects.replaceText(ordinal, { filter, ...(meta && { meta }) }, lsnOf(i))
-    if (filter !== before) parts.filters.set(ordinal, filterValues(filter))
+    if (filter !== before) parts.filters.set(ordinal, indexedValues(filter))
     yield before.length + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
   }
   letGo(parts.pins)
 }
 
+/** Takes the expiry of every object that has one. Nobody reads the replica yet: the record follows those of an image. */
+function* publishCleared(parts: ChangedParts): Generator<number, void> {
+  for (const ordinal of parts.filters.expiredBy(Number.POSITIVE_INFINITY).bitmap.toOrdinals()) {
+    const before = parts.objects.filterText(ordinal)
+    const filter = filterIn(before)
+    parts.filters.remove(ordinal, indexedValues(before))
+    parts.objects.replaceText(ordinal, { filter }, parts.objects.lsnAt(ordinal))
+    parts.filters.set(ordinal, indexedValues(filter))
+    yield before.length + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
+  }
+}
+
 /** Hides the object of an ordinal from new searches; its memory stays for running ones. Returns the work that it took. */
 function retire(parts: ChangedParts, ordinal: number, version: number): number {
   const filter = parts.objects.filterText(ordinal)
-  parts.filters.remove(ordinal, filterValues(filter))
+  parts.filters.remove(ordinal, indexedValues(filter))
   parts.ordinals.retire(ordinal, version)
   return filter.length + objectWork
 }
@@ -202,8 +219,4 @@ async function ripen(parts: ChangedParts, version: number): Promise<void> {
 
 function copyingWork(bytes: number): number {
   return objectWork + bytes / copiedPerByte
-}
-
-function filterValues(text: string): JsonObject {
-  return text === '' ? {} : parseFilterValues(text).values
 }

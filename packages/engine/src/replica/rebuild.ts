@@ -20,7 +20,7 @@ export async function rebuild(
   onProgress: (done: number, total: number) => void,
 ): Promise<Replica> {
   const { id, definition, generation, lsnApplied: lsn, lsnCreated } = old
-  const { bitmap: live } = old.filters.evaluate([])
+  const { bitmap: live } = old.storedFilters.evaluate([])
   const renumberings = old.renumberings.with({ generation, live })
   const options = { ...host, lsn, lsnCreated, generation: generation + 1, renumberings }
   const made = await Replica.empty(id, { ...definition, fields }, options)

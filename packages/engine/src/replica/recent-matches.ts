@@ -1,7 +1,9 @@
 // Caches the matches of recent filters as of one version. Most searches use the same few filters, and over a million objects a range takes
-// longer than the walk that follows. Any event empties the cache.
+// longer than the walk that follows. Any event empties the cache, and so does
+// the next expiry.
 import type { Filter } from '../filter/condition.ts'
 import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
+import { type Expired, withoutExpired } from './expiry.ts'
 import { filterKey, filterKeyLengthMax } from './filter-key.ts'
 
 /** Number of cached filters. Each takes one bit for each ordinal. */
@@ -17,6 +19,7 @@ interface Remembered {
 export class RecentMatches {
   readonly #index: FilterIndex
   #version = -1
+  #expired: Expired | undefined
   #matches = new Map<string, Remembered>()
   #turn = 0
 
@@ -24,11 +27,15 @@ export class RecentMatches {
     this.#index = index
   }
 
-  /** The objects that match the filter as of the version, which is the newest. The bitmap is shared and must not be changed. */
-  matchesOf(filter: Filter, version: number): FilterMatches {
+  /**
+   * The objects that match the filter and have not expired, as of the version, which is the newest. The bitmap is shared and must not be
+   * changed.
+   */
+  matchesOf(filter: Filter, version: number, expired?: Expired | undefined): FilterMatches {
     // Replaced instead of cleared: a cleared map keeps its old table alive, see InFlight.
-    if (version !== this.#version) this.#matches = new Map()
+    if (version !== this.#version || expired !== this.#expired) this.#matches = new Map()
     this.#version = version
+    this.#expired = expired
     this.#turn += 1
     const key = filterKey(filter)
     const cached = this.#matches.get(key)
@@ -36,7 +43,7 @@ export class RecentMatches {
       cached.uses = this.#turn
       return cached.matches
     }
-    const matches = this.#index.evaluate(filter)
+    const matches = withoutExpired(this.#index.evaluate(filter), expired)
     if (key.length > filterKeyLengthMax) return matches
     if (this.#matches.size === filtersMax) this.#forgetOldest()
     this.#matches.set(key, { matches, uses: this.#turn })

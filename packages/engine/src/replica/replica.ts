@@ -3,13 +3,13 @@
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
-import type { ObjectEvent } from '../events/event.ts'
+import type { FieldsChanged, ObjectEvent } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
-import { type CollectionSchema, graphField } from '../model/schema.ts'
+import { type CollectionSchema, graphField, ttlOf } from '../model/schema.ts'
 import type { VersionFacts } from '../sharing/board.ts'
 import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
 import { openDenseField } from '../vector/dense/field.ts'
@@ -17,6 +17,7 @@ import type { DenseField, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import { openSparseField } from '../vector/sparse/field.ts'
 import { EarlierRecords } from './earlier-records.ts'
+import { type Expired, Expiry, VisibleFilters } from './expiry.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
@@ -72,6 +73,8 @@ export class Replica {
   readonly #objects: ObjectStore
   readonly #filters: FilterIndex
   readonly #matches: RecentMatches
+  readonly #expiry: Expiry
+  readonly #visible: VisibleFilters
   readonly #earlierRecords = new EarlierRecords()
   readonly #changed: ChangedParts
   #shared: SharedReplica | undefined
@@ -96,6 +99,8 @@ export class Replica {
     this.#objects = parts.objects
     this.#filters = parts.filters
     this.#matches = new RecentMatches(parts.filters)
+    this.#expiry = new Expiry(parts.filters)
+    this.#visible = new VisibleFilters(parts.filters, () => this.expired)
     this.dense = parts.dense
     this.sparse = parts.sparse
     this.originals = parts.originals
@@ -178,16 +183,44 @@ export class Replica {
     return this.#objects
   }
 
-  /** The ordinal of an id as of the version, or -1. Completes a running publication, see `publish`. */
+  /**
+   * The ordinal of an id as of the version, or -1; also -1 for an object that has expired. Completes a running publication, see `publish`.
+   */
   find(id: string): number {
+    const ordinal = this.findStored(id)
+    return ordinal >= 0 && this.expired?.bitmap.has(ordinal) ? -1 : ordinal
+  }
+
+  /** The same, also of an object that has expired. */
+  findStored(id: string): number {
     this.publish()
     return this.#objects.find(id)
   }
 
-  /** The matches of a filter as of the version. Completes a running publication, see `publish`. */
+  /** The matches of a filter as of the version, without objects that have expired. Completes a running publication, see `publish`. */
   get filters(): Pick<FilterIndex, 'evaluate' | 'valuesOf'> {
     this.publish()
+    return this.#visible
+  }
+
+  /** The same, with objects that have expired. */
+  get storedFilters(): Pick<FilterIndex, 'evaluate' | 'expiredBy'> {
+    this.publish()
     return this.#filters
+  }
+
+  /**
+   * The objects that have expired, by the clock of the expiry; undefined if there are none. If there are some, it completes a running
+   * publication, so call it before the version is taken.
+   */
+  get expired(): Expired | undefined {
+    if (!this.#expiry.isDue) return undefined
+    this.publish()
+    return this.#expiry.find()
+  }
+
+  get expiry(): Expiry {
+    return this.#expiry
   }
 
   /** The cached matches of repeated filters. No publication may be running, because the caller already has the version. */
@@ -237,7 +270,8 @@ export class Replica {
   }
 
   #facts(): VersionFacts {
-    return { version: this.#version, lsn: this.#lsnApplied, count: this.#count, rows: this.#rows }
+    const { first: expiryFirst } = this.#expiry
+    return { version: this.#version, lsn: this.#lsnApplied, count: this.#count, rows: this.#rows, expiryFirst }
   }
 
   #countRows(): number[] {
@@ -313,11 +347,12 @@ export class Replica {
       this.#publication = new Publication(work, () => {
         // From this turn on searches see the new version.
         this.#version = version
-        if (event.kind === 'fields-changed') this.#definition = { ...this.#definition, fields: event.fields }
+        if (event.kind === 'fields-changed') this.#definition = changedDefinition(this.#definition, event)
         this.#count = this.#objects.count
         this.#rows = this.#countRows()
         this.#lsnApplied = lsn
         this.#publication = undefined
+        this.#expiry.changed()
         this.#shared?.publish(this.#facts())
         this.#turnEpochs(event)
       })
@@ -336,7 +371,7 @@ export class Replica {
   /** Records of filters, or the table of ids, change from the first call on until the second: readers discard what they read meanwhile. */
   #turnEpochs({ kind }: ObjectEvent): void {
     if (kind === 'fields-changed') return
-    if (kind === 'filters-replaced' || kind === 'objects-patched') {
+    if (kind === 'filters-replaced' || kind === 'objects-patched' || kind === 'expiries-cleared') {
       this.#isReplacingFilters = !this.#isReplacingFilters
       this.#shared?.turnFilterEpoch()
     } else {
@@ -438,6 +473,11 @@ export class Replica {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
     await Promise.all(this.originals.map((originals) => originals?.remove()))
   }
+}
+
+/** The definition with the defaults of the event. */
+function changedDefinition({ name }: CollectionSchema, { fields, ttlSeconds }: FieldsChanged): CollectionSchema {
+  return { name, fields, ...ttlOf({ ttlSeconds }) }
 }
 
 /** Names the field that there is no memory for. */

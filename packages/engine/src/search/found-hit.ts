@@ -1,7 +1,9 @@
 // A hit as searches return it, in the owner's thread and in a reader's.
+
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
+import { filterIn } from '../model/stored-text.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
 export class FoundHit implements SearchHit {
@@ -45,7 +47,7 @@ export class FoundHit implements SearchHit {
   }
 
   get filterText(): string {
-    return this.#text.filterText
+    return filterIn(this.#text.storedText)
   }
 
   get row(): Float32Array | undefined {

@@ -1,6 +1,8 @@
 // A stored object as it is returned, in the owner's thread and in a reader's.
+
 import type { JsonObject } from '../model/json.ts'
 import type { StoredObject } from '../model/object.ts'
+import { filterIn, splitText } from '../model/stored-text.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
 /** The parts of an object besides its vectors. */
@@ -43,17 +45,22 @@ export class ReadObject implements StoredObject {
   }
 
   get filterText(): string {
-    return this.#text.filterText
+    return filterIn(this.#text.storedText)
+  }
+
+  get expiresAt(): number | undefined {
+    return splitText(this.#text.storedText).expiresAt
   }
 
   toJSON(): Record<string, unknown> {
-    const { id, lsn, meta, filter } = this
+    const { id, lsn, meta, filter, expiresAt } = this
     const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
     const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
     const sparse = Object.entries(this.sparse).map(([name, { indices, values }]) => [
       name,
       { indices: [...indices], values: [...values] },
     ])
-    return { id, lsn, meta, filter, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
+    const expiry = expiresAt === undefined ? {} : { expiresAt }
+    return { id, lsn, meta, filter, ...expiry, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
   }
 }

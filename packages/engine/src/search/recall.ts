@@ -3,6 +3,7 @@
 
 import { efDefault, recallSampleDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
+import type { FilterMatches } from '../filter/filter-index.ts'
 import { efMax, type Limits, recallSampleMax } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
@@ -53,17 +54,20 @@ export function parseRecall(request: RecallRequest, definition: CollectionSchema
  */
 export async function measureRecall(replica: Replica, input: RecallInput): Promise<RecallReport> {
   replica.publish()
+  const { expired } = replica
   const { version, lsnApplied } = replica
   const release = replica.pins.pin(version)
   try {
     const field = replica.dense[input.fieldIndex] as DenseField
-    const all = replica.filters.evaluate([]).bitmap.toOrdinals()
+    const visible = replica.filters.evaluate([])
+    const all = visible.bitmap.toOrdinals()
+    const matches = expired && visible
     const sampled = sampleEvenly(all, input.sample).filter((ordinal) => field.has(ordinal, version))
     const { originals, task } = rescoredTask(replica, input) ?? {}
     const recalls =
       originals === undefined || task === undefined
-        ? await compareWithRows(replica, { version, sampled, input })
-        : await compareWithOriginals(replica, { version, sampled, originals, task, all })
+        ? await compareWithRows(replica, { version, sampled, input, matches })
+        : await compareWithOriginals(replica, { version, sampled, originals, task, all, matches })
     const mean = recalls.reduce((sum, recall) => sum + recall, 0) / Math.max(1, recalls.length)
     return {
       field: input.field,
@@ -94,30 +98,34 @@ function rescoredTask(
 interface Sampled {
   readonly version: number
   readonly sampled: readonly number[]
+  /** Undefined: no object has expired. */
+  readonly matches: FilterMatches | undefined
 }
 
 /** Compares searches with scans of the rows in memory. The plan is that of a search without a filter. */
 async function compareWithRows(
   replica: Replica,
-  { version, sampled, input: { fieldIndex, k, ef } }: Sampled & { readonly input: RecallInput },
+  { version, sampled, matches, input: { fieldIndex, k, ef } }: Sampled & { readonly input: RecallInput },
 ): Promise<number[]> {
   const field = replica.dense[fieldIndex] as DenseField
   const rows = replica.rowsAt(fieldIndex)
   const plan = planDense({
     rows,
-    matches: undefined,
+    matches: matches?.count,
     ef,
     boostPercentage: 0,
     prefilterThreshold: undefined,
     exact: false,
   })
-  const compared = plan.kind === 'compare' ? rows : 0
+  const compared = plan.kind === 'compare' ? (matches?.count ?? rows) : 0
+  const allowed = matches?.bitmap
+  const all = allowed?.toOrdinals()
   const recalls: number[] = []
   for (const ordinal of sampled) {
     const row = field.row(ordinal)
     if (row === undefined) continue
-    const found = await field.search(row, { k, ef, version, compared })
-    recalls.push(recallOf(found, await field.scan(row, { k, version })))
+    const found = await field.search(row, { k, ef, version, compared, ...(allowed && { allowed }) })
+    recalls.push(recallOf(found, await field.scan(row, { k, version, ...(all && { ordinals: all }) })))
   }
   return recalls
 }
@@ -131,11 +139,11 @@ interface RescoredSample extends Sampled {
 /** Compares rescored searches with what `exact` returns. */
 async function compareWithOriginals(
   replica: Replica,
-  { version, sampled, originals, task, all }: RescoredSample,
+  { version, sampled, originals, task, all, matches }: RescoredSample,
 ): Promise<number[]> {
   const field = replica.dense[task.fieldIndex] as DenseField
   const stored = all.filter((ordinal) => field.has(ordinal, version))
-  const context: RunContext = { replica, version, matches: undefined, input: plainSearch, room: undefined }
+  const context: RunContext = { replica, version, matches, input: plainSearch, room: undefined }
   const recalls: number[] = []
   // Each vector that is read is compared with all queries of a portion.
   for (let from = 0; from < sampled.length; from += queriesAtOnce) {

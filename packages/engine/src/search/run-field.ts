@@ -124,14 +124,14 @@ export function ordinalOf(replica: Replica, id: string): number {
 }
 
 function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask): Float32Array {
-  const ordinal = replica.find(id)
+  const ordinal = replica.findStored(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
   if (row !== undefined) return row
   throw missingVectorError(task)
 }
 
 function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
-  const terms = replica.objects.sparse(replica.find(id)).find(({ field }) => field === task.fieldIndex)
+  const terms = replica.objects.sparse(replica.findStored(id)).find(({ field }) => field === task.fieldIndex)
   if (terms !== undefined) return terms
   throw missingVectorError(task)
 }

@@ -1,6 +1,7 @@
 // Runs one search, from the checked request to hits: pins a version, evaluates the filter, runs each field by its cheapest plan, loads the
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import type { TimeSlice } from '@annal/wal'
+import type { Filter } from '../filter/condition.ts'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
@@ -10,6 +11,9 @@ import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
+
+/** The filter that all objects match. */
+const everything: Filter = []
 
 /** Limits that the caller of a search sets. */
 export interface SearchCaller {
@@ -32,11 +36,14 @@ export async function search(
 ): Promise<SearchResult> {
   const started = performance.now()
   if (needsWholeVersion(input)) replica.publish()
+  // Objects that have expired are rows that a filter excludes. Before the version, because it may complete a publication.
+  const { expired } = replica
   const version = replica.version
   const lsn = replica.lsnApplied
   const release = replica.pins.pin(version)
   try {
-    const matches = input.filter && replica.matches.matchesOf(input.filter, version)
+    const filter = input.filter ?? (expired && everything)
+    const matches = filter && replica.matches.matchesOf(filter, version, expired)
     const filterMs = performance.now() - started
     const context = { replica, version, matches, input, room }
     const { tasks, recall } = chooseEfs(input, matches?.count, calibrator)
@@ -64,7 +71,7 @@ export async function search(
       ...(recall && { recall }),
       ...(input.explain && {
         explain: {
-          filter: explainFilter(matches, filterMs),
+          filter: explainFilter(input.filter && matches, filterMs),
           fields: Object.fromEntries(answers.map(({ task, answer }) => [task.definition.name, answer.explanation])),
           decorateMs: decorated - searched,
           fuseMs: ended - decorated,

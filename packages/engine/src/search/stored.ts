@@ -88,13 +88,13 @@ export class StoredParts implements StoredHead {
   readonly id: string
   readonly lsn: number
   readonly metaBytes: Uint8Array
-  readonly filterText: string
+  readonly storedText: string
 
   constructor(replica: Replica, ordinal: number, version: number) {
     this.id = replica.objects.idAt(ordinal)
     this.lsn = replica.lsnAt(ordinal, version)
     // Copied from shared memory, because the record may be freed before the reply is written.
     this.metaBytes = replica.metaAt(ordinal, version)
-    this.filterText = replica.filterTextAt(ordinal, version)
+    this.storedText = replica.filterTextAt(ordinal, version)
   }
 }

@@ -4,7 +4,7 @@
 // does not keep a record, so a reader uses only its copy.
 //
 //   words    version | state | filter epoch | id epoch | .. | record of even versions | record of odd versions
-//   record   LSN low | LSN high | objects | rows of each field
+//   record   LSN low | LSN high | objects | first expiry low | high | rows of each field
 
 const line = 16
 
@@ -19,7 +19,10 @@ const words = {
   records: line,
 } as const
 
-const record = { lsnLow: 0, lsnHigh: 1, count: 2, rows: 3 } as const
+const record = { lsnLow: 0, lsnHigh: 1, count: 2, expiryLow: 3, expiryHigh: 4, rows: 5 } as const
+
+/** High word of an expiry where no object has one. */
+const noExpiry = -1
 
 /** V8 computes a power each time. */
 const wordRange = 2 ** 32
@@ -30,6 +33,8 @@ export interface VersionFacts {
   readonly lsn: number
   /** Number of objects. */
   readonly count: number
+  /** The earliest expiry of an object, in milliseconds since 1970; Infinity if there is none. */
+  readonly expiryFirst: number
   /** Rows of each field. */
   readonly rows: readonly number[]
 }
@@ -78,6 +83,13 @@ export class BoardWords {
     )
   }
 
+  /** The earliest expiry in the pinned version; Infinity if no object has one. */
+  get pinnedExpiry(): number {
+    const high = this.#pinned[record.expiryHigh] as number
+    if (high === noExpiry) return Number.POSITIVE_INFINITY
+    return high * wordRange + ((this.#pinned[record.expiryLow] as number) >>> 0)
+  }
+
   /** Rows of a field in the pinned version. */
   pinnedRows(field: number): number {
     return (this.#pinned[record.rows + field] as number) >>> 0
@@ -85,11 +97,14 @@ export class BoardWords {
 
   // The owner's part.
 
-  publish({ version, lsn, count, rows }: VersionFacts): void {
+  publish({ version, lsn, count, expiryFirst, rows }: VersionFacts): void {
     const at = this.#recordAt(version)
     Atomics.store(this.words, at + record.lsnLow, lsn | 0)
     Atomics.store(this.words, at + record.lsnHigh, Math.floor(lsn / wordRange))
     Atomics.store(this.words, at + record.count, count)
+    const expires = expiryFirst < Number.POSITIVE_INFINITY
+    Atomics.store(this.words, at + record.expiryLow, expires ? expiryFirst | 0 : 0)
+    Atomics.store(this.words, at + record.expiryHigh, expires ? Math.floor(expiryFirst / wordRange) : noExpiry)
     for (const [field, number] of rows.entries()) Atomics.store(this.words, at + record.rows + field, number)
     Atomics.store(this.words, words.version, version)
   }

@@ -15,7 +15,7 @@ import { type OriginalsList, originalsLists, type SharedOriginals } from '../rep
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 6
+export const readerProtocol = 7
 
 /** Numbers of the chunk lists of a replica that its readers read. Those of each field follow: of its original vectors, and of its terms. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4, lsns: 5 } as const
@@ -97,13 +97,15 @@ export type ReaderNews =
   | { readonly kind: 'collect' }
   | { readonly kind: 'closed' }
 
-/** The matches of a filter as of a version. */
+/** The matches of a filter as of a version, without objects that had expired at a time from `fromMs` on and before `untilMs`. */
 export interface SharedMatches {
   /** Of the replica. Another one can have the same versions. */
   readonly board: number
   readonly version: number
   readonly words: Uint32Array<SharedArrayBuffer>
   readonly count: number
+  readonly fromMs: number
+  readonly untilMs: number
 }
 
 /** An EngineError between threads. */
@@ -145,7 +147,8 @@ export interface SentHit {
   readonly distance: number
   readonly norm: number
   readonly metaBytes: Uint8Array
-  readonly filterText: string
+  /** With the expiry, as it is stored. */
+  readonly storedText: string
   readonly row: DenseRow | undefined
   readonly members: readonly DenseRow[] | undefined
 }
@@ -161,7 +164,8 @@ export interface SentObject {
   readonly id: string
   readonly lsn: number
   readonly metaBytes: Uint8Array
-  readonly filterText: string
+  /** With the expiry, as it is stored. */
+  readonly storedText: string
   readonly dense: { readonly [field: string]: DenseRow }
   readonly sparse: { readonly [field: string]: SparseRow }
   readonly multi: { readonly [field: string]: readonly DenseRow[] }

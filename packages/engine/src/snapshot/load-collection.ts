@@ -1,8 +1,10 @@
 // Loads one collection from a checkpoint, and repairs files of original vectors from the links in it.
+
 import { basename, join } from 'node:path'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { accessing } from '../file-damage.ts'
+import { ttlOf } from '../model/schema.ts'
 import { originalsFault } from '../replica/check-originals.ts'
 import { dimensionOf } from '../replica/originals-owner.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -93,7 +95,7 @@ async function loadFrom(
           SnapshotSource.open(vfs, join(path, name), expected),
     )
   }
-  const definition = { ...entry.definition, fields: collection.fields }
+  const definition = { name: entry.definition.name, fields: collection.fields, ...ttlOf(collection) }
   const originals = { vfs, dir: originalsDir, directory: () => place.directory() ?? '' }
   const replica = await loadReplica({ ...entry, definition }, collection.lsn, filesOf, {
     ...{ pool, originals, listed: listedOriginals(collection) },

@@ -18,10 +18,12 @@ export const manifestName = 'manifest.json'
  * a reader of format 4 would not find. Format 6 has them of the objects as well, which a reader of format 5 would not read.
  * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
  * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose. Format 10 has the LSNs of objects, cursors of the
- * change feed, aliases, branches, and new names of collections, which a reader of format 9 would lose.
+ * change feed, aliases, branches, and new names of collections, which a reader of format 9 would lose. Format 11 has objects that expire, which
+ * a reader of format 10 would return for ever.
  */
-const formatVersion = 10
+const formatVersion = 11
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
+const formatWithLsns = 10
 const formatWithRequestKeys = 9
 const formatWithRecall = 8
 const formatWithPackedCodes = 7
@@ -50,6 +52,10 @@ export interface ManifestCollection {
   readonly lsn: number
   /** The fields as of that record: a rebuild may have changed them since the collection was created. */
   readonly fields: readonly FieldSchema[]
+  /** The default expiry as of that record. */
+  readonly ttlSeconds?: number
+  /** Objects may have an expiry. */
+  readonly expires?: true
   /** Names of the files of original vectors; they are linked, because they only grow at their end. */
   readonly originals: readonly string[]
   /** The number of bytes of each file that belong to the snapshot; later bytes were appended afterwards. */
@@ -159,8 +165,14 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
   const ofKeys = manifest.requestKeys?.length ? formatWithRequestKeys : ofFields
   const hasLsns = manifest.collections.some(({ files }) => files.some(({ part }) => part === lsnsPart))
   const hasMore = manifest.catalog.cursors?.length || hasNames(manifest.catalog)
-  const format = hasLsns || hasMore ? formatVersion : ofKeys
+  const ofLsns = hasLsns || hasMore ? formatWithLsns : ofKeys
+  const format = hasExpiries(manifest) ? formatVersion : ofLsns
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
+}
+
+function hasExpiries({ catalog, collections }: Manifest): boolean {
+  if (collections.some(({ expires, ttlSeconds }) => expires || ttlSeconds !== undefined)) return true
+  return catalog.collections.some(({ definition }) => definition.ttlSeconds !== undefined)
 }
 
 function hasNames({ aliases, collections }: CatalogState): boolean {

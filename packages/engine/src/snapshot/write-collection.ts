@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import type { SteadyPace, Vfs } from '@annal/wal'
 import { assert } from '../errors.ts'
+import { ttlOf } from '../model/schema.ts'
 import type { OriginalsFile } from '../replica/originals-chunks.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { CheckpointCollection, CheckpointPlace, CheckpointWork } from './checkpoint.ts'
@@ -52,7 +53,9 @@ export async function writeCollection(
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
     const originalBytes = cut.originals.map(({ bytes }) => bytes)
     for (const report of written) report()
-    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, originalBytes, originalProofs, files }
+    const { definition, expiry } = cut.replica
+    const own = { ...ttlOf(definition), ...(expiry.wasUsed && { expires: true as const }) }
+    return { id, lsn: cut.lsn, fields: definition.fields, ...own, originals, originalBytes, originalProofs, files }
   } finally {
     cut.release()
   }

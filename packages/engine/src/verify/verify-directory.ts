@@ -210,7 +210,7 @@ async function faultInOriginals(collection: unknown): Promise<string | undefined
   if (!(collection instanceof LocalCollection)) return undefined
   const { replica } = collection
   try {
-    for (const ordinal of replica.filters.evaluate([]).bitmap.toOrdinals())
+    for (const ordinal of replica.storedFilters.evaluate([]).bitmap.toOrdinals())
       for (const originals of replica.originals) if (originals?.has(ordinal)) await originals.read(ordinal)
     return undefined
   } catch (error) {

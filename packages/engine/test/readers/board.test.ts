@@ -5,11 +5,11 @@ import { BoardWords } from '../../src/sharing/board.ts'
 test('a reader keeps the facts of the version that it pinned while later ones are published', async (t) => {
   const owner = new BoardWords(2)
   const reader = new BoardWords(2, owner.words)
-  owner.publish({ version: 7, lsn: 37, count: 5, rows: [5, 4] })
+  owner.publish({ version: 7, lsn: 37, count: 5, expiryFirst: Number.POSITIVE_INFINITY, rows: [5, 4] })
   t.ok(reader.pin(7))
-  owner.publish({ version: 8, lsn: 38, count: 6, rows: [6, 4] })
+  owner.publish({ version: 8, lsn: 38, count: 6, expiryFirst: Number.POSITIVE_INFINITY, rows: [6, 4] })
   // The record of the version after the next is where that of version 7 was.
-  owner.publish({ version: 9, lsn: 2 ** 32 + 39, count: 7, rows: [7, 6] })
+  owner.publish({ version: 9, lsn: 2 ** 32 + 39, count: 7, expiryFirst: Number.POSITIVE_INFINITY, rows: [7, 6] })
   t.same([reader.pinnedLsn, reader.pinnedRows(0), reader.pinnedRows(1)], [37, 5, 4])
   t.notOk(reader.pin(7), 'an earlier version cannot be pinned any more')
   t.ok(reader.pin(9))

@@ -13,7 +13,7 @@ import { eagerDeltas } from './eager-deltas.ts'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map((number) => `data-directory-${number}`)
+const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map((number) => `data-directory-${number}`)
 
 const dimension = 8
 /** Directories before the ninth do not have the last two. */
@@ -112,6 +112,26 @@ function recallsOf(engine: Engine): unknown {
   return fields.map(({ kind, name, params }) => [name, kind === 'dense' ? params.recall : undefined])
 }
 
+/** Objects that expire: in a checkpoint, and by records after it. */
+async function fillExpiries(engine: Engine): Promise<void> {
+  const params = { dimension, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } as const
+  const fields = [{ name: 'v', type: 'vector', params }] as const
+  const collection = await engine.database().createCollection({ name: 'expiring', fields, ttlSeconds: 3_155_760_000 })
+  const [late, early] = ['2999-01-01T00:00:00Z', '2026-01-01T00:00:00Z']
+  const vectors = objects(9, 0).map(({ id, filter, fields: { v } }) => ({ id, filter, fields: { v } }))
+  await collection.upsert(vectors.map((object, n) => ({ ...object, expiresAt: [late, early, null][n % 3] })))
+  await engine.checkpoint()
+  await collection.patch([{ id: '0', expiresAt: early }])
+  await collection.updateFilters([{ id: '3', filter: { third: 9 } }])
+  await collection.updateDefaults({ ttlSeconds: null })
+}
+
+/** Expiries by id of the objects that have not expired. */
+async function expiriesOf(engine: Engine): Promise<Record<string, number | undefined>> {
+  const { objects } = await engine.database().collection('expiring').scroll({ limit: 500 })
+  return Object.fromEntries(objects.map(({ id, expiresAt }) => [id, expiresAt]))
+}
+
 async function givenOf(engine: Engine): Promise<Record<string, string>> {
   const { objects } = await engine.database().collection('given').scroll({ limit: 500 })
   const digits = (vector: Float32Array | undefined) =>
@@ -189,6 +209,7 @@ async function made(dir: string): Promise<Golden> {
   await fillGiven(engine)
   await fill(engine)
   await fillRecalls(engine)
+  await fillExpiries(engine)
   const answers = await keyedWrites(engine, () => engine.checkpoint())
   const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]
   const lsns = await lsnsOf(engine)
@@ -242,6 +263,11 @@ for (const format of formats) {
           ['v', undefined],
           ['w', 0.99],
         ])
+      if ('expiring' in golden.digests) {
+        const late = Date.parse('2999-01-01T00:00:00Z')
+        t.strictSame(await expiriesOf(engine), { 2: undefined, 3: late, 5: undefined, 6: late, 8: undefined })
+        t.equal(engine.database().collection('expiring').describe().ttlSeconds, undefined)
+      }
       if (golden.answers)
         t.strictSame(await keyedWrites(engine, async () => undefined), golden.answers, 'the first answers')
       if (golden.given) t.strictSame(await givenOf(engine), golden.given)
@@ -251,19 +277,19 @@ for (const format of formats) {
   })
 }
 
-test('an earlier version refuses a directory with int4, int2, a default recall, request keys, or LSNs, and opens one without', async (t) => {
+test('an earlier version refuses a directory with int4, int2, a default recall, request keys, LSNs, or expiries, and opens one without', async (t) => {
   const formatsOf = ({ files }: Golden) =>
     Object.entries(files)
       .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
       .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  const numbers = [8, 9, 11, 12, 13].map(async (number) =>
+  const numbers = [8, 9, 11, 12, 13, 14].map(async (number) =>
     formatsOf(await writeGolden(`data-directory-${number}`, dir)),
   )
   t.strictSame(
     (await Promise.all(numbers)).map((formats) => Math.max(...formats)),
-    [6, 7, 8, 9, 10],
+    [6, 7, 8, 9, 10, 11],
   )
 })
 

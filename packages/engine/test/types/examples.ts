@@ -50,7 +50,7 @@ declare const database: import('@annal/engine').Database
 declare const reader: import('@annal/engine/reader').Reader
 declare const films: import('@annal/engine').Collection<${films}>
 `,
-    without: ['AnswerRoom.take', 'Clock.now', ...hitBytes, 'SearchHit.toJSON', ...ofServer].sort(),
+    without: ['AnswerRoom.take', 'Clock.monotonic', 'Clock.now', ...hitBytes, 'SearchHit.toJSON', ...ofServer].sort(),
   },
   {
     module: '@annal/engine/reader',

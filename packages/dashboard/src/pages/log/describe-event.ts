@@ -9,6 +9,8 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return `${many} written`
     case 'objects-deleted':
       return `${many} deleted`
+    case 'objects-expired':
+      return `${many} expired`
     case 'objects-restored':
       return `${many} restored`
     case 'filters-replaced':
@@ -51,6 +53,6 @@ export type Tone = 'written' | 'deleted' | 'refiltered' | 'changes'
 /** The color of an event, here and in the chart. */
 export function toneOf({ type }: LogEvent): Tone {
   if (type === 'objects-upserted') return 'written'
-  if (type === 'objects-deleted') return 'deleted'
+  if (type === 'objects-deleted' || type === 'objects-expired') return 'deleted'
   return type === 'filters-replaced' || type === 'objects-patched' ? 'refiltered' : 'changes'
 }

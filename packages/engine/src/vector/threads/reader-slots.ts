@@ -1,7 +1,7 @@
 // The words through which reader threads say what they are reading, and the owner waits for them. A reader searches synchronously, so
 // it has one slot, whatever it searches.
 //
-//   words   state | generation | waits | left | .. | jobs | .. | LSN | progress | .. | slot of reader 0 | slot of reader 1 | ..
+//   words   state | generation | waits | left | .. | jobs | .. | LSN | progress | time | .. | slot of reader 0 | slot of reader 1 | ..
 //   slot    board | version | turn | searches low | high | unreachable low | high
 //
 // The order of the stores is the contract, and all of them are sequentially consistent. A reader stores the version and the board,
@@ -27,6 +27,8 @@ const words = {
   lsn: 3 * line,
   /** Incremented when the LSN has grown, a version was published, or a board was withdrawn. */
   progress: 3 * line + 2,
+  /** Two words: milliseconds since 1970. */
+  time: 3 * line + 4,
   slots: 4 * line,
 } as const
 
@@ -43,12 +45,14 @@ export class ReaderSlots {
   readonly words: Int32Array<SharedArrayBuffer>
   readonly #readers: number
   readonly #lsn: BigInt64Array<SharedArrayBuffer>
+  readonly #time: BigInt64Array<SharedArrayBuffer>
 
   /** `shared` are the words of the owner, in a reader. */
   constructor(readers: number, shared?: Int32Array<SharedArrayBuffer>) {
     this.#readers = readers
     this.words = shared ?? new Int32Array(new SharedArrayBuffer((words.slots + readers * line) * 4))
     this.#lsn = new BigInt64Array(this.words.buffer, this.words.byteOffset + words.lsn * 4, 1)
+    this.#time = new BigInt64Array(this.words.buffer, this.words.byteOffset + words.time * 4, 1)
   }
 
   /** Whether the owner serves no longer. */
@@ -88,6 +92,11 @@ export class ReaderSlots {
     return Number(Atomics.load(this.#lsn, 0))
   }
 
+  /** Time of the newest record. */
+  get timeMs(): number {
+    return Number(Atomics.load(this.#time, 0))
+  }
+
   /** Changes with everything that a wait for a record may wait for. */
   get progress(): number {
     return Atomics.load(this.words, words.progress)
@@ -120,7 +129,8 @@ export class ReaderSlots {
   // The owner's part.
 
   /** Call it when the versions that have the records up to this LSN are published. */
-  advance(lsn: number): void {
+  advance(lsn: number, timeMs: number): void {
+    Atomics.store(this.#time, 0, BigInt(timeMs))
     Atomics.store(this.#lsn, 0, BigInt(lsn))
     this.turn()
   }
