@@ -96,6 +96,7 @@ const steps: readonly Step[] = [
   step('DELETE /api/v2/collection/:name/objects', '/collection/docs/objects', {
     json: { filter: [{ x: { $eq: 999 } }] },
   }),
+  step('POST /api/v2/collection/:name/defaults', '/collection/docs/defaults', { json: { ttl_seconds: 3_600 } }),
   step('POST /api/v2/collection/:name/fields', '/collection/docs/fields', {
     json: { fields: [{ field: 'v', recall: 0.9 }] },
   }),

@@ -85,6 +85,7 @@ const v2 = {
   'GET /collection/:name/objects/:id/field/:field/neighbors': 'reader',
   'GET /collection/:name/objects/:id/field/:field/links': 'reader',
   'POST /collection/:name/fields': 'writer',
+  'POST /collection/:name/defaults': 'writer',
   'POST /collection/:name/rebuild': 'writer',
   'GET /collection/:name/rebuild/status': 'reader',
   'GET /status/rebuild': 'reader',

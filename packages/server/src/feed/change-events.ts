@@ -72,8 +72,9 @@ function* dataOf(change: Change): Generator<string> {
   yield ']}'
 }
 
-function* objectJson({ fields, ...object }: ChangedObject): Generator<string> {
-  const head = JSON.stringify(object)
+function* objectJson({ fields, expiresAt, ...object }: ChangedObject): Generator<string> {
+  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
+  const head = JSON.stringify({ ...object, ...expiry })
   if (fields === undefined) return yield head
   yield `${head.slice(0, -1)},"fields":{`
   for (const [i, [name, value]] of Object.entries(fields).entries())

@@ -110,10 +110,10 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
     config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept', isLong: true },
   } as const
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
-    const { target_collection_name: target } = request.body
+    const { target_collection_name: target, keep_expired: keeps } = request.body
     const { contentLsn, lsn, durable } = await once(request, reply, async (requestKey) => {
       checkCollections(request.database)
-      return request.database.backups.clone(request.params.name, target, { requestKey })
+      return request.database.backups.clone(request.params.name, target, { requestKey, keepExpired: keeps ?? false })
     })
     const done = { lsn, durable }
     return reply.code(201).send({ message: 'Collection cloned', collection: target, content_lsn: contentLsn, ...done })
@@ -124,12 +124,15 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
     config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept', isLong: true },
   } as const
   app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
-    const { target_collection_name: target, ...rest } = request.body
+    const { target_collection_name: target, keep_expired: keeps, ...rest } = request.body
     const moment = readMoment(rest)
     if (moment === undefined) throw invalidArgument('lsn or time is required', { field: 'lsn' })
     const done = await once(request, reply, async (requestKey) => {
       checkCollections(request.database)
-      return request.database.backups.restorePast(request.params.name, target, moment, { requestKey })
+      return request.database.backups.restorePast(request.params.name, target, moment, {
+        requestKey,
+        keepExpired: keeps ?? false,
+      })
     })
     return reply.code(201).send({ message: 'Collection restored', collection: target, ...done })
   })
@@ -157,11 +160,14 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
       config: { doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept', isLong: true },
     } as const
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
-      const { target_collection_name: target, ...moment } = request.body
+      const { target_collection_name: target, keep_expired: keeps, ...moment } = request.body
       const done = await once(request, reply, async (requestKey) => {
         const { database, params } = request
         checkCollections(database)
-        return database.backups.restore(params.backup, target, readMoment(moment), { requestKey })
+        return database.backups.restore(params.backup, target, readMoment(moment), {
+          requestKey,
+          keepExpired: keeps ?? false,
+        })
       })
       return reply.code(201).send({ message: 'Backup restored successfully', collection: target, ...done })
     })

@@ -20,7 +20,9 @@ import {
   createCollectionBody,
   definitionOf,
   readFieldChanges,
+  type UpdateDefaultsBody,
   type UpdateFieldsBody,
+  updateDefaultsBody,
   updateFieldsBody,
 } from '../wire/v2-collection.ts'
 
@@ -74,6 +76,18 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
     return { message: 'Fields updated', ...acknowledged }
   })
 
+  const defaults = {
+    schema: { params, body: updateDefaultsBody },
+    config: { doc: docs.defaults, audit: 'collection.update', requestKey: 'kept' },
+  } as const
+  app.post<Named & { Body: UpdateDefaultsBody }>('/collection/:name/defaults', defaults, async (request, reply) => {
+    const { database, params, body } = request
+    const acknowledged = await once(request, reply, async (requestKey) =>
+      database.collection(params.name).updateDefaults({ ttlSeconds: body.ttl_seconds }, { requestKey }),
+    )
+    return { message: 'Defaults updated', ...acknowledged }
+  })
+
   app.delete<Named>(
     '/collection/:name',
     { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete', requestKey: 'kept' } },
@@ -94,8 +108,9 @@ interface Created extends Acknowledgement {
 /** A new collection as its record says, the same for a repetition: without objects, and without the memory that it has now. */
 function created(name: string, { lsn, durable, timeMs, facts }: RecordedRequest): Created {
   const fields = (facts.fields as readonly FieldSchema[]).map((field) => ({ ...field, elements: 0 }))
+  const ttl = typeof facts.ttlSeconds === 'number' ? { ttlSeconds: facts.ttlSeconds } : {}
   const state = { condition: 'ready', memory: {} } as const
-  return { lsn, durable, description: { name, fields, objects: 0, createdAt: timeMs, lsn, ...state } }
+  return { lsn, durable, description: { name, fields, ...ttl, objects: 0, createdAt: timeMs, lsn, ...state } }
 }
 
 const docs = {
@@ -118,6 +133,11 @@ const docs = {
     access: 'write',
     summary: 'Changes defaults of the searches of fields, without a rebuild.',
     reply: { description: 'They hold for searches from now on.', json: 'Acknowledged' },
+  },
+  defaults: {
+    access: 'write',
+    summary: 'Changes the default expiry of objects.',
+    reply: { description: 'It holds for objects written from now on.', json: 'Acknowledged' },
   },
   drop: {
     access: 'write',

@@ -67,7 +67,10 @@ export function v2BranchRoutes(app: FastifyInstance): void {
     const wanted = readBranch(request.body)
     const { contentLsn, lsn, durable } = await once(request, reply, async (requestKey) => {
       checkCollections(request.database)
-      return request.database.branch(request.params.name, wanted, { requestKey })
+      return request.database.branch(request.params.name, wanted, {
+        requestKey,
+        keepExpired: request.body.keep_expired ?? false,
+      })
     })
     const done = { content_lsn: contentLsn, lsn, durable }
     return reply.code(201).send({ message: 'Branch created', collection: wanted.name, ...done })

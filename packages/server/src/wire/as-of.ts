@@ -13,10 +13,22 @@ const asOfText =
   'A moment of the past: the LSN of a record, or a time in the form of RFC 3339. The reply is that of the collection of then.'
 const waitText = `Seconds to wait while the moment is loaded, 0 to ${waitSecondsMax}; true is ${waitSecondsMax}, default ${waitSecondsDefault}. Then the reply is 202 moment_loading.`
 
+const keepExpiredShown = {
+  type: 'boolean',
+  description: 'Also reads objects that had expired at the moment and were still stored.',
+}
 const asOfShown = {
   anyOf: [
-    { type: 'object', properties: { lsn: { type: 'integer', minimum: 1 } }, required: ['lsn'] },
-    { type: 'object', properties: { time: { type: 'string', format: 'date-time' } }, required: ['time'] },
+    {
+      type: 'object',
+      properties: { lsn: { type: 'integer', minimum: 1 }, keep_expired: keepExpiredShown },
+      required: ['lsn'],
+    },
+    {
+      type: 'object',
+      properties: { time: { type: 'string', format: 'date-time' }, keep_expired: keepExpiredShown },
+      required: ['time'],
+    },
     { type: 'null' },
   ],
   description: asOfText,
@@ -56,8 +68,9 @@ export function readAsOf({ as_of: asOf, wait }: AsOfKeys): PastRead | undefined 
   if (asOf == null) return undefined
   if (!isObject(asOf))
     throw invalidArgument('as_of must be an object with lsn or time', { field: 'as_of', value: asOf })
+  const { keep_expired: keepExpired, ...moment } = asOf
   // The engine checks it.
-  return { asOf: asOf as unknown as AsOf, waitMs }
+  return { asOf: { ...moment, ...(keepExpired != null && { keepExpired }) } as unknown as AsOf, waitMs }
 }
 
 /** The moment that a query string asks for; undefined for the present. */

@@ -2,7 +2,7 @@
 import type { BackupInfo, DenseFieldSchema, JobStatus, Moment } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
-import { type Infer, optionalInteger, optionalText } from './schema.ts'
+import { type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
 import { timeFrom } from './time.ts'
 
 const mebibyte = 1_048_576
@@ -45,16 +45,30 @@ export const restoreIndexBody = Type.Object(
 )
 export type RestoreIndexBody = Infer<typeof restoreIndexBody>
 
+/** Key of the bodies of /api/v2 that create a collection from another state. */
+export const keepExpired = {
+  keep_expired: optionalBoolean(
+    'The objects of the new collection do not expire, also those that have expired since. Default: they keep their expiry.',
+  ),
+}
+
 /** Body of a restore in /api/v2. */
 export const restoreCollectionBody = Type.Object(
-  { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }), ...moment },
+  {
+    target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }),
+    ...moment,
+    ...keepExpired,
+  },
   { $id: 'RestoreCollection' },
 )
 export type RestoreCollectionBody = Infer<typeof restoreCollectionBody>
 
 /** Body that clones a collection. */
 export const cloneBody = Type.Object(
-  { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }) },
+  {
+    target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }),
+    ...keepExpired,
+  },
   { $id: 'CloneCollection' },
 )
 export type CloneBody = Infer<typeof cloneBody>

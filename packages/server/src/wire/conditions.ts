@@ -1,5 +1,14 @@
 // Conditions of writes, patches, and what became of each object.
-import type { Acknowledgement, ConditionalReply, ObjectPatch, WriteConditions, WriteResult } from '@annal/engine'
+import {
+  type Acknowledgement,
+  type ConditionalReply,
+  expiresAtMax,
+  type ObjectPatch,
+  ttlSecondsMax,
+  type WriteConditions,
+  type WriteExpiry,
+  type WriteResult,
+} from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { itemTextBytesMax } from '../http/limits.ts'
@@ -67,8 +76,11 @@ export function patchObjectsBody(batchMax: number) {
   )
 }
 
-/** The conditions of an object in a body. Null counts as absent. */
-export function readWriteConditions(item: { readonly [key: string]: unknown }, field: string): WriteConditions {
+/** The conditions and the expiry of an object in a body. Null counts as absent in conditions, and means never in an expiry. */
+export function readWriteConditions(
+  item: { readonly [key: string]: unknown },
+  field: string,
+): WriteConditions & WriteExpiry {
   const { if_absent: ifAbsent, if_lsn: ifLsn, if_match: ifMatch } = item
   if (ifAbsent != null && typeof ifAbsent !== 'boolean')
     throw invalidArgument(`${field}.if_absent must be true or false`, { field: `${field}.if_absent`, value: ifAbsent })
@@ -76,15 +88,41 @@ export function readWriteConditions(item: { readonly [key: string]: unknown }, f
     ...(ifAbsent != null && { ifAbsent }),
     ...(ifLsn != null && { ifLsn: readLsn(ifLsn, `${field}.if_lsn`) }),
     ...(ifMatch != null && { ifMatch: readConditions(ifMatch) }),
+    ...readExpiry(item, field),
   }
 }
 
+function readExpiry(item: { readonly [key: string]: unknown }, field: string): WriteExpiry {
+  const { ttl_seconds: ttlSeconds, expires_at: expiresAt } = item
+  if (ttlSeconds === undefined && expiresAt === undefined) return {}
+  if (ttlSeconds !== undefined && expiresAt !== undefined) {
+    const message = `${field} has ttl_seconds and expires_at, but only one of them is allowed`
+    throw invalidArgument(message, { field: `${field}.expires_at`, value: expiresAt })
+  }
+  if (ttlSeconds !== undefined) return { ttlSeconds: readTtl(ttlSeconds, `${field}.ttl_seconds`) }
+  if (typeof expiresAt === 'string' && Number.isNaN(Date.parse(expiresAt))) {
+    const message = `${field}.expires_at must be a time in the form of RFC 3339, or in milliseconds`
+    throw invalidArgument(message, { field: `${field}.expires_at`, value: expiresAt })
+  }
+  // The engine checks the form.
+  if (expiresAt === null || typeof expiresAt === 'string') return { expiresAt }
+  return { expiresAt: readWhole(expiresAt, `${field}.expires_at`, [0, expiresAtMax]) }
+}
+
+/** Seconds, or null for never. Throws invalid_argument or limit_exceeded. */
+export function readTtl(value: unknown, field: string): number | null {
+  return value === null ? null : readWhole(value, field, [1, ttlSecondsMax])
+}
+
 function readLsn(value: unknown, field: string): number {
+  return readWhole(value, field, [0, Number.MAX_SAFE_INTEGER])
+}
+
+function readWhole(value: unknown, field: string, [least, limit]: readonly [number, number]): number {
   if (typeof value !== 'number' || !Number.isInteger(value))
     throw invalidArgument(`${field} must be a whole number`, { field, value })
-  const limit = Number.MAX_SAFE_INTEGER
-  if (value >= 0 && value <= limit) return value
-  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between 0 and ${limit}`, {
+  if (value >= least && value <= limit) return value
+  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between ${least} and ${limit}`, {
     field,
     value,
     limit,

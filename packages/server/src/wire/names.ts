@@ -2,7 +2,7 @@
 import type { AliasDescription, BranchDescription, BranchRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
-import { readMoment } from './backup.ts'
+import { keepExpired, readMoment } from './backup.ts'
 import { type Infer, optionalInteger } from './schema.ts'
 
 /** Path parameter of an alias. */
@@ -30,6 +30,7 @@ export const branchBody = Type.Object(
   {
     name: Type.String({ description: 'Name of the new collection; must not exist.' }),
     as_of: Type.Optional(asOf),
+    ...keepExpired,
   },
   { $id: 'BranchCollection' },
 )

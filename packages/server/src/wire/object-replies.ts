@@ -39,7 +39,9 @@ export function objectReplyJson(object: StoredObject, { denseField, sparseField 
 /** An object of a collection without its fields. */
 function storedHeadJson(object: StoredObject, metas: MetaBudget) {
   const { id, ...rest } = objectHeadJson(object, metas)
-  return { id, lsn: object.lsn, ...rest }
+  const { expiresAt } = object
+  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
+  return { id, lsn: object.lsn, ...rest, ...expiry }
 }
 
 /** What an object has in both versions besides its fields. */

@@ -6,11 +6,23 @@ import {
   fieldsMax,
   recallTargetMax,
   recallTargetMin,
+  ttlSecondsMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
 import { precisionOf } from './precision.ts'
 import { describedAs, type Infer } from './schema.ts'
+
+function ttlSeconds(description: string) {
+  return Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: ttlSecondsMax, description })
+}
+
+/** Body that changes defaults of a collection. */
+export const updateDefaultsBody = Type.Object(
+  { ttl_seconds: ttlSeconds('Objects written from now on expire so many seconds later; null: never.') },
+  { $id: 'UpdateDefaults' },
+)
+export type UpdateDefaultsBody = Infer<typeof updateDefaultsBody>
 
 /** The engine checks the fields and names the invalid one; the schema fixes only the outer form. */
 export const createCollectionBody = Type.Object(
@@ -32,14 +44,15 @@ export const createCollectionBody = Type.Object(
       ),
       'FieldDefinitions',
     ),
+    ttl_seconds: Type.Optional(ttlSeconds('Objects expire so many seconds after they are written; null: never.')),
   },
   { $id: 'CreateCollection' },
 )
 export type CreateCollectionBody = Infer<typeof createCollectionBody>
 
 /** The definition in the form of the engine: some published clients use other names of precisions. */
-export function definitionOf({ name, fields }: CreateCollectionBody): unknown {
-  return { name, fields: fields.map(withKnownPrecision) }
+export function definitionOf({ name, fields, ttl_seconds: ttl }: CreateCollectionBody): unknown {
+  return { name, fields: fields.map(withKnownPrecision), ...(ttl != null && { ttl_seconds: ttl }) }
 }
 
 function withKnownPrecision(field: object): object {
@@ -86,6 +99,7 @@ export function collectionSummary(description: CollectionDescription) {
   return {
     name: description.name,
     fields: description.fields.map(fieldSummary),
+    ...(description.ttlSeconds !== undefined && { ttl_seconds: description.ttlSeconds }),
     created_at: Math.floor(description.createdAt / 1_000),
     layout_version: layoutVersion,
     total_elements: description.objects,

@@ -91,12 +91,14 @@ export function versionsReply({ versions, next, complete, segmentsRead, segments
 }
 
 function versionReply({ timeMs, kind, asOfLsn, changes, ...version }: ObjectVersion) {
-  const { metaBytes, ...changed } = changes ?? { metaBytes: undefined }
+  const { metaBytes, expiresAt, ...changed } = changes ?? { metaBytes: undefined }
   return {
     ...version,
     kind: kind.replace('-', '_'),
     ...(timeMs !== undefined && { time: new Date(timeMs).toISOString() }),
     ...(asOfLsn !== undefined && { as_of_lsn: asOfLsn }),
-    ...(changes !== undefined && { changes: { ...changed, ...(metaBytes && { meta_bytes: true }) } }),
+    ...(changes !== undefined && {
+      changes: { ...changed, ...(metaBytes && { meta_bytes: true }), ...(expiresAt && { expires_at: expiresAt }) },
+    }),
   }
 }

@@ -31,6 +31,8 @@ export const upsertObjectsBody = Type.Object({
         if_absent: Type.Unknown(),
         if_lsn: Type.Unknown(),
         if_match: Type.Unknown(),
+        ttl_seconds: Type.Unknown(),
+        expires_at: Type.Unknown(),
         lsn: Type.Unknown(),
       }),
       'ObjectInput',

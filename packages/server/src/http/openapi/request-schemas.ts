@@ -18,6 +18,7 @@ import {
   spaceTypes,
   sparseDimensionMax,
   sparseModels,
+  ttlSecondsMax,
 } from '@annal/engine'
 import {
   anyOf,
@@ -40,6 +41,20 @@ const writeConditions = {
   if_absent: flag('There is no object with this id.'),
   if_lsn: { ...integer('LSN of the stored object; 0 if there must be none.'), minimum: 0 },
   if_match: { $ref: '#/components/schemas/Filter', description: 'There is an object, and its filter values match.' },
+}
+/** When an object expires. At most one of the two. */
+const writeExpiry = {
+  ttl_seconds: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: ttlSecondsMax,
+    description:
+      'The object expires so many seconds after the write; null: never, whatever the default of the collection is.',
+  },
+  expires_at: {
+    type: ['string', 'integer', 'null'],
+    description: 'When the object expires, as RFC 3339 text or in milliseconds since 1970; null: never.',
+  },
 }
 const filterValue = { type: ['string', 'number', 'boolean'] }
 
@@ -173,6 +188,7 @@ export const requestSchemas = {
       meta: anyOf([ref('Meta'), text()]),
       filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]),
       ...writeConditions,
+      ...writeExpiry,
       lsn: integer('Of an object that was read. It has no meaning here.'),
     },
   ),
@@ -191,6 +207,7 @@ export const requestSchemas = {
       },
       increment: map(number(), 'Added to filter values; a missing one counts as 0.'),
       ...writeConditions,
+      ...writeExpiry,
     },
   ),
   FieldQuery: object(

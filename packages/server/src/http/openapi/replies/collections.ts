@@ -38,7 +38,10 @@ export const collectionReplies = {
       condition: oneOfTexts(['ready', 'loading', 'quarantined']),
       memory: map(integer(), 'Bytes by part.'),
     },
-    { reason: text('The reason why the collection is not ready.') },
+    {
+      ttl_seconds: integer('The default expiry of objects.'),
+      reason: text('The reason why the collection is not ready.'),
+    },
   ),
   CollectionField: anyOf([
     object({

@@ -25,7 +25,16 @@ export const historyReplies = {
       object(
         {
           lsn: integer(),
-          kind: oneOfTexts(['created', 'written', 'filter_updated', 'deleted', 'restored', 'earlier']),
+          kind: oneOfTexts([
+            'created',
+            'written',
+            'filter_updated',
+            'patched',
+            'deleted',
+            'expired',
+            'restored',
+            'earlier',
+          ]),
           exists: flag('Whether the object exists as of this version.'),
         },
         {
@@ -38,7 +47,10 @@ export const historyReplies = {
               filter: changedValues,
               fields: list(text(), 'Names of the fields whose vectors changed.'),
             },
-            { meta_bytes: flag('Meta that is no JSON object changed.') },
+            {
+              meta_bytes: flag('Meta that is no JSON object changed.'),
+              expires_at: object({}, { before: integer(), after: integer() }),
+            },
           ),
         },
       ),

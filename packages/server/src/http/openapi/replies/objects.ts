@@ -10,6 +10,7 @@ import {
   objectLsn,
   type Schemas,
   storedMeta,
+  time,
 } from './parts.ts'
 
 export const objectReplies = {
@@ -22,6 +23,7 @@ export const objectReplies = {
     { ...objectHead, lsn: objectLsn },
     {
       ...storedMeta,
+      expires_at: { ...time, description: 'When the object expires; absent if it does not.' },
       fields: map(
         anyOf([
           member,
