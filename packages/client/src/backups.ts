@@ -1,7 +1,7 @@
 // The backups of a database.
 import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import { AnnalError } from './errors.ts'
-import type { CallOptions, Transport, WriteOptions } from './transport.ts'
+import type { CallOptions, CopyOptions, Transport } from './transport.ts'
 
 export interface WatchOptions {
   readonly onProgress?: ((status: BackupStatus) => void) | undefined
@@ -11,7 +11,7 @@ export interface VerifyOptions extends CallOptions {
   readonly deep?: boolean | undefined
 }
 
-export interface RestoreOptions extends WriteOptions, WatchOptions {
+export interface RestoreOptions extends CopyOptions, WatchOptions {
   /** The name of the new collection, which must not exist. */
   readonly target: string
   /** Restores the state as of this event. */
@@ -121,11 +121,14 @@ export class Backups {
    * })
    * ```
    */
-  async restore(name: string, { target, lsn, time, onProgress, ...options }: RestoreOptions): Promise<void> {
+  async restore(
+    name: string,
+    { target, lsn, time, keepExpired, onProgress, ...options }: RestoreOptions,
+  ): Promise<void> {
     const ended = new AbortController()
     if (onProgress !== undefined) void this.#watchRestore(target, onProgress, ended.signal)
     try {
-      await this.#transport.call('restoreBackup', { backup: name, target, lsn, time }, options)
+      await this.#transport.call('restoreBackup', { backup: name, target, lsn, time, keepExpired }, options)
     } finally {
       ended.abort()
     }

@@ -75,6 +75,8 @@ interface EarlierSparseDescription {
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]
+  /** The default expiry of objects; absent if there is none. */
+  readonly ttlSeconds?: number
   /** Number of objects in the collection. */
   readonly count: number
   readonly createdAt: Date

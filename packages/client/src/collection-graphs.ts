@@ -4,6 +4,7 @@ import { AnnalError } from './errors.ts'
 import type {
   Acknowledgement,
   CalibrateRequest,
+  DefaultChanges,
   FieldCalibration,
   FieldChanges,
   Fields,
@@ -99,6 +100,18 @@ export abstract class CollectionGraphs<F extends Fields> {
    */
   updateFields(changes: FieldChanges<F>, options?: WriteOptions): Promise<Acknowledgement> {
     return this.#transport.call('updateFields', { collection: this.name, changes: changes as FieldChanges }, options)
+  }
+
+  /**
+   * Changes the default expiry of the objects that are written from now on. Stored objects keep theirs.
+   *
+   * @example
+   * ```ts
+   * await films.updateDefaults({ ttlSeconds: 86_400 })
+   * ```
+   */
+  updateDefaults(changes: DefaultChanges, options?: WriteOptions): Promise<Acknowledgement> {
+    return this.#transport.call('updateDefaults', { collection: this.name, changes }, options)
   }
 
   /**

@@ -27,6 +27,7 @@ import type { ObjectInput, ObjectResults, StoredObject } from './stored-object.t
 import type {
   CallOptions,
   ConditionalOptions,
+  CopyOptions,
   DeleteOptions,
   ReadOptions,
   Transport,
@@ -355,8 +356,8 @@ export class Collection<
    * const copy = await films.clone('films_copy')
    * ```
    */
-  async clone(target: string, options?: WriteOptions): Promise<Collection<F, Meta>> {
-    await this.#transport.call('clone', { collection: this.name, target }, options)
+  async clone(target: string, { keepExpired, ...options }: CopyOptions = {}): Promise<Collection<F, Meta>> {
+    await this.#transport.call('clone', { collection: this.name, target, keepExpired }, options)
     return new Collection<F, Meta>(this.#transport, target)
   }
 
@@ -369,8 +370,12 @@ export class Collection<
    * const before = await films.branch('films_before', { lsn: 1200 })
    * ```
    */
-  async branch(target: string, asOf?: BranchMoment, options?: WriteOptions): Promise<Collection<F, Meta>> {
-    await this.#transport.call('branch', { collection: this.name, target, asOf }, options)
+  async branch(
+    target: string,
+    asOf?: BranchMoment,
+    { keepExpired, ...options }: CopyOptions = {},
+  ): Promise<Collection<F, Meta>> {
+    await this.#transport.call('branch', { collection: this.name, target, asOf, keepExpired }, options)
     return new Collection<F, Meta>(this.#transport, target)
   }
 

@@ -78,6 +78,7 @@ export type {
   CalibratedCurve,
   CalibrateRequest,
   CollectionDefinition,
+  DefaultChanges,
   DenseFieldDefinition,
   DenseParams,
   ExactDefinition,
@@ -129,6 +130,7 @@ export type {
   UnknownOption,
   VectorRow,
   WriteConditions,
+  WriteExpiry,
   WriteResult,
 } from './model.ts'
 export type { AliasInfo, BranchInfo, BranchMoment } from './name-info.ts'
@@ -150,6 +152,7 @@ export type {
 export type {
   CallOptions,
   ConditionalOptions,
+  CopyOptions,
   DeleteOptions,
   ReadOptions,
   Transport,

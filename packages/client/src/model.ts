@@ -11,6 +11,7 @@ export type {
   CalibrateRequest,
   CollectionDefinition,
   ConditionalReply,
+  DefaultChanges,
   DenseFieldDefinition,
   DenseParams,
   ExactDefinition,
@@ -69,5 +70,6 @@ export type {
   UnknownOption,
   VectorRow,
   WriteConditions,
+  WriteExpiry,
   WriteResult,
 } from '../../engine/src/model/shared.ts'

@@ -21,6 +21,7 @@ import type {
   BatchedRequest,
   CalibrateRequest,
   CollectionDefinition,
+  DefaultChanges,
   FacetRequest,
   Facets,
   FieldCalibration,
@@ -132,10 +133,11 @@ export interface CollectionOperations {
   calibrations: Operation<InCollection, readonly FieldCalibration[]>
   neighbors: Operation<InCollection & { readonly field: string; readonly id: string }, readonly string[]>
   updateFields: Operation<InCollection & { readonly changes: FieldChanges }, Acknowledgement>
+  updateDefaults: Operation<InCollection & { readonly changes: DefaultChanges }, Acknowledgement>
   rebuild: Operation<InCollection & { readonly changes: RebuildChanges }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>
   vacuum: Operation<InCollection, number>
-  clone: Operation<InCollection & { readonly target: string }, undefined>
+  clone: Operation<InCollection & { readonly target: string; readonly keepExpired?: boolean | undefined }, undefined>
   createBackup: Operation<InCollection & { readonly name: string | undefined }, string>
 }
 
@@ -143,7 +145,14 @@ export interface NameOperations {
   listAliases: Operation<undefined, readonly AliasInfo[]>
   putAlias: Operation<InCollection & { readonly alias: string }, undefined>
   deleteAlias: Operation<{ readonly alias: string }, undefined>
-  branch: Operation<InCollection & { readonly target: string; readonly asOf: BranchMoment | undefined }, undefined>
+  branch: Operation<
+    InCollection & {
+      readonly target: string
+      readonly asOf: BranchMoment | undefined
+      readonly keepExpired?: boolean | undefined
+    },
+    undefined
+  >
   branches: Operation<InCollection, readonly BranchInfo[]>
   promote: Operation<InCollection & { readonly over: string; readonly keepAs: string }, undefined>
 }
@@ -160,6 +169,7 @@ export interface BackupOperations {
       readonly target: string
       readonly lsn: number | undefined
       readonly time: Date | undefined
+      readonly keepExpired?: boolean | undefined
     },
     undefined
   >

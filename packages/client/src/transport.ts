@@ -21,6 +21,12 @@ export interface WriteOptions extends CallOptions {
   readonly actor?: string | undefined
 }
 
+/** What creates a collection from another state. */
+export interface CopyOptions extends WriteOptions {
+  /** The objects of the new collection do not expire, also those that have expired since the moment. Default: they keep their expiry. */
+  readonly keepExpired?: boolean | undefined
+}
+
 /** Options of a write of several objects. */
 export interface ConditionalOptions extends WriteOptions {
   /** Changes all objects or none: with a conflict or an error of one, the call fails with `conflict` and `results`. */

@@ -430,6 +430,41 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.ok((await collection.shrink()) >= 0, 'the deprecated name still works')
   })
 
+  await t.test('objects expire', async (t) => {
+    const fields = [{ name: 'v', type: 'vector', params: { dimension: 2 } }] as const
+    const sessions = await client.createCollection({ name: 'sessions', fields, ttlSeconds: 3_600 })
+    t.equal((await sessions.describe()).ttlSeconds, 3_600)
+    const late = Date.parse('2999-01-01T00:00:00Z')
+    await sessions.upsert([
+      { id: 'a', fields: { v: [1, 2] }, expiresAt: '2020-01-01T00:00:00Z' },
+      { id: 'b', fields: { v: [1, 3] }, expiresAt: late, filter: { n: 1 } },
+      { id: 'c', fields: { v: [1, 4] }, expiresAt: null },
+      { id: 'd', fields: { v: [1, 5] } },
+    ])
+    t.equal(await sessions.count(), 3)
+    t.equal(await sessions.get('a'), undefined)
+    t.match(await sessions.get('b'), { expiresAt: late, filter: { n: 1 } })
+    t.equal((await sessions.get('c'))?.expiresAt, undefined)
+    t.ok(((await sessions.get('d'))?.expiresAt ?? 0) > Date.now())
+    await sessions.patch([{ id: 'c', ttlSeconds: 60 }])
+    t.ok(((await sessions.get('c'))?.expiresAt ?? 0) > Date.now())
+    const { lsn } = await sessions.updateDefaults({ ttlSeconds: null })
+    t.ok(lsn > 0)
+    t.equal((await sessions.describe()).ttlSeconds, undefined)
+    const cleared = await sessions.clone('cleared', { keepExpired: true })
+    const branched = await sessions.branch('branched', undefined, { keepExpired: true })
+    const kept = await sessions.clone('kept')
+    t.strictSame(await Promise.all([cleared.count(), branched.count(), kept.count()]), [4, 4, 3])
+    for (const name of ['cleared', 'branched', 'kept']) await client.deleteCollection(name)
+    const whole = { lsn, keepExpired: true }
+    t.strictSame(
+      await Promise.all([sessions.count([], { asOf: { lsn } }), sessions.count([], { asOf: whole })]),
+      [3, 4],
+    )
+    await t.rejects(sessions.upsert([{ id: 'e', fields: { v: [1, 2] }, ttlSeconds: 0 }]), { code: 'limit_exceeded' })
+    await client.deleteCollection('sessions')
+  })
+
   await t.test('several vectors of one object are stored, found and returned', async (t) => {
     const lines = multiVectorField('lines', { dimension: 2, precision: 'float32', pooling: 'mean' })
     const pages = await client.createCollection({ name: 'pages', fields: [lines] })

@@ -17,10 +17,11 @@ import type { StoredObject } from '../stored-object.ts'
 import { Metas } from './metas.ts'
 
 export function descriptionOf(from: EngineDescription): CollectionDescription {
-  const { name, fields, objects, createdAt, lsn, condition, reason } = from
+  const { name, fields, ttlSeconds, objects, createdAt, lsn, condition, reason } = from
   return {
     name,
     fields: fields.map(fieldOf),
+    ...(ttlSeconds !== undefined && { ttlSeconds }),
     count: objects,
     createdAt: new Date(createdAt),
     lsn,
@@ -80,12 +81,13 @@ export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
 }
 
 export function storedOf(stored: EngineStored, metas: Metas): StoredObject {
-  const { id, lsn, filter, dense, sparse, multi } = stored
+  const { id, lsn, filter, expiresAt, dense, sparse, multi } = stored
   return {
     id,
     lsn,
     ...metas.collectionMeta(stored.metaBytes),
     filter,
+    ...(expiresAt !== undefined && { expiresAt }),
     dense: Object.fromEntries(Object.entries(dense).map(([name, row]) => [name, rowOf(row)])),
     sparse,
     multi: Object.fromEntries(Object.entries(multi).map(([name, members]) => [name, members.map(rowOf)])),

@@ -11,8 +11,8 @@ export const backupCalls: Calls<keyof BackupOperations> = {
   backupStatus: ({ database }) => statusOf(database.backups.status()),
   restoreStatus: ({ database }) => statusOf(database.backups.restoreStatus()),
   verifyBackup: ({ database }, { backup, deep }) => database.backups.verify(backup, { deep }),
-  async restoreBackup({ database }, { backup, target, lsn, time }, write) {
-    await database.backups.restore(backup, target, momentOf(lsn, time), write)
+  async restoreBackup({ database }, { backup, target, lsn, time, keepExpired }, write) {
+    await database.backups.restore(backup, target, momentOf(lsn, time), { ...write, keepExpired })
     return undefined
   },
   async deleteBackup({ database }, { backup }) {

@@ -84,6 +84,8 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   },
   updateFields: ({ database }, { collection, changes }, write) =>
     database.collection(collection).updateFields(changes, write),
+  updateDefaults: ({ database }, { collection, changes }, write) =>
+    database.collection(collection).updateDefaults(changes, write),
   async rebuild({ database }, { collection, changes }, write) {
     const open = database.collection(collection)
     await open.served()
@@ -98,8 +100,8 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     const word = status === 'running' ? 'in_progress' : status
     return { status: word, objectsDone, objects, ...(error !== undefined && { error }) }
   },
-  async clone({ database }, { collection, target }, write) {
-    await database.backups.clone(collection, target, write)
+  async clone({ database }, { collection, target, keepExpired }, write) {
+    await database.backups.clone(collection, target, { ...write, keepExpired })
     return undefined
   },
   async createBackup({ database }, { collection, name }) {

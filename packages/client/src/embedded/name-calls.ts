@@ -14,9 +14,9 @@ export const nameCalls: Calls<keyof NameOperations> = {
     await database.deleteAlias(alias, write)
     return undefined
   },
-  async branch({ database }, { collection, target, asOf }, write) {
+  async branch({ database }, { collection, target, asOf, keepExpired }, write) {
     const moment = asOf === undefined || 'lsn' in asOf ? asOf : { timeMs: asOf.time.getTime() }
-    await database.branch(collection, { name: target, asOf: moment }, write)
+    await database.branch(collection, { name: target, asOf: moment }, { ...write, keepExpired })
     return undefined
   },
   branches({ database }, { collection }) {

@@ -40,8 +40,12 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
     retry: 'when-refused',
     takesKey: true,
     timeoutMs: transferTimeoutMs,
-    request: ({ backup, target, lsn, time }) =>
-      post(`${pathOf(backup)}/restore`, { target_collection_name: target, lsn, time: time?.toISOString() }, sentence),
+    request: ({ backup, target, lsn, time, keepExpired }) =>
+      post(
+        `${pathOf(backup)}/restore`,
+        { target_collection_name: target, lsn, time: time?.toISOString(), keep_expired: keepExpired },
+        sentence,
+      ),
     reply: () => undefined,
   },
   deleteBackup: {

@@ -5,6 +5,7 @@ import type {
   AsOf,
   BatchedRequest,
   CollectionDefinition,
+  DefaultChanges,
   DenseParams,
   FacetRequest,
   FieldChanges,
@@ -15,11 +16,12 @@ import type {
   ScrollRequest,
   SparseFieldDefinition,
   WriteConditions,
+  WriteExpiry,
 } from '../model.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
-export function definitionBody({ fields, ...definition }: CollectionDefinition): unknown {
-  return { ...definition, fields: Array.isArray(fields) ? fields.map(fieldBody) : fields }
+export function definitionBody({ fields, ttlSeconds, ...definition }: CollectionDefinition): unknown {
+  return { ...definition, ttl_seconds: ttlSeconds, fields: Array.isArray(fields) ? fields.map(fieldBody) : fields }
 }
 
 function fieldBody(field: FieldDefinition): unknown {
@@ -120,8 +122,11 @@ const waitSeconds = 5
 /** The keys of a moment of the past; none for the present. */
 export function asOfBody(asOf: AsOf | undefined): { readonly as_of?: unknown; readonly wait?: number } {
   if (asOf === undefined) return {}
-  const { time, ...rest } = asOf as { readonly lsn?: number; readonly time?: string | Date }
-  return { as_of: { ...rest, ...(time !== undefined && { time: textOf(time) }) }, wait: waitSeconds }
+  const { time, keepExpired, ...rest } = asOf as AsOf & { readonly time?: string | Date }
+  return {
+    as_of: { ...rest, keep_expired: keepExpired, ...(time !== undefined && { time: textOf(time) }) },
+    wait: waitSeconds,
+  }
 }
 
 /** The same in a query string. */
@@ -137,6 +142,10 @@ export function asOfParameters(asOf: AsOf | undefined): [string, string][] {
 /** An invalid date is left to the server, which refuses it by name. */
 function textOf(time: string | Date): string {
   return time instanceof Date && Number.isFinite(time.getTime()) ? time.toISOString() : String(time)
+}
+
+export function defaultChangesBody({ ttlSeconds, ...others }: DefaultChanges): unknown {
+  return { ...others, ttl_seconds: ttlSeconds }
 }
 
 export function fieldChangesBody(changes: FieldChanges): unknown {
@@ -157,11 +166,19 @@ export function patchBody({ id, meta, filter, increment, ...conditions }: Object
   return { id, meta, filter, increment, ...writeConditionsBody(conditions) }
 }
 
-/** The conditions of an object as the server names them. */
-export function writeConditionsBody({ ifAbsent, ifLsn, ifMatch }: WriteConditions) {
+/** The conditions and the expiry of an object as the server names them. */
+export function writeConditionsBody({
+  ifAbsent,
+  ifLsn,
+  ifMatch,
+  ttlSeconds,
+  expiresAt,
+}: WriteConditions & WriteExpiry) {
   return {
     ...(ifAbsent !== undefined && { if_absent: ifAbsent }),
     ...(ifLsn !== undefined && { if_lsn: ifLsn }),
     ...(ifMatch !== undefined && { if_match: ifMatch }),
+    ...(ttlSeconds !== undefined && { ttl_seconds: ttlSeconds }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
   }
 }

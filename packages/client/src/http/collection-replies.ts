@@ -38,6 +38,7 @@ export function parseSummary(value: unknown): CollectionDescription {
   return {
     name: text(summary.name, 'name'),
     fields: list(summary.fields, 'fields').map(parseField),
+    ...(summary.ttl_seconds !== undefined && { ttlSeconds: number(summary.ttl_seconds, 'ttl_seconds') }),
     count: number(summary.total_elements, 'total_elements'),
     createdAt: moment(summary.created_at, 'created_at'),
     lsn: number(summary.lsn ?? 0, 'lsn'),
@@ -201,6 +202,7 @@ function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
     id: text(stored.id, 'id'),
     // Servers of earlier versions do not send it.
     lsn: number(stored.lsn ?? 0, 'lsn'),
+    ...(stored.expires_at !== undefined && { expiresAt: moment(stored.expires_at, 'expires_at').getTime() }),
     ...metas.collectionMeta(stored),
     filter: object(stored.filter, 'filter') as JsonObject,
     dense: Object.fromEntries(

@@ -4,6 +4,7 @@ import type { CollectionOperations } from '../operations.ts'
 import {
   asOfBody,
   asOfParameters,
+  defaultChangesBody,
   definitionBody,
   facetsBody,
   fieldChangesBody,
@@ -194,6 +195,12 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
     request: ({ collection, changes }) => post(`${pathOf(collection)}/fields`, fieldChangesBody(changes)),
     reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
   },
+  updateDefaults: {
+    retry: 'always',
+    takesKey: true,
+    request: ({ collection, changes }) => post(`${pathOf(collection)}/defaults`, defaultChangesBody(changes)),
+    reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
+  },
   rebuild: {
     retry: 'when-refused',
     takesKey: true,
@@ -216,7 +223,8 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
     retry: 'when-refused',
     takesKey: true,
     timeoutMs: vacuumTimeoutMs,
-    request: ({ collection, target }) => post(`${pathOf(collection)}/clone`, { target_collection_name: target }),
+    request: ({ collection, target, keepExpired }) =>
+      post(`${pathOf(collection)}/clone`, { target_collection_name: target, keep_expired: keepExpired }),
     reply: () => undefined,
   },
   createBackup: {

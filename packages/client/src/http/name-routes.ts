@@ -30,9 +30,10 @@ export const nameRoutes: Routes<keyof NameOperations> = {
     retry: 'when-refused',
     takesKey: true,
     timeoutMs: branchTimeoutMs,
-    request: ({ collection, target, asOf }) =>
+    request: ({ collection, target, asOf, keepExpired }) =>
       post(`${pathOf(collection)}/branch`, {
         name: target,
+        keep_expired: keepExpired,
         ...(asOf !== undefined && { as_of: 'lsn' in asOf ? asOf : { time: asOf.time.toISOString() } }),
       }),
     reply: () => undefined,

@@ -1,7 +1,7 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
 // [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], and the text of the conditions if there are some.
 import { AnnalError } from '../errors.ts'
-import type { MultiVector, SparseVector, WriteConditions } from '../model.ts'
+import type { MultiVector, SparseVector, WriteConditions, WriteExpiry } from '../model.ts'
 import { packMeta } from '../packed-meta.ts'
 import type { FieldValue, ObjectInput } from '../stored-object.ts'
 import { checkId } from './batch.ts'
@@ -65,7 +65,7 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
   if (conditions !== undefined) writer.text(conditions)
 }
 
-function conditionsText(object: WriteConditions): string | undefined {
+function conditionsText(object: WriteConditions & WriteExpiry): string | undefined {
   const conditions = writeConditionsBody(object)
   return Object.keys(conditions).length === 0 ? undefined : JSON.stringify(conditions)
 }
