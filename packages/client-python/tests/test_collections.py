@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Iterator
 
 import pytest
@@ -195,3 +196,24 @@ def test_reads_as_of_a_moment(numbers: Collection) -> None:
     with pytest.raises(BadRequestError) as refused:
         numbers.count(as_of={"lsn": lsn + 1_000_000})
     assert refused.value.code == "invalid_argument"
+
+
+def test_objects_expire(client: Annal) -> None:
+    client.create_collection("sessions", FIELDS[:1], ttl_seconds=3600)
+    sessions = client.get_collection("sessions")
+    assert sessions.describe()["ttl_seconds"] == 3600
+    late = datetime(2999, 1, 1, tzinfo=timezone.utc)
+    sessions.upsert(
+        [
+            {"id": "a", "fields": {"place": [1, 2]}, "expires_at": "2020-01-01T00:00:00Z"},
+            {"id": "b", "fields": {"place": [1, 3]}, "expires_at": late},
+            {"id": "c", "fields": {"place": [1, 4]}, "ttl_seconds": None},
+        ]
+    )
+    found = {item["id"]: item.get("expires_at") for item in sessions.get_many(["a", "b", "c"])}
+    assert found == {"b": "2999-01-01T00:00:00.000Z", "c": None}
+    sessions.patch([{"id": "b", "expires_at": None}])
+    assert "expires_at" not in sessions.get_many(["b"])[0]
+    sessions.update_defaults(ttl_seconds=None)
+    assert "ttl_seconds" not in sessions.describe()
+    client.delete_collection("sessions")

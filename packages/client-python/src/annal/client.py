@@ -105,10 +105,14 @@ class Annal(Administration):
         name: str,
         fields: Sequence[Union[FieldDefinition, Mapping[str, Any]]],
         *,
+        ttl_seconds: Optional[int] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        body = {"name": name, "fields": [dict(field) for field in fields]}
+        """Objects expire ``ttl_seconds`` after they are written, unless the write says otherwise; by default they do not."""
+        body: Dict[str, Any] = {"name": name, "fields": [dict(field) for field in fields]}
+        if ttl_seconds is not None:
+            body["ttl_seconds"] = ttl_seconds
         return self._send("POST", "/api/v2/collection", body, key=RequestKey(idempotency_key), timeout=timeout)
 
     def list_collections(
@@ -266,11 +270,14 @@ class Annal(Administration):
         branch: str,
         *,
         as_of: Optional[Dict[str, Any]] = None,
+        keep_expired: bool = False,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Creates a collection with the content of another one, as of now or of ``{"lsn": n}`` or ``{"time": "..."}``."""
+        """Creates a collection with the content of another one, as of now or of ``{"lsn": n}`` or ``{"time": "..."}``; with ``keep_expired`` its objects do not expire."""
         body: Dict[str, Any] = {"name": branch} if as_of is None else {"name": branch, "as_of": as_of}
+        if keep_expired:
+            body["keep_expired"] = True
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         path = f"{_collection(name)}/branch"
         return self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds, takes_long=True)
@@ -316,11 +323,14 @@ class Annal(Administration):
         *,
         lsn: Optional[int] = None,
         time: Optional[str] = None,
+        keep_expired: bool = False,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Restores a backup to a new collection, optionally as of an event or an RFC 3339 time."""
+        """Restores a backup to a new collection, optionally as of an event or an RFC 3339 time; with ``keep_expired`` its objects do not expire."""
         body: Dict[str, Any] = {"target_collection_name": target}
+        if keep_expired:
+            body["keep_expired"] = True
         body.update({key: value for key, value in {"lsn": lsn, "time": time}.items() if value is not None})
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         path = f"{_backup(name)}/restore"

@@ -46,6 +46,7 @@ class Collection(CollectionGraphs):
         error's ``stored`` is the number of objects stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
         for several batches in a terminal if tqdm is installed; ``progress`` overrides this. Returns ``{"upserted", "lsn", "durable"}``.
 
+        An object expires ``ttl_seconds`` after the write, or at ``expires_at``; ``None``: never, whatever the default of the collection is.
         An object may have conditions: ``if_absent``, ``if_lsn``, and ``if_match``. Objects whose conditions do not hold are left out, and
         ``results`` of the reply has ``{"id", "status", "lsn"}`` for each object. With ``atomic=True`` all objects are stored or none: with
         a conflict, ConflictError has the ``results``. An atomic call takes at most 1,000 objects.
@@ -396,6 +397,24 @@ class Collection(CollectionGraphs):
             "POST",
             f"{self._path}/fields",
             {"fields": named},
+            retry=ALWAYS,
+            key=RequestKey(idempotency_key),
+            timeout=timeout,
+        )
+        return reply
+
+    def update_defaults(
+        self,
+        *,
+        ttl_seconds: Optional[int],
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Objects written from now on expire so many seconds later; ``None``: never. Stored objects keep their expiry."""
+        reply: Dict[str, Any] = self._transport.json(
+            "POST",
+            f"{self._path}/defaults",
+            {"ttl_seconds": ttl_seconds},
             retry=ALWAYS,
             key=RequestKey(idempotency_key),
             timeout=timeout,

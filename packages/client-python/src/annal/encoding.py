@@ -7,6 +7,7 @@ import json
 import math
 import re
 import zlib
+from datetime import datetime
 from numbers import Integral, Real
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
@@ -189,9 +190,14 @@ def _common(record: Mapping[str, Any], where: str) -> Tuple[str, bytes, str]:
 
 
 def conditions(item: Mapping[str, Any]) -> Dict[str, Any]:
-    """The conditions of a write of an object."""
+    """The conditions and the expiry of a write of an object."""
     names = ("if_absent", "if_lsn", "if_match")
-    return {name: item[name] for name in names if item.get(name) is not None}
+    given = {name: item[name] for name in names if item.get(name) is not None}
+    # None means never.
+    given.update({name: item[name] for name in ("ttl_seconds", "expires_at") if name in item})
+    if isinstance(given.get("expires_at"), datetime):
+        given["expires_at"] = given["expires_at"].isoformat()
+    return given
 
 
 def object_batch(objects: Sequence[Mapping[str, Any]]) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Literal, Mapping, Protocol, Sequence, TypedDict, Union
+from datetime import datetime
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Protocol, Sequence, TypedDict, Union
 
 
 class ArrayLike(Protocol):
@@ -52,6 +53,8 @@ class ObjectRecord(_RecordRequired, total=False):
     if_absent: bool
     if_lsn: int
     if_match: Filter
+    ttl_seconds: Optional[int]
+    expires_at: Union[str, int, datetime, None]
 
 
 class ObjectPatch(_RecordRequired, total=False):
@@ -63,6 +66,8 @@ class ObjectPatch(_RecordRequired, total=False):
     if_absent: bool
     if_lsn: int
     if_match: Filter
+    ttl_seconds: Optional[int]
+    expires_at: Union[str, int, datetime, None]
 
 
 class FieldQuery(TypedDict, total=False):
