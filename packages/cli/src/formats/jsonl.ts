@@ -1,4 +1,4 @@
-// JSON Lines: one object per line, as the collection API accepts it: {"id","meta","filter","fields":{name: value}}.
+// JSON Lines: one object per line, as the collection API accepts it: {"id","meta","filter","expires_at","fields":{name: value}}.
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectInput, StoredObject } from '@annal/client'
@@ -22,7 +22,7 @@ function recordOf(line: string, where: string): ObjectInput {
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
     throw usageError(`${where}: fields must be an object of vectors by name`)
   }
-  const { meta, meta_base64: bytes, filter } = value
+  const { meta, meta_base64: bytes, filter, expires_at: expiresAt } = value
   return {
     id: String(value.id),
     // The server reports errors inside an object and names the field.
@@ -30,6 +30,7 @@ function recordOf(line: string, where: string): ObjectInput {
     ...(typeof bytes === 'string' && { meta: Buffer.from(bytes, 'base64') }),
     ...(meta != null && { meta: meta as JsonObject }),
     ...(filter != null && { filter: filter as ObjectInput['filter'] }),
+    ...(expiresAt != null && { expiresAt: expiresAt as string | number }),
   }
 }
 
@@ -45,6 +46,7 @@ function parseObject(line: string, where: string): JsonObject {
 }
 
 export function jsonLine(object: StoredObject): string {
-  const { id, filter } = object
-  return `${jsonText({ id, ...keptMeta(object), filter, fields: fieldsOfObject(object) })}\n`
+  const { id, filter, expiresAt } = object
+  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
+  return `${jsonText({ id, ...keptMeta(object), filter, ...expiry, fields: fieldsOfObject(object) })}\n`
 }
