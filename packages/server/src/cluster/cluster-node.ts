@@ -12,7 +12,7 @@ import {
   openReplicatedLog,
   type ReplicatedLog,
 } from '@annal/wal/replicated'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { BackupIndex } from './backup-index.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { clusterIdentity, logIdOf } from './cluster-identity.ts'
@@ -20,7 +20,7 @@ import type { ClusterView } from './cluster-view.ts'
 import { type ControlBucket, openControlBucket } from './control-bucket.ts'
 import { digestEvery } from './digest-watch.ts'
 import { openLogStore } from './log-store.ts'
-import { natsOptions } from './nats-connection.ts'
+import { connectNats, natsOptions } from './nats-connection.ts'
 import { SyncMonitor } from './nats-monitor.ts'
 import { NodeControl, type RoleChange } from './node-control.ts'
 import { openSharedStore } from './open-shared-store.ts'
@@ -71,7 +71,7 @@ export async function openClusterNode(
   const options = await natsOptions(config)
   const monitor = new SyncMonitor(config.monitorUrls, events.onNotice)
   await monitor.verify()
-  const connection = await wait(() => connect(options))
+  const connection = await wait(() => connectNats(options))
   // A start that is interrupted waits for nothing more.
   const interrupt = () => void connection.close()
   closing.addEventListener('abort', interrupt)

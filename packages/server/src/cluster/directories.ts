@@ -5,12 +5,13 @@ import { EngineError, newestCheckpointLsn, openEngine } from '@annal/engine'
 import { placeholderRecord } from '@annal/engine/replicated'
 import { nodeVfs, readIdentity, WalError } from '@annal/wal'
 import { beginLog, makeSingleDirectory, ownLogFolder, StoreUnavailable } from '@annal/wal/replicated'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import type { ClusterConfig } from './cluster-config.ts'
 import { claimIdentity, logIdOf } from './cluster-identity.ts'
 import { openControlBucket } from './control-bucket.ts'
 import { openLogStore } from './log-store.ts'
-import { natsOptions, natsTrouble } from './nats-connection.ts'
+import { connectNats, natsOptions, natsTrouble } from './nats-connection.ts'
+import { WeakServerError } from './nats-monitor.ts'
 
 export { exitOf } from '../exit.ts'
 
@@ -91,9 +92,9 @@ async function settle(dataDir: string): Promise<MovedDirectory & { readonly time
 
 async function connected(config: ClusterConfig): Promise<NatsConnection> {
   try {
-    return await connect({ ...(await natsOptions(config)), maxReconnectAttempts: 5 })
+    return await connectNats({ ...(await natsOptions(config)), maxReconnectAttempts: 5 })
   } catch (error) {
-    if (error instanceof Error && error.name !== 'ConfigError')
+    if (error instanceof Error && !(error instanceof WeakServerError || error.name === 'ConfigError'))
       throw new StoreUnavailable(`NATS cannot be used: ${natsTrouble(error, config)}`, { cause: error })
     throw error
   }

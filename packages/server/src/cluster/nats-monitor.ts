@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SyncInterval } from './cluster-view.ts'
 
-/** A server of NATS that could lose confirmed messages in a power cut. */
+/** A server of NATS that could lose confirmed messages: it does not sync them, or no cluster was tested with its version. */
 export class WeakServerError extends Error {
   override readonly name = 'WeakServerError'
   readonly code = 'nats_weak'

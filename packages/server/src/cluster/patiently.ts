@@ -6,6 +6,7 @@ import { StoreUnavailable } from '@annal/wal/replicated'
 import type { ClusterConfig } from './cluster-config.ts'
 import { WeakStreamError } from './log-stream.ts'
 import { natsTrouble } from './nats-connection.ts'
+import { WeakServerError } from './nats-monitor.ts'
 import { NodeRemovedError } from './snapshots/roster.ts'
 
 /** Who waits, and who learns why. */
@@ -40,6 +41,8 @@ export async function patiently<T>({ config, closing, onNotice }: Waiting, act: 
 /** Files of this machine, and what an operator must decide. */
 function isLasting(error: Error): boolean {
   if (error instanceof WalError) return error.code !== 'lsn_not_held'
-  const isNamed = [WeakStreamError, NodeRemovedError, EngineError].some((each) => error instanceof each)
+  const isNamed = [WeakStreamError, WeakServerError, NodeRemovedError, EngineError].some(
+    (each) => error instanceof each,
+  )
   return isNamed || 'path' in error
 }

@@ -2,6 +2,7 @@
 // the server syncs each message. Nodes of this process over real servers.
 import { execFileSync } from 'node:child_process'
 import { copyFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { nkeys } from '@nats-io/transport-node'
 import tap, { type Test, test } from 'tap'
@@ -203,6 +204,31 @@ ${Buffer.from(user.getSeed()).toString()}
   await until(() => view.status().role === 'leader')
   await write(nkeys.createAccount())
   t.match(await waitsWith(t, settings), 'it refuses the credentials of NDD_CLUSTER_CREDENTIALS')
+})
+
+test('an older NATS server is refused by its version', async (t) => {
+  let version = ''
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    const info = { server_id: 'old', server_name: 'n0', version, headers: true, jetstream: true, max_payload: 1 << 20 }
+    socket.write(`INFO ${JSON.stringify({ ...info, proto: 1, host: '127.0.0.1', port: 4222 })}\r\n`)
+    socket.on('data', (bytes) => {
+      if (bytes.includes('PING')) socket.write('PONG\r\n')
+    })
+  })
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const settings = { NDD_CLUSTER_URL: `nats://127.0.0.1:${port}` }
+  for (const old of ['2.14.9', '1.99.0']) {
+    version = old
+    const expected = `the NATS server n0 has version ${old}; a cluster needs 2.15 or later`
+    await t.rejects((await open(t, settings)).opening, { code: 'nats_weak', message: expected })
+  }
+  for (const newer of ['2.15.0', '2.16.0-RC.1', '3.0.1']) {
+    version = newer
+    t.match(await waitsWith(t, settings), /^waiting for NATS: /, `${newer} is accepted, and has no JetStream`)
+  }
 })
 
 test('a monitor says whether NATS syncs each message', { skip: skipNats }, async (t) => {
