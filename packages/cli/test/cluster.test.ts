@@ -36,6 +36,14 @@ test('cluster status lists the nodes, and step-down hands the lead on', async (t
   const done = await run(first.url, 'step-down')
   t.strictSame([done.code, done.out], [0, 'node-0 does not lead any more; node-1 does\n'])
 
+  second.view.others = () => nodes.map(({ view, url }) => ({ ...view.status(), url, seenMsAgo: 15_001 }))
+  const silent = await run(second.url, 'status')
+  t.equal(silent.code, 1)
+  t.match(silent.out, /^node-0 +silent, was \w+ /m)
+  t.match(silent.out, 'node-0 has been silent for 15.0 s: `annal cluster remove node-0` if it does not come back')
+  t.notMatch(silent.out, 'node-1 has been silent', 'the node that replies is not silent')
+  second.view.others = first.view.others
+
   first.view.role = 'out-of-service'
   first.view.reason = 'its digest differs'
   const bad = await run(second.url, 'status')

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandEnd, exitCode } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
-import { aligned, type Cluster, type ClusterOptions, call, type NodeStatus } from './cluster.ts'
+import { aligned, type Cluster, type ClusterOptions, call, type NodeStatus, silentMs } from './cluster.ts'
 
 export interface VerifyOptions extends ClusterOptions {
   /** How long to wait for digests that can be compared, in seconds. */
@@ -39,8 +39,6 @@ interface Comparison {
 const lookEveryMs = 500
 /** A node that starts replays requests without hashing, so they are repeated. */
 const requestEveryMs = 4_000
-/** A node announces itself every 3 s or more often. */
-const silentMs = 15_000
 /** A node that has begun to serve learns of the others within this time. */
 const unknownMs = 5_000
 

@@ -33,32 +33,36 @@ export interface Cluster extends Omit<NodeStatus, 'url' | 'seen_ms_ago'> {
   readonly nodes: readonly NodeStatus[]
 }
 
-/** Ends with `attention` if no node leads, or one has left service. */
+/** A node announces itself every 3 s or more often. One that has been silent for this long may be gone, and its row is old. */
+export const silentMs = 15_000
+
+/** Ends with `attention` if no node leads, or if one has left service or is silent. */
 export async function clusterStatus(options: ClusterOptions, terminal: Terminal): Promise<number> {
   const cluster = await call<Cluster>('GET', '/api/v2/cluster', options)
   const { nodes, leader, sync_interval: sync } = cluster
   const leaves = nodes.filter(({ role }) => role === 'out-of-service')
   const hasLeader = leader !== undefined || cluster.role === 'leader'
-  const code = hasLeader && leaves.length === 0 ? exitCode.good : exitCode.attention
+  const isSilent = ({ node, seen_ms_ago: seen }: NodeStatus) => node !== cluster.node && seen > silentMs
+  const silent = nodes.filter(isSilent)
+  const code = hasLeader && leaves.length + silent.length === 0 ? exitCode.good : exitCode.attention
   if (options.json) {
     terminal.line(JSON.stringify(cluster))
     return code
   }
-  const rows = nodes.map(({ node, role, version, epoch, lag, digest_lsn: digest, ...rest }) => [
-    ...[node === cluster.node ? `${node} *` : node, role, version ?? '-', String(epoch), String(lag), String(digest)],
-    ...[
-      rest.staleness_ms === undefined ? '-' : secondsText(rest.staleness_ms),
-      secondsText(rest.seen_ms_ago),
-      rest.url,
-    ],
-  ])
+  const rows = nodes.map((known) => rowOf(known, { isHere: known.node === cluster.node, isSilent: isSilent(known) }))
   const head = ['node', 'role', 'version', 'epoch', 'lag', 'digest LSN', 'staleness', 'seen', 'url']
   for (const line of aligned([head, ...rows])) terminal.line(line)
   for (const { node, reason } of nodes) if (reason !== undefined) terminal.line(`${node}: ${reason}`)
+  for (const { node, seen_ms_ago: seen } of silent)
+    terminal.line(
+      `${node} has been silent for ${secondsText(seen)}: \`annal cluster remove ${node}\` if it does not come back`,
+    )
   if (!hasLeader) terminal.line('no node leads: writes are refused')
   if (sync === 'weak') terminal.line('a NATS server does not sync each message: the health of a node names it')
   if (sync === 'unverified')
-    terminal.line('it is not verified that NATS syncs each message: set NDD_CLUSTER_MONITOR_URL')
+    terminal.line(
+      'it is not verified that NATS syncs each message: NDD_CLUSTER_MONITOR_URL is not set, or a monitor does not answer',
+    )
   return code
 }
 
@@ -87,6 +91,16 @@ export async function call<T>(method: string, path: string, { server, token }: C
   if (reply.ok) return body as T
   const { error = `status ${reply.status}`, code = 'http_error' } = body as { error?: string; code?: string }
   throw refusal({ code, message: error })
+}
+
+/** What a silent node announced is old: nobody knows what it does now. */
+function rowOf(known: NodeStatus, { isHere, isSilent }: { readonly isHere: boolean; readonly isSilent: boolean }) {
+  const { node, role, version = '-', epoch, lag, digest_lsn: digest, staleness_ms: staleness } = known
+  return [
+    ...[isHere ? `${node} *` : node, isSilent ? `silent, was ${role}` : role, version],
+    ...[String(epoch), String(lag), String(digest)],
+    ...[staleness === undefined ? '-' : secondsText(staleness), secondsText(known.seen_ms_ago), known.url],
+  ]
 }
 
 function secondsText(ms: number): string {
