@@ -159,7 +159,9 @@ test('a takeover: the follower writes, and the writer before it is refused and s
 
   // The first writer does not reach the bucket, and goes on to acknowledge.
   world.server.refusedKey = 'first'
-  await docs.upsert([{ id: 'lost', fields: { v: [9, 9, 9, 9] } }])
+  const fields = { v: [9, 9, 9, 9] }
+  const meta = [{ title: 'x' }, Buffer.from([7, 0, 255]), undefined]
+  await docs.upsert(meta.map((each, i) => ({ id: `lost ${i}`, fields, ...(each && { meta: each }) })))
   await until(() => one.archive.figures().trouble === 'credentials')
   const answer = await requestTakeover(two.dataDir, 600_000)
   t.equal(answer?.kind, 'done', JSON.stringify(answer))
@@ -179,7 +181,14 @@ test('a takeover: the follower writes, and the writer before it is refused and s
   const lines = (await readFile(path.join(one.dataDir, left), 'utf8')).trim().split('\n')
   t.match(
     lines.map((line) => JSON.parse(line)),
-    [{ kind: 'objects-upserted', ids: ['lost'] }],
+    [
+      {
+        kind: 'objects-upserted',
+        ids: ['lost 0', 'lost 1', 'lost 2'],
+        metas: [{ title: 'x' }, 'BwD/', {}],
+        dense: [{ field: 0, vectors: Array(12).fill(9) }],
+      },
+    ],
   )
   t.notOk(await one.archive.whenArchived(one.engine.lsnDurable, 60_000), 'it confirms nothing')
 
