@@ -34,6 +34,8 @@ const codesByName: { readonly [code: string]: number } = {
   nats_weak: 78,
   node_removed: 78,
   node_behind: 75,
+  ENOSPC: 75,
+  EDQUOT: 75,
 }
 const usageError = 64
 const internalError = 70
@@ -55,6 +57,8 @@ function sentenceFor(name: string, error: Error): string {
   const syscall = 'syscall' in error ? String(error.syscall) : ''
   if (name === 'EACCES' && syscall === 'listen')
     return `this user may not listen on ${listenAddress}; set NDD_SERVER_PORT above 1023`
+  if (name === 'ENOSPC' || name === 'EDQUOT')
+    return `the disk of the data directory is full (${error.message}); free disk space, then start it again`
   if (codesByName[name] === 77)
     return `the data directory cannot be used (${error.message}); set NDD_DATA_DIR to one that can be written`
   return error.message

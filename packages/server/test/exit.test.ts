@@ -10,6 +10,7 @@ test('errors of the log and of the system map to their exit codes', (t) => {
     ['EADDRINUSE', 69],
     ['directory_locked', 73],
     ['log_failed', 74],
+    ['ENOSPC', 75],
     ['EACCES', 77],
     ['ENOTDIR', 77],
     ['EROFS', 77],

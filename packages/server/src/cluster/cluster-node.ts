@@ -1,6 +1,6 @@
 // Opens one node of a cluster: connects to NATS, makes sure that its stream is sound, and opens the engine on the log in it.
 import { randomBytes } from 'node:crypto'
-import type { EngineOptions } from '@annal/engine'
+import { EngineError, type EngineOptions } from '@annal/engine'
 import { type LogOpener, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
 import { nodeVfs, readIdentity, WalError } from '@annal/wal'
 import {
@@ -101,7 +101,15 @@ export async function openClusterNode(
       ...{ ...kept, dataDir, checkWanted, onNotice: events.onNotice },
       onProgress: ({ done, total }) => onProgress?.({ job: 'snapshot-download', done, total, unit: 'bytes' }),
     }
-    const opening = { connection, config, control, files, engineOptions, loading, wait }
+    const opening = {
+      connection,
+      config,
+      control,
+      files,
+      engineOptions: leaving(engineOptions, control),
+      loading,
+      wait,
+    }
     const { engine, log, store } = await openFromSnapshot(opening)
     closing.removeEventListener('abort', interrupt)
     const snapshots = new Snapshots({
@@ -120,6 +128,19 @@ export async function openClusterNode(
     await connection.close()
     throw error
   }
+}
+
+/** An engine that has no room for what other nodes wrote fails. Its node stays, and says why in health and to the others. */
+function leaving(options: EngineOptions, control: NodeControl): EngineOptions {
+  const onFailed = (error: Error) => {
+    if (lacksRoom(error) && control.refusal() !== undefined) control.lacksRoom(error.message)
+    else options.onFailed?.(error)
+  }
+  return { ...options, onFailed }
+}
+
+function lacksRoom(error: Error): boolean {
+  return error instanceof EngineError && (error.code === 'read_only' || error.code === 'memory_exhausted')
 }
 
 /** The identity of the cluster. The log, which is created if it does not exist, shows whether the cluster is new. */

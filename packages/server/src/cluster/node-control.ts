@@ -231,6 +231,11 @@ export class NodeControl implements ClusterView {
     if (this.#term !== undefined) void this.#depose(message)
   }
 
+  /** The engine cannot apply what other nodes wrote, and does nothing more. */
+  lacksRoom(what: string): void {
+    this.#leaveService(`this node has no room for what others wrote: ${what}. Give it more, then restart it`)
+  }
+
   #leads(): boolean {
     const { leadership, lease } = this.#running ?? {}
     return this.#term !== undefined && leadership?.leads === true && lease?.isHeld === true

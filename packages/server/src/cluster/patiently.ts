@@ -1,7 +1,7 @@
 // Waits for what a node needs to start: NATS, the store that nodes share, and a snapshot if there is none yet.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@annal/engine'
-import { WalError } from '@annal/wal'
+import { isDiskFull, WalError } from '@annal/wal'
 import { StoreUnavailable } from '@annal/wal/replicated'
 import type { ClusterConfig } from './cluster-config.ts'
 import { WeakStreamError } from './log-stream.ts'
@@ -30,16 +30,22 @@ export async function patiently<T>({ config, closing, onNotice }: Waiting, act: 
       if (closing.aborted) throw new WalError('log_closed', 'the node was closed while it waited for NATS')
       if (performance.now() - noticedMs > noticeEveryMs) {
         noticedMs = performance.now()
-        const isOfNats = !(error instanceof WalError || error instanceof StoreUnavailable)
-        onNotice?.(isOfNats ? `waiting for NATS: ${natsTrouble(error, config)}` : `waiting: ${error.message}`)
+        onNotice?.(waitingFor(error, config))
       }
     }
     await sleep(retryMs, undefined, { signal: closing }).catch(() => undefined)
   }
 }
 
+function waitingFor(error: Error, config: ClusterConfig): string {
+  if (isDiskFull(error)) return `waiting for disk space: ${error.message}`
+  const isOfNats = !(error instanceof WalError || error instanceof StoreUnavailable)
+  return isOfNats ? `waiting for NATS: ${natsTrouble(error, config)}` : `waiting: ${error.message}`
+}
+
 /** Files of this machine, and what an operator must decide. */
 function isLasting(error: Error): boolean {
+  if (isDiskFull(error)) return false
   if (error instanceof WalError) return error.code !== 'lsn_not_held'
   const isNamed = [WeakStreamError, WeakServerError, NodeRemovedError, EngineError].some(
     (each) => error instanceof each,
