@@ -20,8 +20,10 @@ interface Mark {
 
 /** Marks that wait; with more, every second one is dropped. */
 const marksMax = 64
-/** A log that ends before what this node has read is believed after so many looks, since one server may be behind. */
+/** A log that ends before what this node has read is believed after so many looks, and this time, since one server may be behind. */
 const shorterLooks = 5
+/** A server that led the stream, and was cut off, may answer for 5 s. */
+const shorterMs = 6_000
 
 /** The freshness of one node. */
 export class Freshness {
@@ -29,7 +31,8 @@ export class Freshness {
   #marks: Mark[] = []
   #freshAtMs = Number.NEGATIVE_INFINITY
   #answeredAtMs: number
-  #shorter = 0
+  /** The looks in a row that found the log shorter, and when the first of them was. */
+  #shorter: { readonly looks: number; readonly sinceMs: number } | undefined
 
   constructor(sources: FreshnessSources) {
     this.#sources = sources
@@ -51,8 +54,14 @@ export class Freshness {
     } catch {
       return
     }
+    if (seq < before) {
+      // The answer is old, so it does not show that this node has everything.
+      const { looks, sinceMs } = this.#shorter ?? { looks: 0, sinceMs: timeMs }
+      this.#shorter = { looks: looks + 1, sinceMs }
+      return
+    }
+    this.#shorter = undefined
     this.#answeredAtMs = timeMs
-    this.#shorter = seq < before ? this.#shorter + 1 : 0
     this.#marks.push({ timeMs, seq, lsn: undefined })
     if (this.#marks.length > marksMax) this.#marks = this.#marks.filter((_, i) => i % 2 === 1)
     this.#settle()
@@ -71,7 +80,9 @@ export class Freshness {
 
   /** Whether the log ends before what this node has read: it was rolled back, or damaged. */
   get isLogShorter(): boolean {
-    return this.#shorter >= shorterLooks
+    if (this.#shorter === undefined) return false
+    const { looks, sinceMs } = this.#shorter
+    return looks >= shorterLooks && this.#sources.nowMs() - sinceMs >= shorterMs
   }
 
   #settle(): void {

@@ -15,11 +15,11 @@ import {
   type JetStreamManager,
   jetstream,
   jetstreamManager,
-  type StreamInfo,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Announcements } from './announcements.ts'
 import { ensureLogStream, type LogStream, logSubject, storedSubject } from './log-stream.ts'
+import { refuseOldAnswer } from './old-answer.ts'
 
 /** How a store is opened. */
 export interface JetStreamStoreOptions extends LogStream {
@@ -34,8 +34,6 @@ export interface JetStreamStoreOptions extends LogStream {
 const requestMsDefault = 4000
 /** Messages that a reader requests at once. */
 const readAhead = 16
-/** A leader of a stream that has not heard from a majority for this long may have been replaced. */
-const silenceNanosMax = 5_000_000_000
 
 /** Creates the stream or verifies it, and opens a store on it. Throws WeakStreamError. */
 export async function openJetStreamStore(options: JetStreamStoreOptions): Promise<FrameStore> {
@@ -84,7 +82,7 @@ class JetStreamStore implements FrameStore {
 
   async range(): Promise<StoreRange> {
     const info = await this.#available(() => this.#manager.streams.info(this.#stream))
-    refuseSilentMajority(info)
+    refuseOldAnswer(info)
     const { first_seq, last_seq, messages } = info.state
     return { first: messages === 0 ? last_seq + 1 : first_seq, last: last_seq }
   }
@@ -160,14 +158,4 @@ class JetStreamStore implements FrameStore {
       throw new StoreUnavailable(`the stream ${this.#stream} does not answer: ${String(error)}`, { cause: error })
     }
   }
-}
-
-/** Throws StoreUnavailable if the server that replied may no longer lead the stream. Newer messages may exist then. */
-function refuseSilentMajority({ config, cluster }: StreamInfo): void {
-  const others = cluster?.replicas ?? []
-  const heard = others.filter(({ active, offline }) => !offline && active < silenceNanosMax).length
-  if (2 * (heard + 1) > others.length + 1) return
-  throw new StoreUnavailable(
-    `${heard + 1} of the ${others.length + 1} servers of the stream ${config.name} are connected`,
-  )
 }

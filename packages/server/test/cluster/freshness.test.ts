@@ -25,6 +25,31 @@ test('a node that never had everything claims no staleness', async (t) => {
   t.ok(freshness.isKnown)
 })
 
+test('an answer that is older than what the node has read does not count, and is believed when it stays', async (t) => {
+  let [now, last] = [1_000, 9]
+  const freshness = new Freshness({
+    last: async () => last,
+    read: () => ({ seq: 9, lsn: 9 }),
+    lsnApplied: () => 9,
+    nowMs: () => now,
+  })
+  const look = async (ms: number) => {
+    now += ms
+    await freshness.look()
+    return [freshness.stalenessMs, freshness.silenceMs, freshness.isLogShorter]
+  }
+  t.strictSame(await look(0), [0, 0, false])
+  last = 8
+  for (let i = 1; i <= 8; i++) t.strictSame(await look(500), [i * 500, i * 500, false], 'one server may be behind')
+  last = 9
+  t.strictSame(await look(500), [0, 0, false])
+  last = 8
+  t.strictSame(await look(500), [500, 500, false])
+  t.strictSame(await look(6_000), [6_500, 6_500, false], 'two looks')
+  for (let i = 0; i < 2; i++) t.equal((await look(1))[2], false)
+  t.equal((await look(1))[2], true, 'five looks, and 6 s')
+})
+
 test('neither JSON nor shared memory makes a number of it', (t) => {
   const status = statusOf({ node: 'a', role: 'bootstrapping', failovers: 0, reason: undefined }, undefined)
   t.equal(status.stalenessMs, Number.POSITIVE_INFINITY)
