@@ -7,6 +7,7 @@ import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
 import { describeLicenses } from './program-licenses.ts'
 import { describeServing } from './program-serving.ts'
+import { describeTime } from './program-time.ts'
 import { describeTools } from './program-tools.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
@@ -74,6 +75,7 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   describeServing(program, terminal, ends)
   describeTools(program, terminal, ends)
   describeData(program, terminal, ends)
+  describeTime(program, terminal, ends)
   describeCluster(program, terminal, ends)
   describeLicenses(program, terminal, ends)
   describeBench(program, terminal, ends)

@@ -62,7 +62,7 @@ test('what was exported is imported and exported again, byte for byte, also over
   const follow = ['changes', '--from', '1', '--cursor', 'printed', '-n', '1']
   t.match((await ask(...follow)).out, /^\d+ {2}\S+Z {2}collection-created {2}films\n$/)
   t.match((await ask(...follow)).out, /objects-upserted {2}films {2}alien, solaris\n$/, 'it continues at its cursor')
-  t.match(await ask('changes', '--filter', '['), { code: 64, err: /--filter is not JSON/ })
+  t.match(await ask('changes', '--filter', '['), { code: 64, err: /--filter must be a JSON list/ })
 
   t.match((await ask('backup', 'create', 'films', 'night')).out, /^night: films, 2 objects, .* LSN \d+/)
   t.match((await ask('backup', 'list')).out, /^night: /)

@@ -1,7 +1,8 @@
 // `annal changes`: follows the change feed of a database in a terminal.
-import type { Change, ChangesRequest, Filter } from '@annal/client'
+import type { Change, ChangesRequest } from '@annal/client'
 import { type ConnectionOptions, withClient } from '../connection.ts'
-import { exitCode, usageError } from '../exit-code.ts'
+import { exitCode } from '../exit-code.ts'
+import { filterOf } from '../filter-option.ts'
 import type { Terminal } from '../terminal.ts'
 
 export interface ChangesOptions extends ConnectionOptions {
@@ -22,7 +23,7 @@ export function printChanges(options: ChangesOptions, terminal: Terminal): Promi
     cursor: options.cursor,
     collections: options.collection?.split(','),
     kinds: options.kind?.split(','),
-    filter: filterOf(options.filter),
+    filter: options.filter === undefined ? undefined : filterOf(options.filter),
     includeVectors: options.vectors,
   }
   return withClient(options, async (client) => {
@@ -35,16 +36,6 @@ export function printChanges(options: ChangesOptions, terminal: Terminal): Promi
     }
     return exitCode.good
   })
-}
-
-function filterOf(text: string | undefined): Filter | undefined {
-  if (text === undefined) return undefined
-  try {
-    // The server validates the conditions.
-    return JSON.parse(text) as Filter
-  } catch (error) {
-    throw usageError(`--filter is not JSON: ${(error as Error).message}`)
-  }
 }
 
 /** Typed arrays have the form of objects in JSON. */

@@ -2,8 +2,9 @@
 // few records, so the command requests some that every node makes as of one record of the log.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandEnd, exitCode } from '../exit-code.ts'
+import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
-import { aligned, type Cluster, type ClusterOptions, call, type NodeStatus, silentMs } from './cluster.ts'
+import { type Cluster, type ClusterOptions, call, type NodeStatus, silentMs } from './cluster.ts'
 
 export interface VerifyOptions extends ClusterOptions {
   /** How long to wait for digests that can be compared, in seconds. */

@@ -1,6 +1,7 @@
 // `annal cluster status` and `step-down`: the status of a cluster as one of its nodes knows it, and handing the lead to another node.
 import { refusal } from '../connection.ts'
 import { CommandEnd, exitCode } from '../exit-code.ts'
+import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 export interface ClusterOptions {
@@ -105,15 +106,4 @@ function rowOf(known: NodeStatus, { isHere, isSilent }: { readonly isHere: boole
 
 function secondsText(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
-}
-
-/** Lines of a table, whose first row is its head. */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
 }

@@ -8,6 +8,7 @@ import type { Collection, FieldDescription, Filter, StoredObject } from '@annal/
 import { amount } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
+import { filterOf } from '../filter-option.ts'
 import { csvHead, csvObject } from '../formats/csv.ts'
 import { jsonLine } from '../formats/jsonl.ts'
 import { exportFormats } from '../formats/names.ts'
@@ -27,7 +28,7 @@ export interface ExportOptions extends ConnectionOptions {
 
 /** The output file appears only when it is complete. Without --output the lines go to standard output. */
 export function exportCollection(name: string, options: ExportOptions, terminal: Terminal) {
-  const filter = conditionsOf(options.filter)
+  const filter = options.filter === undefined ? undefined : filterOf(options.filter)
   const format = formatOf(options)
   return withClient(options, async (client) => {
     const collection = client.collection(name)
@@ -135,16 +136,4 @@ async function* objectsOf(
     onObject?.()
     yield object
   }
-}
-
-function conditionsOf(text: string | undefined): Filter | undefined {
-  if (text === undefined) return undefined
-  try {
-    const filter: unknown = JSON.parse(text)
-    // The server validates the conditions.
-    if (Array.isArray(filter)) return filter
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  throw usageError(`--filter must be a JSON list of conditions such as '[{"year":{"$eq":1979}}]'`)
 }
