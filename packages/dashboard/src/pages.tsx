@@ -10,6 +10,7 @@ import { lazy } from './parts/lazy.tsx'
 import { Empty } from './parts/states.tsx'
 import { access } from './session.ts'
 
+const Changes = lazy(async () => (await import('./pages/changes/changes.tsx')).Changes)
 const ClusterPage = lazy(async () => (await import('./pages/cluster/cluster.tsx')).ClusterPage)
 const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
 const Operations = lazy(async () => (await import('./pages/operations/operations.tsx')).Operations)
@@ -30,6 +31,7 @@ export function Page() {
       </Route>
       <Route path="/backups/*?" component={Backups} />
       <Route path="/log/*?" component={Log} />
+      <Route path="/changes/*?" component={Changes} />
       <Route path="/operations/*?" component={Operations} />
       <Route path="/cluster/*?" component={ClusterPage} />
       <Route path="/console/*?" component={Console} />

@@ -81,6 +81,9 @@ function Sidebar() {
           <Link to={['log']} icon="log">
             Log and time
           </Link>
+          <Link to={['changes']} icon="changes">
+            Changes
+          </Link>
         </div>
         <div>
           <h3>Server</h3>

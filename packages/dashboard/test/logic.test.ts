@@ -2,8 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import type { ChangedValues } from '@annal/client'
 import { test } from 'tap'
 import { curesIn } from '../build/cures.ts'
+import { rowsOf as branchRowsOf } from '../src/pages/branches/branch-tree.ts'
 import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
 import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
 import { coloringBy } from '../src/pages/map/coloring.ts'
@@ -11,6 +13,7 @@ import { nearestRows } from '../src/pages/map/nearest-rows.ts'
 import { principal } from '../src/pages/map/pca.ts'
 import { inside, nearest, toScreen, zoomed } from '../src/pages/map/view.ts'
 import { batchesOf, exampleObjects, objectsIn } from '../src/pages/objects/objects-in.ts'
+import { diffOf } from '../src/pages/objects/version-diff.ts'
 import { readMetrics } from '../src/pages/operations/metrics-text.ts'
 import { quantile } from '../src/pages/operations/quantile.ts'
 import { servingThreads } from '../src/pages/operations/serving-threads.ts'
@@ -37,6 +40,49 @@ test('rows produce a filter, and the filter parses back into rows', (t) => {
   t.equal(rowsOf([{ $or: [] }]), undefined, 'more than rows can express')
   for (const value of ['red', '1', 'true', 'a, b', 1.5, true, '']) t.equal(literal(literalText(value)), value)
   t.throws(() => filterOf({ kind: 'text', text: '{"a":1}' }), /array of conditions/)
+  t.end()
+})
+
+test('a version differs from another by what all writes in between changed', (t) => {
+  const changes = (meta: ChangedValues, fields: readonly string[] = []) => ({ meta, filter: {}, fields })
+  const versions = [
+    { lsn: 3, kind: 'earlier', exists: true },
+    { lsn: 5, kind: 'written', exists: true, changes: changes({ a: { before: 1, after: 2 }, b: { after: 1 } }) },
+    {
+      lsn: 9,
+      kind: 'written',
+      exists: true,
+      changes: changes({ a: { before: 2, after: 3 }, b: { before: 1 } }, ['v']),
+    },
+    { lsn: 11, kind: 'written', exists: true, changes: changes({ a: { before: 3, after: 1 } }) },
+  ] as const
+  const a = (before: number, after: number) => ({ key: 'meta.a', before, after })
+  t.match(diffOf(versions, 3, 9), { values: [a(1, 3)], fields: ['v'], known: true })
+  t.strictSame(diffOf(versions, 5, 9).values, [a(2, 3), { key: 'meta.b', before: 1, after: undefined }])
+  t.strictSame(diffOf(versions, 3, 11).values, [], 'a value that returned is the same')
+  t.strictSame(diffOf(versions, 5, 5), { values: [], fields: [], metaBytes: false, known: true })
+  t.equal(diffOf(versions, 0, 5).known, false)
+  t.end()
+})
+
+test('branches are placed below their parents, however deep and in whatever order', (t) => {
+  const branch = (id: number, parentId?: number) => ({
+    ...{ id, name: `b${id}`, createdAt: new Date(0) },
+    ...(parentId !== undefined && { parentId }),
+  })
+  const rows = branchRowsOf([branch(1), branch(2, 1), branch(3, 1), branch(4, 2), branch(5, 99)])
+  t.strictSame(
+    rows.map(({ branch: { id }, column, parentRow }) => [id, column, parentRow]),
+    [
+      [1, 0, undefined],
+      [2, 1, 0],
+      [4, 2, 1],
+      [3, 1, 0],
+      [5, 0, undefined],
+    ],
+  )
+  const chain = Array.from({ length: 2_000 }, (_, i) => branch(i, i === 0 ? undefined : i - 1))
+  t.equal(branchRowsOf(chain).at(-1)?.column, 1_999)
   t.end()
 })
 

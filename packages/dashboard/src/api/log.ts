@@ -22,6 +22,9 @@ export type EventType =
   | 'cursor-dropped'
   | 'request-answered'
   | 'objects-restored'
+  | 'alias-put'
+  | 'alias-dropped'
+  | 'collection-promoted'
 
 export interface LogEvent {
   readonly lsn: number
@@ -34,6 +37,9 @@ export interface LogEvent {
   readonly ids?: readonly string[]
   readonly fields?: readonly string[]
   readonly token?: string
+  readonly alias?: string
+  /** The name of the collection that a promoted one replaced. */
+  readonly kept_as?: string
   readonly active?: boolean
 }
 

@@ -31,10 +31,14 @@ export async function call<T>(method: HttpRequest['method'], path: string, optio
   return parseJson(text) as T
 }
 
-/** The reply as text, whatever its status, for the console, which shows both. */
-export async function callText(method: HttpRequest['method'], path: string, options: CallOptions = {}) {
+/** The reply as text, whatever its status, for the console, which shows both; or only for the errors that `answers` accepts. */
+export async function callText(
+  method: HttpRequest['method'],
+  path: string,
+  { answers = () => true, ...options }: CallOptions & { readonly answers?: RequestOptions['answers'] } = {},
+) {
   const started = performance.now()
-  const { status, text } = await send(requestOf(method, path, options), options, () => true)
+  const { status, text } = await send(requestOf(method, path, options), options, answers)
   return { status, text, ms: performance.now() - started }
 }
 

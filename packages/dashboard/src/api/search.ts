@@ -1,6 +1,6 @@
 // The search request and reply of /api/v2; see docs/reference/search.md.
 import type { Filter, Json, JsonMap } from './objects.ts'
-import { type CallOptions, call, segment } from './request.ts'
+import { type CallOptions, call, callText, segment } from './request.ts'
 
 export type Query =
   | readonly number[]
@@ -71,3 +71,44 @@ export interface SearchReply {
 
 export const search = (collection: string, body: SearchBody, options?: CallOptions) =>
   call<SearchReply>('POST', `/api/v2/collection/${segment(collection)}/search`, { body, ...options })
+
+/** The moment of a result: just after a record. */
+export interface MomentOfReply {
+  readonly lsn: number
+  readonly time: string
+}
+
+/** The moments that can be reached. */
+export interface Reach {
+  readonly lsn_first: number
+  readonly lsn_last: number
+  readonly time_first: string
+  readonly time_last: string
+}
+
+export type PastReply =
+  | { readonly kind: 'found'; readonly reply: SearchReply & { readonly as_of: MomentOfReply } }
+  | { readonly kind: 'unreachable'; readonly error: string; readonly reach: Reach | undefined }
+
+/** A search of the past. A moment that is not held is loaded first, however long that takes. */
+export async function searchPast(collection: string, body: SearchBody, lsn: number, options: CallOptions) {
+  const { status, text } = await callText('POST', `/api/v2/collection/${segment(collection)}/search`, {
+    ...options,
+    body: { ...body, as_of: { lsn } },
+    answers: (_status, code) => code === 'moment_unreachable',
+  })
+  const said = JSON.parse(text)
+  return (status === 410 ? { kind: 'unreachable', ...said } : { kind: 'found', reply: said }) as PastReply
+}
+
+/** A moment that reads of the past loaded, or are loading. */
+export interface LoadedMoment {
+  readonly collection: string
+  readonly lsn: number | null
+  readonly status: string
+  readonly bytes_done: number
+  readonly bytes: number
+}
+
+export const loadedMoments = async (options: CallOptions) =>
+  (await call<{ readonly moments: readonly LoadedMoment[] }>('GET', '/api/v2/status/asof', options)).moments

@@ -17,8 +17,10 @@ const tabs = [
   ['search', 'Search'],
   ['objects', 'Objects'],
   ['map', 'Map'],
+  ['branches', 'Branches'],
 ] as const
 
+const BranchesTab = lazy(async () => (await import('../branches/branches.tsx')).Branches)
 const MapTab = lazy(async () => (await import('../map/map.tsx')).MapTab)
 
 const everyMs = 5_000
@@ -62,6 +64,8 @@ function Tab({ tab, ...props }: CollectionTab & { readonly tab: string }) {
       return <Objects {...props} />
     case 'map':
       return <MapTab {...props} />
+    case 'branches':
+      return <BranchesTab {...props} />
     default:
       return <Empty title="Tab not found" />
   }

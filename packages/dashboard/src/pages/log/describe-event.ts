@@ -2,7 +2,7 @@
 import type { LogEvent } from '../../api/log.ts'
 import { count } from '../../show.ts'
 
-export function describeEvent({ type, objects = 0, fields = [], token, active }: LogEvent): string {
+export function describeEvent({ type, objects = 0, fields = [], ...event }: LogEvent): string {
   const many = `${count(objects)} ${objects === 1 ? 'object' : 'objects'}`
   switch (type) {
     case 'objects-upserted':
@@ -25,6 +25,12 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
       return 'collection rebuilt'
     case 'fields-changed':
       return 'search settings changed'
+    case 'collection-promoted':
+      return `collection promoted; the former one is named ${event.kept_as ?? ''}`
+    case 'alias-put':
+      return `alias ${event.alias ?? ''} put`
+    case 'alias-dropped':
+      return `alias ${event.alias ?? ''} deleted`
     case 'collection-dropped':
       return 'collection deleted'
     case 'database-created':
@@ -32,11 +38,11 @@ export function describeEvent({ type, objects = 0, fields = [], token, active }:
     case 'database-dropped':
       return 'database deleted'
     case 'database-changed':
-      return `database ${active ? 'changed' : 'deactivated'}`
+      return `database ${event.active ? 'changed' : 'deactivated'}`
     case 'token-put':
-      return `token ${token ?? ''} created`
+      return `token ${event.token ?? ''} created`
     case 'token-dropped':
-      return `token ${token ?? ''} deleted`
+      return `token ${event.token ?? ''} deleted`
     case 'setting-put':
       return 'setting changed'
     case 'cursor-put':

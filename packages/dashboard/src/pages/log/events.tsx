@@ -48,13 +48,21 @@ export function EventDetail(props: {
   readonly onRestore: () => void
 }) {
   const event = props.event
+  const isHere = event?.collection !== undefined && isKnown(event.collection)
   return (
     <Panel
       title={`As of LSN ${count(props.lsn)}`}
       actions={
-        <button type="button" class="primary" onClick={props.onRestore}>
-          Restore to here…
-        </button>
+        <>
+          {isHere && (
+            <a class="button" href={href(['collections', event.collection, 'search'], { as_of: String(props.lsn) })}>
+              Search as of here
+            </a>
+          )}
+          <button type="button" class="primary" onClick={props.onRestore}>
+            Restore to here…
+          </button>
+        </>
       }
     >
       {event === undefined ? (
@@ -75,19 +83,19 @@ export function EventDetail(props: {
 }
 
 function Ids({ event: { ids = [], objects = 0, collection, type } }: { readonly event: LogEvent }) {
-  const there = type !== 'objects-deleted' && collections.value?.some(({ name }) => name === collection)
+  const there = type !== 'objects-deleted' && collection !== undefined && isKnown(collection)
   return (
     <ul class="ids">
       {ids.map((id) => (
         <li key={id}>
-          {there && collection !== undefined ? (
-            <a href={href(['collections', collection, 'objects'], { id })}>{id}</a>
-          ) : (
-            <span>{id}</span>
-          )}
+          {there ? <a href={href(['collections', collection, 'objects'], { id })}>{id}</a> : <span>{id}</span>}
         </li>
       ))}
       {objects > ids.length && <li class="muted">and {count(objects - ids.length)} more</li>}
     </ul>
   )
+}
+
+function isKnown(collection: string): boolean {
+  return collections.value?.some(({ name }) => name === collection) === true
 }

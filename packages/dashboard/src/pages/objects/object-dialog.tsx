@@ -6,30 +6,54 @@ import { deleteObject, getMany, type JsonMap, type StoredObject, updateFilter, u
 import { useAction, useLoad } from '../../load.ts'
 import { Code, prettyJson } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { TextArea } from '../../parts/form.tsx'
+import { Segmented, TextArea } from '../../parts/form.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, vector } from '../../show.ts'
 
+const History = lazy(async () => (await import('./history.tsx')).History)
+
+export type ObjectView = 'content' | 'history'
+
 export function ObjectDialog(props: {
   readonly collection: Collection
   readonly id: string
+  readonly view: ObjectView
+  readonly onView: (view: ObjectView) => void
   readonly onClose: () => void
   readonly onWritten: () => void
 }) {
-  const { collection, id } = props
+  const { collection, id, view } = props
   const found = useLoad((signal) => getMany(collection.name, [id], { signal }), [collection.name, id])
   return (
     <Dialog title={id} wide onClose={props.onClose}>
-      <Show source={found}>
-        {([object]) =>
-          object === undefined ? (
-            <Empty title="There is no object with this id" />
-          ) : (
-            <OneObject object={object} collection={collection} onWritten={props.onWritten} />
-          )
-        }
-      </Show>
+      <div class="stack">
+        <Segmented
+          label="View"
+          value={view}
+          options={[
+            ['content', 'Content'],
+            ['history', 'History'],
+          ]}
+          onInput={props.onView}
+        />
+        {view === 'history' ? (
+          <History collection={collection.name} id={id} onWritten={props.onWritten} />
+        ) : (
+          <Show source={found}>
+            {([object]) =>
+              object === undefined ? (
+                <Empty title="There is no object with this id">
+                  <p>Its history shows whether there was one.</p>
+                </Empty>
+              ) : (
+                <OneObject object={object} collection={collection} onWritten={props.onWritten} />
+              )
+            }
+          </Show>
+        )}
+      </div>
     </Dialog>
   )
 }

@@ -4,6 +4,7 @@ import { go, href, parameters } from '../../address.ts'
 import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
 import { asError, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
 import { count } from '../../show.ts'
@@ -12,8 +13,10 @@ import { FilterBuilder } from '../filter/filter-builder.tsx'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 import { DeleteMatching } from './delete-matching.tsx'
 import { Insert } from './insert.tsx'
-import { ObjectDialog } from './object-dialog.tsx'
+import { ObjectDialog, type ObjectView } from './object-dialog.tsx'
 import { ObjectTable } from './object-table.tsx'
+
+const UndoDialog = lazy(async () => (await import('./undo-dialog.tsx')).UndoDialog)
 
 const pageSize = 50
 
@@ -21,8 +24,9 @@ export function Objects({ collection, again }: CollectionTab) {
   const [draft, setDraft] = useState<FilterDraft>(noFilter)
   // Cursors of the visited pages; the last one is that of the current page.
   const [cursors, setCursors] = useState<readonly (string | undefined)[]>([undefined])
-  const [openDialog, setOpenDialog] = useState<'insert' | 'delete'>()
+  const [openDialog, setOpenDialog] = useState<'insert' | 'delete' | 'undo'>()
   const shownId = parameters.value.get('id')
+  const view = parameters.value.get('view') === 'history' ? 'history' : 'content'
   const { filter, fault } = usable(draft)
   const cursor = cursors.at(-1)
   const key = [collection.name, filter, collection.lsn]
@@ -32,6 +36,8 @@ export function Objects({ collection, again }: CollectionTab) {
   )
   const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), key)
   const show = (id: string | undefined) => go(href(['collections', collection.name, 'objects'], { id }))
+  const showView = (view: ObjectView) =>
+    go(href(['collections', collection.name, 'objects'], { id: shownId ?? undefined, view }), { replace: true })
   const changeFilter = (next: FilterDraft) => {
     setDraft(next)
     setCursors([undefined])
@@ -53,6 +59,14 @@ export function Objects({ collection, again }: CollectionTab) {
             <IdBox onShow={show} />
             <button type="button" onClick={() => setOpenDialog('insert')}>
               <Icon name="plus" size={14} /> Insert
+            </button>
+            <button
+              type="button"
+              disabled={filter.length === 0 || fault !== undefined}
+              title={filter.length === 0 ? 'Enter a filter first' : undefined}
+              onClick={() => setOpenDialog('undo')}
+            >
+              Undo matching…
             </button>
             <button
               type="button"
@@ -128,11 +142,21 @@ export function Objects({ collection, again }: CollectionTab) {
           onWritten={written}
         />
       )}
+      {openDialog === 'undo' && (
+        <UndoDialog
+          collection={collection.name}
+          choice={{ filter }}
+          onClose={() => setOpenDialog(undefined)}
+          onWritten={written}
+        />
+      )}
       {shownId !== null && (
         <ObjectDialog
           key={shownId}
           collection={collection}
           id={shownId}
+          view={view}
+          onView={showView}
           onClose={() => show(undefined)}
           onWritten={() => {
             show(undefined)

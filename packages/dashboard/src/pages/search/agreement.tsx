@@ -3,7 +3,12 @@ import type { SearchReply } from '../../api/search.ts'
 import { percent } from '../../show.ts'
 import { firstList, ranksOf } from './answer.tsx'
 
-export function Agreement({ a, b }: { readonly a: SearchReply; readonly b: SearchReply }) {
+export function Agreement(props: {
+  readonly a: SearchReply
+  readonly b: SearchReply
+  readonly names?: readonly [string, string]
+}) {
+  const { a, b, names = ['A', 'B'] } = props
   const ranks = ranksOf(firstList(b))
   const hits = firstList(a)
   const shared = hits.filter(({ id }) => ranks.has(id))
@@ -12,10 +17,12 @@ export function Agreement({ a, b }: { readonly a: SearchReply; readonly b: Searc
   return (
     <div class="notice" role="status">
       <div>
-        <strong>A and B share {longer === 0 ? 'nothing' : percent(shared.length / longer)}</strong>{' '}
+        <strong>
+          {names.join(' and ')} share {longer === 0 ? 'nothing' : percent(shared.length / longer)}
+        </strong>{' '}
         <span class="muted num">
           {shared.length} of {longer} hits, {samePlace.length} at the same rank. The server took{' '}
-          {a.explain?.total_ms.toFixed(2)} ms for A and {b.explain?.total_ms.toFixed(2)} ms for B.
+          {a.explain?.total_ms.toFixed(2)} ms for {names[0]} and {b.explain?.total_ms.toFixed(2)} ms for {names[1]}.
         </span>
       </div>
     </div>

@@ -22,6 +22,8 @@ const fusedList = ' fused'
 
 export function Answer(props: {
   readonly title: string
+  /** Shown next to the title. */
+  readonly about?: string
   readonly reply: SearchReply
   readonly ms: number
   readonly other?: SearchReply
@@ -44,6 +46,7 @@ export function Answer(props: {
           <>
             {!reply.complete && <Badge kind="warn">fewer than requested</Badge>}
             <span class="muted num">
+              {props.about && `${props.about} · `}
               {hits.length} hits · {reply.explain && `${msText(reply.explain.total_ms)} on the server · `}
               {msText(props.ms)} here
             </span>

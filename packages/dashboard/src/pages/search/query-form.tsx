@@ -14,12 +14,15 @@ interface QueryFormProps {
   readonly collection: Collection
   readonly draft: SearchDraft
   readonly busy: boolean
+  /** Whether the search runs as of a moment and now. */
+  readonly isPast: boolean
   readonly onChange: (draft: SearchDraft) => void
+  readonly onPast: (isPast: boolean) => void
   readonly onSubmit: () => void
   readonly onCopy: () => void
 }
 
-export function QueryForm({ collection, draft, busy, onChange, onSubmit, onCopy }: QueryFormProps) {
+export function QueryForm({ collection, draft, busy, isPast, onChange, onPast, onSubmit, onCopy }: QueryFormProps) {
   const on = collection.fields.filter(({ name }) => draft.fields[name]?.on)
   const changeField = (name: string, to: Partial<FieldDraft>) =>
     onChange({ ...draft, fields: { ...draft.fields, [name]: { ...draft.fields[name]!, ...to } } })
@@ -87,18 +90,25 @@ export function QueryForm({ collection, draft, busy, onChange, onSubmit, onCopy 
           <button type="submit" class="primary" disabled={busy}>
             <Icon name="search" size={14} /> {busy ? 'Searching…' : 'Search'}
           </button>
-          <button
-            type="button"
-            aria-pressed={draft.other !== undefined}
-            onClick={() =>
-              onChange({
-                ...draft,
-                other: draft.other === undefined ? { ...settingsDefault, ...draft.settings, exact: true } : undefined,
-              })
-            }
-          >
-            <Icon name="compare" size={14} /> {draft.other === undefined ? 'Compare two settings' : 'Stop comparing'}
-          </button>
+          {!isPast && (
+            <button
+              type="button"
+              aria-pressed={draft.other !== undefined}
+              onClick={() =>
+                onChange({
+                  ...draft,
+                  other: draft.other === undefined ? { ...settingsDefault, ...draft.settings, exact: true } : undefined,
+                })
+              }
+            >
+              <Icon name="compare" size={14} /> {draft.other === undefined ? 'Compare two settings' : 'Stop comparing'}
+            </button>
+          )}
+          {draft.other === undefined && (
+            <button type="button" aria-pressed={isPast} onClick={() => onPast(!isPast)}>
+              <Icon name="log" size={14} /> {isPast ? 'Search only now' : 'Search the past'}
+            </button>
+          )}
         </div>
       </form>
     </Panel>

@@ -1,30 +1,30 @@
 // Search: the query on one side, the results on the other; two results side by side when settings are compared.
 import { useEffect, useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
-import { type SearchReply, search } from '../../api/search.ts'
+import { type SearchBody, search } from '../../api/search.ts'
 import { asError, useAction } from '../../load.ts'
+import { lazy } from '../../parts/lazy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
 import type { CollectionTab } from '../collection/collection-tab.ts'
 import { Agreement } from './agreement.tsx'
 import { Answer } from './answer.tsx'
-import { bodyOf, draftOf, keepDraft, nearObject, type SearchDraft, type Settings } from './draft.ts'
+import { bodyOf, draftOf, keepDraft, nearObject, type SearchDraft } from './draft.ts'
 import { QueryForm } from './query-form.tsx'
+import type { Side } from './side.ts'
 import { Snippets } from './snippets-dialog.tsx'
 
-interface Side {
-  readonly settings: Settings
-  readonly reply: SearchReply
-  /** As measured by the browser, including the network. */
-  readonly ms: number
-}
+const PastSearch = lazy(async () => (await import('./past.tsx')).PastSearch)
 
 export function Search({ collection }: CollectionTab) {
   const near = parameters.value.get('near')
+  const moment = parameters.value.get('as_of')
+  const isPast = moment !== null
   const [draft, setDraft] = useState<SearchDraft>(() =>
     near === null ? draftOf(collection) : nearObject(collection, near),
   )
   const [sides, setSides] = useState<readonly Side[]>()
+  const [pastBody, setPastBody] = useState<SearchBody>()
   const [copying, setCopying] = useState(false)
   const { busy, error, run } = useAction()
   const change = (next: SearchDraft) => {
@@ -33,6 +33,10 @@ export function Search({ collection }: CollectionTab) {
   }
   const runSearch = (draft: SearchDraft) =>
     run(async () => {
+      if (isPast) {
+        setPastBody({ ...bodyOf(draft, draft.settings, collection.fields), explain: true })
+        return
+      }
       const answered: Side[] = []
       const variants = draft.other === undefined ? [draft.settings] : [draft.settings, draft.other]
       // One after the other, because concurrent searches would slow each other down.
@@ -40,7 +44,7 @@ export function Search({ collection }: CollectionTab) {
         const body = { ...bodyOf(draft, settings, collection.fields), explain: true }
         const startedAt = performance.now()
         const reply = await search(collection.name, body)
-        answered.push({ settings, reply, ms: performance.now() - startedAt })
+        answered.push({ reply, ms: performance.now() - startedAt })
       }
       setSides(answered)
     })
@@ -50,21 +54,41 @@ export function Search({ collection }: CollectionTab) {
     change(nearDraft)
     void runSearch(nearDraft)
     // Otherwise the address would start this search again on every visit.
-    go(href(['collections', collection.name, 'search']), { replace: true })
+    go(href(['collections', collection.name, 'search'], { as_of: moment ?? undefined }), { replace: true })
   }, [near])
+  const goTo = (asOf: string | undefined, options?: { readonly replace: boolean }) =>
+    go(href(['collections', collection.name, 'search'], { as_of: asOf }), options)
+  const showNear = (id: string) =>
+    go(href(['collections', collection.name, 'search'], { near: id, as_of: moment ?? undefined }))
+  const lsn = Number(moment)
   return (
     <div class="split">
       <QueryForm
         collection={collection}
         draft={draft}
         busy={busy}
+        isPast={isPast}
         onChange={change}
+        onPast={(wanted) => {
+          setPastBody(undefined)
+          goTo(wanted ? 'now' : undefined)
+        }}
         onSubmit={() => void runSearch(draft)}
         onCopy={() => setCopying(true)}
       />
       <div class="stack">
         {error && <Failure error={error} />}
-        <Answers sides={sides} busy={busy} collection={collection.name} />
+        {isPast ? (
+          <PastSearch
+            collection={collection.name}
+            lsn={Number.isSafeInteger(lsn) ? lsn : undefined}
+            body={pastBody}
+            onPick={(lsn) => goTo(String(lsn), { replace: true })}
+            onNear={showNear}
+          />
+        ) : (
+          <Answers sides={sides} busy={busy} collection={collection.name} onNear={showNear} />
+        )}
       </div>
       {copying && <Copying draft={draft} collection={collection} onClose={() => setCopying(false)} />}
     </div>
@@ -75,9 +99,9 @@ function Answers(props: {
   readonly sides: readonly Side[] | undefined
   readonly busy: boolean
   readonly collection: string
+  readonly onNear: (id: string) => void
 }) {
-  const { sides } = props
-  const showNear = (id: string) => go(href(['collections', props.collection, 'search'], { near: id }))
+  const { sides, onNear } = props
   if (sides === undefined && props.busy) return <Loading lines={6} />
   if (sides === undefined) {
     return (
@@ -90,13 +114,13 @@ function Answers(props: {
   }
   const [first, second] = sides
   if (first === undefined) return null
-  if (second === undefined) return <Answer title="Results" {...first} collection={props.collection} onNear={showNear} />
+  if (second === undefined) return <Answer title="Results" {...first} collection={props.collection} onNear={onNear} />
   return (
     <>
       <Agreement a={first.reply} b={second.reply} />
       <div class="halves">
-        <Answer title="A" {...first} other={second.reply} collection={props.collection} onNear={showNear} />
-        <Answer title="B" {...second} other={first.reply} collection={props.collection} onNear={showNear} />
+        <Answer title="A" {...first} other={second.reply} collection={props.collection} onNear={onNear} />
+        <Answer title="B" {...second} other={first.reply} collection={props.collection} onNear={onNear} />
       </div>
     </>
   )
