@@ -7,7 +7,7 @@ export interface ChangesRequest {
   readonly from?: number | undefined
   /** Begin after the place of this cursor; at `from` as long as it does not exist. */
   readonly cursor?: string | undefined
-  /** Only changes of collections with these names. */
+  /** Only changes of collections that have one of these names at the change. */
   readonly collections?: readonly string[] | undefined
   /** Only changes of these kinds. */
   readonly kinds?: readonly ChangeKind[] | undefined
@@ -28,6 +28,11 @@ export type ChangeKind =
   | 'objects-deleted'
   | 'objects-expired'
   | 'filters-replaced'
+  | 'objects-patched'
+  | 'objects-restored'
+  | 'alias-put'
+  | 'alias-dropped'
+  | 'collection-promoted'
   | (string & {})
 
 /** A vector, the members of a multi-vector field, or a sparse vector. */
@@ -52,8 +57,14 @@ export interface Change {
   readonly lsn: number
   readonly time: Date
   readonly kind: ChangeKind
-  /** Absent in a `notice`. */
+  /**
+   * Its name just after the record. Of a change of an alias: where it leads, or led before it was deleted. Absent in a `notice`.
+   */
   readonly collection?: string
+  /** Name of an alias that was put or deleted. */
+  readonly alias?: string
+  /** The name of the collection that the promoted one, `collection`, replaced, since then. */
+  readonly keptAs?: string
   /** Objects that were written. */
   readonly objects?: readonly ChangedObject[]
   /** Ids that were deleted, without a filter. */

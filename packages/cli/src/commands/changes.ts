@@ -43,9 +43,11 @@ function plain(_key: string, value: unknown): unknown {
   return ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value
 }
 
-function textOf({ lsn, time, kind, collection, objects, deleted, left, margin }: Change): string {
+function textOf({ lsn, time, kind, collection, alias, keptAs, objects, deleted, left, margin }: Change): string {
   const ids = [...(objects ?? []).map(({ id }) => id), ...(deleted ?? [])]
   const parts = [
+    ...(alias !== undefined ? [`alias: ${alias}`] : []),
+    ...(keptAs !== undefined ? [`replaces: ${keptAs}`] : []),
     ...(ids.length > 0 ? [some(ids)] : []),
     ...(left !== undefined && left.length > 0 ? [`left: ${some(left)}`] : []),
     ...(margin !== undefined ? [`the next changes are removed in ${margin} LSNs`] : []),

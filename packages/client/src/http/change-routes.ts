@@ -126,12 +126,15 @@ function refusalOf(data: string): AnnalError {
 }
 
 function changeOf(value: unknown): Change {
-  const { lsn, time, kind, collection, objects, deleted, left, removed_next_lsn, margin } = object(value, 'change')
+  const change = object(value, 'change')
+  const { lsn, time, kind, collection, alias, kept_as, objects, deleted, left, removed_next_lsn, margin } = change
   return {
     lsn: number(lsn, 'lsn'),
     time: moment(time, 'time'),
     kind: text(kind, 'kind'),
     ...(collection !== undefined && { collection: text(collection, 'collection') }),
+    ...(alias !== undefined && { alias: text(alias, 'alias') }),
+    ...(kept_as !== undefined && { keptAs: text(kept_as, 'kept_as') }),
     // The server wrote these members as the types say.
     ...(objects !== undefined && { objects: list(objects, 'objects').map(changedObjectOf) }),
     ...(deleted !== undefined && { deleted: list(deleted, 'deleted') as string[] }),

@@ -51,10 +51,12 @@ const recordTypes = {
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
-/** Kinds of events of collections and their objects, which the change feed delivers. */
-export const changeKinds: readonly string[] = Object.keys(recordTypes).filter(
+/** Every kind of event. */
+export const eventKinds: readonly Event['kind'][] = [...kinds.values()]
+/** Kinds of events of collections, their names, and their objects, which the change feed delivers. */
+export const changeKinds: readonly string[] = eventKinds.filter(
   // Only images have records of the other kind.
-  (kind) => !isControlKind(kind as Event['kind']) && kind !== 'expiries-cleared',
+  (kind) => !isControlKind(kind) && kind !== 'expiries-cleared',
 )
 
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */

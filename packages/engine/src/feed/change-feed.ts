@@ -8,7 +8,7 @@ import { decodeEvent, isCatalogRecord } from '../events/codec.ts'
 import type { Event } from '../events/event.ts'
 import { feedPaceMs, feedSyncMs } from '../limits.ts'
 import type { Change, ChangeBatch, ChangeStream, PlaceNotice } from '../model/changes.ts'
-import { CollectionFacts } from './collection-facts.ts'
+import { CollectionFacts, isFed } from './collection-facts.ts'
 import { type FeedRecord, FeedView } from './feed-view.ts'
 import { keptEvent } from './kept-event.ts'
 import type { ChangesWanted } from './parse-changes.ts'
@@ -75,7 +75,7 @@ export class ChangeFeed {
 
   /** Call it with each record in the order of the log, before the record or a later one is applied. */
   note(lsn: number, event: Event, bytes: number): void {
-    this.#facts.note(event)
+    this.#facts.note(lsn, event)
     this.#lsnNoted = lsn
     if (this.#consumers.size > 0) this.#pending.push({ lsn, ...keptEvent(event, bytes, this.#vectorConsumers > 0) })
   }
@@ -164,7 +164,7 @@ export class ChangeFeed {
     // A stream that ended at once would make a consumer that begins again do so forever, without a turn for the end of the engine.
     if (this.#isClosed) throw new EngineError('closed', 'the engine is closing')
     if (this.#consumers.size === 0) {
-      this.#facts.learn(this.#host.catalog())
+      this.#facts.learn(this.#host.catalog().state())
       this.#skip()
     }
     if (from > this.#lsnApplied + 1) this.#checkReached(from)
@@ -215,21 +215,22 @@ export class ChangeFeed {
     const decoded: FeedRecord[] = []
     for (const record of records) {
       const event = decodeEvent(record)
-      this.#facts.note(event)
-      if ('collectionId' in event) await this.#checkKnown(record.lsn, event.collectionId)
+      this.#facts.note(record.lsn, event)
+      await this.#checkKnown(record.lsn, event)
       decoded.push({ lsn: record.lsn, event, bytes: record.payload.length })
     }
     await yieldToOthers()
     return view.batch(decoded, position, lsn)
   }
 
-  /** Learns collections that were deleted since and whose first record is before the place of a consumer. */
-  async #checkKnown(lsn: number, collectionId: number): Promise<void> {
-    if (this.#facts.get(collectionId) !== undefined) return
+  /** Learns collections, their names, and aliases whose first record is before the place of a consumer. */
+  async #checkKnown(lsn: number, event: Event): Promise<void> {
+    if (this.#facts.isComplete(lsn, event)) return
     this.#scanned ??= this.#scan()
     await this.#scanned
-    if (this.#facts.get(collectionId) !== undefined) return
-    const message = `the log no longer says which database collection ${collectionId} of record ${lsn} belonged to`
+    if (!isFed(event) || this.#facts.subjectOf(lsn, event) !== undefined) return
+    const what = 'collectionId' in event ? `collection ${event.collectionId}` : `the ${event.kind}`
+    const message = `the log no longer says which collection ${what} of record ${lsn} is about`
     throw new EngineError('feed_position_lost', message, { field: 'from', value: lsn })
   }
 
@@ -240,7 +241,7 @@ export class ChangeFeed {
     const to = this.#host.log().state().lsnDurable
     while (from <= to) {
       const step = await reader.read(from, to)
-      for (const record of step.records) if (isCatalogRecord(record)) this.#facts.note(decodeEvent(record))
+      for (const record of step.records) if (isCatalogRecord(record)) this.#facts.note(record.lsn, decodeEvent(record))
       await yieldToOthers()
       from = step.lsn + 1
     }

@@ -20,7 +20,7 @@ type Written = Extract<Event, { readonly filters: readonly string[] }>
 /** The change of an event of this collection. */
 export function changeOf(lsn: number, event: Event, collection: FedCollection, form: ChangeForm): RecordedChange {
   const { timeMs } = event
-  // Events of databases and tokens have no collection, so none of them comes here.
+  // Events of databases and tokens are about no collection, so none of them comes here.
   const head = { kind: event.kind as ChangeKind, lsn, timeMs, collection: collection.name }
   if ('filters' in event) {
     const written = writtenObjects(event, collection, form)
@@ -28,6 +28,8 @@ export function changeOf(lsn: number, event: Event, collection: FedCollection, f
     if (form.filter === undefined) return { ...head, ...written, deleted: event.deleted }
     return { ...head, ...written, left: [...(written.left ?? []), ...event.deleted] }
   }
+  if (event.kind === 'alias-put' || event.kind === 'alias-dropped') return { ...head, alias: event.name }
+  if (event.kind === 'collection-promoted') return { ...head, keptAs: event.keptAs }
   if (!('ids' in event)) return head
   return form.filter === undefined ? { ...head, deleted: event.ids } : { ...head, left: event.ids }
 }

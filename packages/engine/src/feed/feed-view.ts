@@ -51,8 +51,7 @@ export class FeedView {
   /** Undefined for a record that the request does not want, or of another database. */
   #changeOf({ lsn, event }: FeedRecord): RecordedChange | undefined {
     const { collections, kinds } = this.#wanted
-    if (!('collectionId' in event)) return undefined
-    const collection = this.#facts.get(event.collectionId)
+    const collection = this.#facts.subjectOf(lsn, event)
     if (collection === undefined || collection.databaseId !== this.#databaseId) return undefined
     if (kinds !== undefined && !kinds.has(event.kind)) return undefined
     if (collections !== undefined && !collections.has(collection.name)) return undefined

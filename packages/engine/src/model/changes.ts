@@ -17,7 +17,7 @@ export interface ChangesRequest {
    * required.
    */
   readonly cursor?: string | undefined
-  /** Only changes of collections with these names. A collection that is created later counts. Default: all. */
+  /** Only changes of collections that have one of these names at the change. A collection that is created later counts. Default: all. */
   readonly collections?: readonly string[] | undefined
   /** Only changes of these kinds. Default: all. */
   readonly kinds?: readonly ChangeKind[] | undefined
@@ -57,7 +57,12 @@ export interface RecordedChange {
   readonly lsn: number
   /** Milliseconds since 1970. */
   readonly timeMs: number
+  /** Its name just after the record. Of a change of an alias: where it leads, or led before it was deleted. */
   readonly collection: string
+  /** Name of an alias that was put or deleted. */
+  readonly alias?: string
+  /** The name of the collection that the promoted one, `collection`, replaced, since then. */
+  readonly keptAs?: string
   /** Objects that the change wrote, in its order. */
   readonly objects?: readonly ChangedObject[]
   /** Ids that the change deleted. Without a filter only; some may not have existed. */

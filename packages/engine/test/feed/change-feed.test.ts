@@ -188,6 +188,56 @@ test('a consumer that begins again and again does not keep an engine from closin
   await Promise.all([t.rejects(consumer, { code: 'closed' }), engine.close()])
 })
 
+test('a change has the name that its collection had then, and aliases and promotions are changes too', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  let engine = await openedEngine(t, { dataDir, archive })
+  const film = (id: string) => ({ id, fields: { v: [1, 2, 3, 4, 5, 6, 7, 8] } })
+  for (const name of ['films', 'trial'])
+    await (await engine.database().createCollection({ name, fields: [denseField()] })).upsert([film(name)])
+  const from = engine.lsnApplied + 1
+  await engine.database().putAlias('live', 'films')
+  await engine.database().promote('trial', { over: 'films', keepAs: 'old' })
+  await engine
+    .database()
+    .collection('films')
+    .upsert([film('after')])
+  await engine.database().deleteAlias('live')
+  const expected = [
+    { kind: 'alias-put', collection: 'films', alias: 'live' },
+    { kind: 'collection-promoted', collection: 'films', keptAs: 'old' },
+    { kind: 'objects-upserted', collection: 'films' },
+    { kind: 'alias-dropped', collection: 'films', alias: 'live' },
+  ]
+  const before = [
+    { kind: 'collection-created', collection: 'films' },
+    { kind: 'objects-upserted', collection: 'films' },
+    { kind: 'collection-created', collection: 'trial' },
+    { kind: 'objects-upserted', collection: 'trial' },
+  ]
+  for (let start = 0; start < 3; start++) {
+    const { lsnApplied } = engine
+    t.match(await changesUpTo(engine.database(), lsnApplied, { from }), expected)
+    t.match(await changesUpTo(engine.database(), lsnApplied, { from: 1 }), [...before, ...expected])
+    const films = await changesUpTo(engine.database(), lsnApplied, { from: 1, collections: ['films'] })
+    t.match(films, [...before.slice(0, 2), ...expected])
+    t.equal(films.length, 6)
+    // What the names were is read from the log then.
+    if (start === 1) {
+      await engine.database().deleteCollection('films')
+      await engine.database().deleteCollection('old')
+      expected.push({ kind: 'collection-dropped', collection: 'films' })
+      expected.push({ kind: 'collection-dropped', collection: 'old' })
+      break
+    }
+    await engine.close()
+    engine = await openedEngine(t, { dataDir, archive })
+  }
+  await engine.checkpoint()
+  await engine.close()
+  engine = await openedEngine(t, { dataDir, archive })
+  t.match(await changesUpTo(engine.database(), engine.lsnApplied, { from }), expected)
+})
+
 test('consumers of the newest records share changes', async (t) => {
   const engine = await openedEngine(t)
   const database = engine.database()

@@ -61,8 +61,8 @@ function* dataOf(change: Change): Generator<string> {
     yield JSON.stringify({ kind: 'notice', lsn, time, removed_next_lsn, margin, message })
     return
   }
-  const { lsn, kind, collection, objects, deleted, left } = change satisfies RecordedChange
-  const head = JSON.stringify({ lsn, time, kind, collection, deleted, left })
+  const { lsn, kind, collection, alias, keptAs: kept_as, objects, deleted, left } = change satisfies RecordedChange
+  const head = JSON.stringify({ lsn, time, kind, collection, alias, kept_as, deleted, left })
   if (objects === undefined) return yield head
   yield `${head.slice(0, -1)},"objects":[`
   for (const [i, object] of objects.entries()) {
