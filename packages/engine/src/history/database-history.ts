@@ -38,7 +38,7 @@ import { addIds, changesBetween, digestsOf } from './compare-moments.ts'
 import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } from './log-book.ts'
 import { readVersions } from './read-versions.ts'
 import type { OwnerId } from './summary.ts'
-import { planUndo, type RestoredContent, restoredContent, type UndoPlan } from './undo.ts'
+import { planUndo, type RestoredContent, restoredContent, type UndoPlan, type UndoSubject } from './undo.ts'
 import { chosenBy } from './undo-request.ts'
 
 type IsOwn = (owner: OwnerId) => boolean
@@ -185,6 +185,8 @@ export class DatabaseHistory implements History {
       this.#door.jobs.restoring(this.#door.database.name, { collection: name, bytes: 0 }, async (job) => {
         const collection = this.#door.collection(name)
         await collection.served()
+        const { parent, lsnCreated } = collection.entry
+        const subject = (live: Replica): UndoSubject => ({ live, branchedAt: parent && lsnCreated })
         let read = 0
         const onRead = (bytes: number) => {
           read += bytes
@@ -204,12 +206,12 @@ export class DatabaseHistory implements History {
           if (dryRun) {
             const { lsnApplied, plan } = await collection.gate.between(() => {
               const { replica } = collection
-              return { lsnApplied: replica.lsnApplied, plan: planUndo(chosen, replica, past) }
+              return { lsnApplied: replica.lsnApplied, plan: planUndo(chosen, subject(replica), past) }
             })
             return { lsn: lsnApplied, durable: true, ...counts(plan) }
           }
           return collection.restoreObjects(async (live) => {
-            const plan = planUndo(chosen, live, past)
+            const plan = planUndo(chosen, subject(live), past)
             const content =
               plan.restored.length + plan.deleted.length > 0 ? await restoredContent(plan, past) : undefined
             // The last moment at which it can be canceled.

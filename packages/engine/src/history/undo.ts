@@ -20,8 +20,18 @@ export interface UndoPlan {
   readonly deleted: readonly string[]
 }
 
+/** The live collection, and the record since which a branch has the objects that were not written in it. */
+export interface UndoSubject {
+  readonly live: Replica
+  readonly branchedAt: number | undefined
+}
+
 /** Finds what to change. A filter chooses what matches it now, and what matched it then. */
-export function planUndo(chosen: Chosen, live: Replica, { replica: past, lsn }: PastReplica): UndoPlan {
+export function planUndo(
+  chosen: Chosen,
+  { live, branchedAt = 0 }: UndoSubject,
+  { replica: past, lsn }: PastReplica,
+): UndoPlan {
   const ids = 'ids' in chosen ? new Set(chosen.ids) : new Set([...matches(past, chosen), ...matches(live, chosen)])
   const restored: number[] = []
   const deleted: string[] = []
@@ -29,8 +39,8 @@ export function planUndo(chosen: Chosen, live: Replica, { replica: past, lsn }: 
     const [then, now] = [past.find(id), live.find(id)]
     if (then < 0 && now >= 0) deleted.push(id)
     if (then < 0) continue
-    // 0 where the last write is older than the version that keeps LSNs, and unknown.
-    const written = now < 0 ? 0 : live.objects.lsnAt(now)
+    // 0 where the last write is older than the version that keeps LSNs, and unknown. Every version with branches keeps them.
+    const written = now < 0 ? 0 : live.objects.lsnAt(now) || branchedAt
     if (written === 0 || written > lsn) restored.push(then)
   }
   return { restored: Uint32Array.from(restored), deleted }

@@ -238,6 +238,21 @@ test('an undo by filter restores what matches now and what matched then, in one 
   t.equal(database.collection('past').describe().objects, 44)
 })
 
+test('an undo in a branch leaves objects that were not written since it began', async (t) => {
+  const { engine, database, films } = await shelf(t)
+  const object = (id: string, tag: number) => ({ id, filter: { tag }, fields: { v: vector } })
+  await films.upsert([object('kept', 1), object('changed', 1)])
+  const { lsn } = await database.branch('c', { name: 'trial' })
+  await database.collection('trial').served()
+  await database.collection('trial').upsert([object('changed', 1)])
+  const request = { collection: 'trial', filter: [{ tag: { $eq: 1 } }], asOf: { lsn } }
+  t.match(await database.history.undo({ ...request, dryRun: true }), { restored: 1, deleted: 0 })
+  t.match(await database.history.undo(request), { restored: 1, deleted: 0 })
+  t.equal((await database.collection('trial').get('kept'))?.lsn, lsn)
+  const asOf = { lsn: engine.lsnApplied }
+  t.match(await database.history.undo({ ...request, asOf }), { restored: 0, deleted: 0 })
+})
+
 test('wrong requests are refused with the field and the limit', async (t) => {
   const { engine, database } = await shelf(t)
   const base = { collection: 'c', asOf: { lsn: 1 } }
