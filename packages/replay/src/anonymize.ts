@@ -81,6 +81,12 @@ export class Anonymizer {
         const { token: _, ...rest } = event
         return { ...rest, name: this.#name(event.name) }
       }
+      // Names of collections and aliases exclude each other, so a change of them has to stay.
+      case 'alias-put':
+      case 'alias-dropped':
+        return { ...event, name: this.#name(event.name) }
+      case 'collection-promoted':
+        return { ...event, keptAs: this.#name(event.keptAs) }
       case 'database-dropped':
       case 'collection-dropped':
         return event

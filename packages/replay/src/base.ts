@@ -6,12 +6,18 @@ import {
   type DenseColumn,
   decodeEvent,
   type Event,
+  type FiltersReplaced,
   type MultiColumn,
+  type ObjectsDeleted,
+  type ObjectsExpired,
+  type ObjectsPatched,
+  type ObjectsRestored,
   type ObjectsUpserted,
   type SparseColumn,
   withFilter,
 } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
+import { BaseCatalog } from './base-catalog.ts'
 import { ReplayError } from './trace.ts'
 
 /** The folder of a log, and that of its archive. */
@@ -24,24 +30,28 @@ interface Living {
   /** The record with the object's values. */
   readonly lsn: number
   /** Its text since its filter values were replaced, or since it was patched. */
-  readonly filter: string | undefined
+  readonly filter?: string | undefined
   /** A patch gave the text, with the expiry. Otherwise the object keeps the expiry that it was written with. */
   readonly isPatched?: boolean
+  /** Its meta since it was patched. */
+  readonly meta?: Uint8Array | undefined
 }
 
 interface Known {
-  readonly created: CollectionCreated
+  /** With the name that it has now. */
+  created: CollectionCreated
   fields: readonly FieldSchema[]
   readonly objects: Map<string, Living>
 }
 
 /** Requires a log that begins with its first record. Throws ReplayError window_not_held. */
 export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<Event, void> {
-  const { control, collections } = await survey(log, lsnTo)
-  yield* control
+  const { catalog, collections } = await survey(log, lsnTo)
+  yield* catalog.databases()
   for (const { created, fields } of collections.values()) yield { ...created, fields }
+  yield* catalog.names()
   for await (const { lsn, event } of eventsOf(log, lsnTo)) {
-    if (event.kind !== 'objects-upserted') continue
+    if (event.kind !== 'objects-upserted' && event.kind !== 'objects-restored') continue
     const objects = collections.get(event.collectionId)?.objects
     const positions = event.ids.flatMap((id, index) => (objects?.get(id)?.lsn === lsn ? [index] : []))
     if (objects === undefined || positions.length === 0) continue
@@ -50,7 +60,8 @@ export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<
       const { filter = written, isPatched } = objects.get(id) ?? { filter: written }
       return isPatched ? filter : withFilter(written, filter)
     })
-    yield picked({ ...event, filters }, positions)
+    const metas = event.ids.map((id, index) => objects.get(id)?.meta ?? (event.metas[index] as Uint8Array))
+    yield picked({ ...event, metas, filters }, positions)
   }
 }
 
@@ -58,10 +69,11 @@ export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<
 async function survey(
   log: LogFiles,
   lsnTo: number,
-): Promise<{ readonly control: Iterable<Event>; readonly collections: ReadonlyMap<number, Known> }> {
-  const databases = new Map<number, Event>()
+): Promise<{ readonly catalog: BaseCatalog; readonly collections: ReadonlyMap<number, Known> }> {
+  const catalog = new BaseCatalog()
   const collections = new Map<number, Known>()
   for await (const { lsn, event } of eventsOf(log, lsnTo)) {
+    catalog.note(event)
     switch (event.kind) {
       case 'collection-created':
         collections.set(event.collectionId, { created: event, fields: event.fields, objects: new Map() })
@@ -69,39 +81,22 @@ async function survey(
       case 'collection-dropped':
         collections.delete(event.collectionId)
         break
+      case 'collection-promoted': {
+        const [promoted, replaced] = [collections.get(event.promotedId), collections.get(event.replacedId)]
+        if (promoted && replaced) {
+          promoted.created = { ...promoted.created, name: replaced.created.name }
+          replaced.created = { ...replaced.created, name: event.keptAs }
+        }
+        break
+      }
       case 'collection-rebuilt':
       case 'fields-changed': {
         const known = collections.get(event.collectionId)
         if (known) known.fields = event.fields
         break
       }
-      case 'database-created':
-        databases.set(event.databaseId, event)
-        break
       case 'database-dropped':
-        databases.delete(event.databaseId)
         for (const id of event.collectionIds) collections.delete(id)
-        break
-      case 'objects-upserted':
-        for (const id of event.ids) collections.get(event.collectionId)?.objects.set(id, { lsn, filter: undefined })
-        break
-      case 'objects-restored':
-        for (const id of event.ids) collections.get(event.collectionId)?.objects.set(id, { lsn, filter: undefined })
-        for (const id of event.deleted) collections.get(event.collectionId)?.objects.delete(id)
-        break
-      case 'objects-deleted':
-      case 'objects-expired':
-        for (const id of event.ids) collections.get(event.collectionId)?.objects.delete(id)
-        break
-      case 'filters-replaced':
-      case 'objects-patched':
-        event.ids.forEach((id, index) => {
-          const objects = collections.get(event.collectionId)?.objects
-          const living = objects?.get(id)
-          const filter = event.filters[index] as string
-          if (living && event.kind === 'objects-patched') objects?.set(id, { ...living, filter, isPatched: true })
-          else if (living) objects?.set(id, { ...living, filter: withFilter(living.filter ?? '', filter) })
-        })
         break
       case 'collection-restored':
         throw new ReplayError(
@@ -111,9 +106,33 @@ async function survey(
             lsn,
           },
         )
+      default: {
+        const objects = 'collectionId' in event ? collections.get(event.collectionId)?.objects : undefined
+        if (objects && 'ids' in event) noteObjects(objects, lsn, event)
+      }
     }
   }
-  return { control: databases.values(), collections }
+  return { catalog, collections }
+}
+
+function noteObjects(
+  objects: Map<string, Living>,
+  lsn: number,
+  event: ObjectsUpserted | ObjectsRestored | ObjectsDeleted | ObjectsExpired | FiltersReplaced | ObjectsPatched,
+): void {
+  for (const [index, id] of event.ids.entries()) {
+    const living = objects.get(id)
+    if (event.kind === 'objects-upserted' || event.kind === 'objects-restored') objects.set(id, { lsn })
+    else if (event.kind === 'objects-deleted' || event.kind === 'objects-expired') objects.delete(id)
+    else if (living !== undefined) {
+      const filter = event.filters[index] as string
+      // A copy: the buffer of the record is reused.
+      if (event.kind === 'objects-patched')
+        objects.set(id, { ...living, filter, meta: event.metas[index]?.slice(), isPatched: true })
+      else objects.set(id, { ...living, filter: withFilter(living.filter ?? '', filter) })
+    }
+  }
+  if (event.kind === 'objects-restored') for (const id of event.deleted) objects.delete(id)
 }
 
 /** The log may write a few records of its own before the first event. */
@@ -132,11 +151,13 @@ async function* eventsOf(log: LogFiles, lsnTo: number): AsyncGenerator<{ lsn: nu
 }
 
 /** The event with only some of its objects, in the same order. */
-function picked(event: ObjectsUpserted, positions: readonly number[]): ObjectsUpserted {
+function picked(event: ObjectsUpserted | ObjectsRestored, positions: readonly number[]): ObjectsUpserted {
   const places = new Map(positions.map((position, index) => [position, index]))
   const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
+  const { timeMs, collectionId } = event
   return {
-    ...event,
+    kind: 'objects-upserted',
+    ...{ timeMs, collectionId },
     ids: pick(event.ids),
     metas: pick(event.metas),
     filters: pick(event.filters),

@@ -77,6 +77,19 @@ class EngineTarget implements ReplayTarget {
     if (event.kind === 'collection-created') this.#places.set(event.collectionId, event)
     if (event.kind === 'database-created') this.#databases.set(event.databaseId, event.name)
     await this.#running.repeat(changed)
+    this.#noteNames(event)
+  }
+
+  #noteNames(event: Event): void {
+    if (event.kind === 'collection-dropped') this.#places.delete(event.collectionId)
+    else if (event.kind === 'database-dropped') {
+      this.#databases.delete(event.databaseId)
+      for (const id of event.collectionIds) this.#places.delete(id)
+    } else if (event.kind === 'collection-promoted') {
+      const replaced = this.#places.get(event.replacedId)
+      if (replaced) this.#places.set(event.promotedId, replaced)
+      this.#places.set(event.replacedId, { databaseId: event.databaseId, name: event.keptAs })
+    }
   }
 
   #changed(event: Event): Event {

@@ -38,6 +38,7 @@ class ServerTarget implements ReplayTarget {
   }
 
   apply(event: Event): Promise<void> {
+    if (event.kind === 'collection-promoted') return this.#promote(event)
     if (!('collectionId' in event)) return Promise.resolve()
     const done = (this.#tails.get(event.collectionId) ?? Promise.resolve()).then(() => this.#change(event))
     this.#tails.set(
@@ -45,6 +46,16 @@ class ServerTarget implements ReplayTarget {
       done.catch(() => undefined),
     )
     return done
+  }
+
+  /** Changes the names as the log did, so that later collections find them free. Aliases are left out: nothing of a trace goes through them. */
+  async #promote({ promotedId, replacedId, keptAs }: Extract<Event, { kind: 'collection-promoted' }>): Promise<void> {
+    await Promise.all([this.#tails.get(promotedId), this.#tails.get(replacedId)])
+    const [promoted, replaced] = [this.#known.get(promotedId), this.#known.get(replacedId)]
+    if (promoted === undefined || replaced === undefined) return
+    const collection = await promoted.collection.promote({ over: replaced.collection.name, keepAs: keptAs })
+    this.#known.set(promotedId, { ...promoted, collection })
+    this.#known.set(replacedId, { ...replaced, collection: this.#client.collection(keptAs) })
   }
 
   async #change(event: Extract<Event, { collectionId: number }>): Promise<void> {
