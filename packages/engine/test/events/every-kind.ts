@@ -1,0 +1,168 @@
+// A life of a data directory that writes every kind of event, and what must be the same afterwards by every way that leads to its state.
+// The compiler refuses a kind of event that the table does not have.
+import type { Database, Engine, ObjectInput } from '@annal/engine'
+import { decodeEvent, type Event } from '@annal/engine/events'
+import { nodeVfs, readHistory, readIdentity } from '@annal/wal'
+import { historyOf } from '../../src/backup/archive.ts'
+import { authorOf } from '../../src/events/author.ts'
+
+export type EventKind = Event['kind']
+
+export const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
+
+const fields = [
+  {
+    name: 'v',
+    type: 'vector',
+    params: { dimension: 4, spaceType: 'cosine', precision: 'int8', M: 4, efConstruction: 16 },
+  },
+  { name: 's', type: 'sparse' },
+  { name: 'm', type: 'multi_vector', params: { dimension: 2, spaceType: 'l2', precision: 'float32' } },
+] as const
+
+function object(n: number): ObjectInput {
+  const v = [1 + n, 2, 3 - n, 0.5]
+  const s = { indices: [n % 5, 7], values: [1, 0.5] }
+  return { id: `o${n}`, meta: { n }, filter: { third: n % 3, n }, fields: { v, s, m: [[n, 1]] } }
+}
+
+const hash = (digit: string) => digit.repeat(64)
+
+/** What a kind of event comes from, in this order. Each may write other kinds as well. A place for `ObjectsExpired`. */
+const steps: Readonly<Record<EventKind, (engine: Engine, database: Database) => Promise<unknown>>> = {
+  'collection-created': (_, database) => database.createCollection({ name: 'films', fields }, { requestKey: 'create' }),
+  'objects-upserted': async (_, database) => {
+    const films = database.collection('films')
+    await films.upsert(
+      Array.from({ length: 12 }, (__, n) => object(n)),
+      { actor: 'agent 1', requestKey: 'upsert' },
+    )
+    await films.upsert([{ ...object(3), ifAbsent: true }, object(20)])
+  },
+  'filters-replaced': (_, database) => database.collection('films').updateFilters([{ id: 'o1', filter: { third: 9 } }]),
+  'objects-deleted': (_, database) => database.collection('films').delete(['o2', 'o20'], { actor: 'agent 2' }),
+  'objects-patched': (_, database) =>
+    database
+      .collection('films')
+      .patch([{ id: 'o4', meta: { seen: true }, filter: { third: null }, increment: { n: 5 } }]),
+  'fields-changed': (_, database) => database.collection('films').updateFields({ v: { recall: 0.9 } }),
+  'collection-rebuilt': (_, database) => database.collection('films').rebuild({ v: { M: 6 } }),
+  'collection-restored': async (engine, database) => {
+    await database.branch('films', { name: 'trial' }, { actor: 'agent 3' })
+    await database.collection('trial').served()
+    await database.collection('trial').upsert([object(30)])
+    await database.branch('trial', { name: 'earlier', asOf: { lsn: engine.lsnApplied } })
+    await database.backups.clone('films', 'copy')
+    await database.collection('copy').served()
+  },
+  'objects-restored': async (_, database) => {
+    const { lsn } = await database.collection('films').delete(['o5', 'o6'])
+    await database.collection('films').upsert([object(5), object(40)])
+    const request = { collection: 'films', ids: ['o5', 'o6', 'o40'], asOf: { lsn: lsn - 1 } }
+    await database.history.undo(request, { actor: 'operator' })
+  },
+  'alias-put': async (_, database) => {
+    await database.putAlias('live', 'films')
+    await database.putAlias('other', 'copy')
+    await database.putAlias('other', 'films', { requestKey: 'alias' })
+  },
+  'collection-promoted': (_, database) => database.promote('trial', { over: 'films', keepAs: 'films_old' }),
+  'alias-dropped': (_, database) => database.deleteAlias('other'),
+  'collection-dropped': (_, database) => database.deleteCollection('earlier'),
+  'request-answered': (_, database) => database.collection('films').delete(['absent'], { requestKey: 'nothing' }),
+  'cursor-put': async (engine, database) => {
+    await database.cursors.acknowledge('cache', engine.lsnApplied)
+    await database.cursors.acknowledge('index', engine.lsnApplied)
+  },
+  'cursor-dropped': (_, database) => database.cursors.delete('index'),
+  'database-created': ({ control }) =>
+    control.createDatabase({ name: 'music', token: { name: 'first', kind: 'rw', hash: hash('a') } }),
+  'token-put': async ({ control }) => {
+    await control.putToken('music', { name: 'second', kind: 'r', hash: hash('b') })
+    await control.putToken('music', { name: 'third', kind: 'r', hash: hash('c') })
+  },
+  'token-dropped': ({ control }) => control.deleteToken('music', 'third'),
+  'database-changed': ({ control }) => control.setDatabaseActive('music', false),
+  'database-dropped': async (engine) => {
+    await engine.control.createDatabase({ name: 'gone' })
+    await engine.database('gone').createCollection({ name: 'films', fields })
+    await engine.database('gone').putAlias('live', 'films')
+    await engine.control.deleteDatabase('gone')
+  },
+  'setting-put': ({ control }) => control.putSetting('theme', 'dark'),
+}
+
+async function createInstead(_: Engine, database: Database): Promise<void> {
+  for (const name of ['trial', 'earlier', 'copy']) await database.createCollection({ name, fields })
+  await database.collection('trial').upsert([object(0), object(30)])
+}
+
+export const everyKind = Object.keys(steps) as readonly EventKind[]
+
+/** Where a step ended. */
+export interface Moment {
+  readonly kind: EventKind
+  readonly lsn: number
+  readonly state: string
+}
+
+export interface LifeOptions {
+  /** Called after half of the steps. */
+  readonly midway?: () => Promise<unknown>
+  /** The collections of branches and clones are created instead: traces hold no images. */
+  readonly withoutImages?: boolean
+}
+
+/** Writes every kind of event. */
+export async function liveThroughAll(engine: Engine, options: LifeOptions = {}): Promise<readonly Moment[]> {
+  const { midway, withoutImages = false } = options
+  const moments: Moment[] = []
+  for (const [i, kind] of everyKind.entries()) {
+    const step = kind === 'collection-restored' && withoutImages ? createInstead : steps[kind]
+    await step(engine, engine.database())
+    moments.push({ kind, lsn: engine.lsnApplied, state: digestsOf(engine) })
+    if (i === Math.floor(everyKind.length / 2)) await midway?.()
+  }
+  return moments
+}
+
+/** Digests of the catalog, which has names, aliases, branches, cursors, tokens, and settings, and of every collection. */
+export function digestsOf(engine: Engine): string {
+  const collections = engine.control.databases().flatMap(({ name }) => {
+    const database = engine.database(name)
+    const names = database.collections().map((one) => one.name)
+    return names.sort().map((one) => [name, one, database.collection(one).stateDigest()])
+  })
+  return JSON.stringify([engine.control.digest(), ...collections])
+}
+
+/** What readers see in the database `default`, without the digests. */
+export async function seenIn(database: Database): Promise<unknown> {
+  const names = database.collections().map(({ name }) => name)
+  const contents: unknown[] = []
+  for (const name of names.sort()) {
+    const { objects } = await database.collection(name).scroll({ limit: 100 })
+    const branches = database.branches(name).map((one) => [one.name, one.parentLsn, one.deletedAt !== undefined])
+    contents.push([name, objects.map((one) => [one.id, one.lsn, one.meta, one.filter]), branches])
+  }
+  const cursors = database.cursors.list().map(({ name, lsn }) => [name, lsn])
+  const aliases = database.aliases().map(({ name, collection, lsn }) => [name, collection, lsn])
+  return JSON.parse(JSON.stringify({ contents, cursors, aliases }))
+}
+
+/** Kinds of the records of a directory, with its archive, and the actors in them. */
+export async function recordsOf(
+  dataDir: string,
+  lsnLast: number,
+): Promise<{ kinds: Set<EventKind>; actors: Set<string> }> {
+  const vfs = nodeVfs()
+  const identity = await readIdentity({ vfs, dir: dataDir })
+  if (identity === undefined) throw new Error(`${dataDir} is no data directory`)
+  const [kinds, actors] = [new Set<EventKind>(), new Set<string>()]
+  for await (const record of readHistory(historyOf({ vfs, dataDir }, identity), { from: 1, to: lsnLast })) {
+    kinds.add(decodeEvent(record).kind)
+    const author = authorOf(record)
+    if (author !== undefined) actors.add(author.actor)
+  }
+  return { kinds, actors }
+}
