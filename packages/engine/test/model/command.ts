@@ -1,7 +1,8 @@
 // An operation of a model run, and how it reports a difference.
-import type { Engine } from '@annal/engine'
+import type { Collection, Engine } from '@annal/engine'
 import type fc from 'fast-check'
-import type { Model } from './model.ts'
+import type { Life, Model } from './lives.ts'
+import type { ModelObject, Terms } from './model.ts'
 
 export interface Real {
   engine: Engine
@@ -26,4 +27,33 @@ export async function codeOf(action: Promise<unknown>): Promise<string> {
     () => 'none',
     (error) => error.code ?? String(error),
   )
+}
+
+/** An operation on one collection. If it does not exist, both sides must report that. */
+export function onCollection(
+  label: string,
+  target: string,
+  run: (life: Life, real: Collection, model: Model, engine: Engine) => Promise<void>,
+): Command {
+  return command(`${label} in ${target}`, async (model, { engine }) => {
+    const expected = model.resolve(target)
+    if (expected) {
+      await run(expected, engine.database().collection(target), model, engine)
+      check(engine.database().collection(target).describe().objects === expected.objects.size, `count of ${target}`)
+    } else {
+      check(
+        (await codeOf((async () => engine.database().collection(target))())) === 'collection_not_found',
+        `${target} exists`,
+      )
+    }
+  })
+}
+
+/** The object in the form that the engine takes. */
+export function inputOf(id: string, { vector: v, members: m, terms: s, meta, filter }: ModelObject) {
+  return { id, meta, filter, fields: { v, ...(m.length > 0 && { m }), ...(s.length > 0 && { s: sparseInput(s) }) } }
+}
+
+export function sparseInput(input: Terms): { readonly indices: number[]; readonly values: number[] } {
+  return { indices: input.map(([index]) => index), values: input.map(([, value]) => value) }
 }

@@ -1,8 +1,12 @@
 // The operations of a model run. Each changes the model and the engine in the same way and compares their results.
-import type { Collection, Precision } from '@annal/engine'
+import type { Precision } from '@annal/engine'
 import fc from 'fast-check'
-import { type Command, check, codeOf, command } from './command.ts'
+import { filter, filterValues, id, name, object, terms, vector } from './arbitraries.ts'
+import { type Command, check, codeOf, command, inputOf, onCollection, sparseInput } from './command.ts'
+import { conditionCommands } from './condition-commands.ts'
 import { controlCommands } from './control-commands.ts'
+import { feedCommands, listCursors } from './feed-commands.ts'
+import { Life, type Model, type Written } from './lives.ts'
 import {
   asInput,
   dimension,
@@ -15,50 +19,8 @@ import {
   sparseScore,
   type Terms,
 } from './model.ts'
-
-const names = ['a', 'b', 'c']
-const id = fc.integer({ min: 0, max: 39 }).map((n) => `object ${n} ä`)
-const name = fc.constantFrom(...names)
-const number = fc.integer({ min: -8, max: 8 }).map((n) => n / 4)
-const vector = fc.array(number, { minLength: dimension, maxLength: dimension })
-const filterValues = fc.record(
-  { tag: fc.constantFrom('red', 'green', 'blue'), n: fc.integer({ min: -5, max: 5 }), on: fc.boolean() },
-  { requiredKeys: [] },
-)
-const members = fc.array(vector, { maxLength: 4 })
-const weight = fc.integer({ min: 1, max: 8 }).map((n) => n / 4)
-const terms = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 12 }), weight), {
-  maxLength: 5,
-  selector: ([index]) => index,
-})
-const object = fc.record({ vector, members, terms, meta: fc.record({ n: fc.integer() }), filter: filterValues })
-const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
-  fc.constantFrom('red', 'green', 'blue').map((value) => ({ kind: 'tag' as const, value })),
-  fc
-    .tuple(fc.integer({ min: -5, max: 5 }), fc.integer({ min: 0, max: 6 }))
-    .map(([from, width]) => ({ kind: 'range' as const, from, to: from + width })),
-  fc.boolean().map((value) => ({ kind: 'on' as const, value })),
-)
-
-/** An operation on one collection. If it does not exist, both sides must report that. */
-function onCollection(
-  label: string,
-  target: string,
-  run: (model: ModelCollection, real: Collection) => Promise<void>,
-): Command {
-  return command(`${label} in ${target}`, async (model, { engine }) => {
-    const expected = model.get(target)
-    if (expected) {
-      await run(expected, engine.database().collection(target))
-      check(engine.database().collection(target).describe().objects === expected.objects.size, `count of ${target}`)
-    } else {
-      check(
-        (await codeOf((async () => engine.database().collection(target))())) === 'collection_not_found',
-        `${target} exists`,
-      )
-    }
-  })
-}
+import { momentCommands } from './moment-commands.ts'
+import { nameCommands } from './name-commands.ts'
 
 function create(target: string, spaceType: ModelCollection['spaceType'], precision: Precision): Command {
   return command(`create ${target} ${spaceType} ${precision}`, async (model, { engine }) => {
@@ -68,62 +30,90 @@ function create(target: string, spaceType: ModelCollection['spaceType'], precisi
       { name: 'm', type: 'multi_vector', params },
       { name: 's', type: 'sparse' },
     ] as const
-    const code = await codeOf(engine.database().createCollection({ name: target, fields }))
-    check(code === (model.has(target) ? 'collection_exists' : 'none'), `create answered ${code}`)
-    if (!model.has(target)) model.set(target, { spaceType, precision, objects: new Map() })
+    const code = await codeOf(engine.database().createCollection({ name: target, fields }, { actor: model.actor() }))
+    const expected = model.has(target) ? 'collection_exists' : model.aliases.has(target) ? 'alias_exists' : 'none'
+    check(code === expected, `create answered ${code}`)
+    if (code !== 'none') return
+    const lsn = engine.database().collection(target).describe().lsn
+    model.set(target, new Life({ spaceType, precision }, lsn))
+    model.record({ lsn, kind: 'collection-created', collection: target })
   })
 }
 
 function drop(target: string): Command {
   return command(`drop ${target}`, async (model, { engine }) => {
-    const code = await codeOf(engine.database().deleteCollection(target))
-    check(code === (model.delete(target) ? 'none' : 'collection_not_found'), `drop answered ${code}`)
+    const life = model.resolve(target)
+    const deleting = engine.database().deleteCollection(target, { actor: model.actor() })
+    const expected = !life
+      ? 'collection_not_found'
+      : model.aliasesOf(life).length > 0
+        ? 'collection_has_aliases'
+        : 'none'
+    check((await codeOf(deleting)) === expected, `drop answered ${await codeOf(deleting)}`)
+    if (!life || expected !== 'none') return
+    life.isDropped = true
+    model.delete(target)
+    model.record({ lsn: (await deleting).lsn, kind: 'collection-dropped', collection: target })
   })
 }
 
 function upsert(target: string, objects: readonly (readonly [string, ModelObject])[]): Command {
-  return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, target, async (model, real) => {
-    const input = objects.map(([key, { vector: v, members: m, terms: s, meta, filter: values }]) => ({
-      id: key,
-      meta,
-      filter: values,
-      fields: { v, ...(m.length > 0 && { m }), ...(s.length > 0 && { s: sparseInput(s) }) },
-    }))
+  return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, target, async (life, real, model) => {
+    const input = objects.map(([key, value]) => inputOf(key, value))
     if (new Set(objects.map(([key]) => key)).size < objects.length) {
       check((await codeOf(real.upsert(input))) === 'invalid_argument', 'duplicate ids in one call were taken')
       return
     }
-    check((await real.upsert(input)).upserted === objects.length, 'upserted')
-    for (const [key, value] of objects) model.objects.set(key, value)
+    const actor = model.actor()
+    const { upserted, lsn } = await real.upsert(input, { actor })
+    check(upserted === objects.length, 'upserted')
+    for (const [key, value] of objects)
+      life.put(key, value, life.objects.has(key) ? 'written' : 'created', { lsn, actor })
+    const written = objects.map(([key]) => key)
+    model.record({ lsn, kind: 'objects-upserted', collection: model.nameOf(life), written })
   })
 }
 
 function remove(target: string, ids: readonly string[]): Command {
-  return onCollection(`delete ${ids.join(', ')}`, target, async (model, real) => {
-    const expected = [...new Set(ids)].filter((key) => model.objects.delete(key))
-    check(JSON.stringify((await real.delete(ids)).deleted) === JSON.stringify(expected), 'deleted ids')
+  return onCollection(`delete ${ids.join(', ')}`, target, async (life, real, model) => {
+    const expected = [...new Set(ids)].filter((key) => life.objects.has(key))
+    const actor = model.actor()
+    const { deleted, lsn } = await real.delete(ids, { actor })
+    check(JSON.stringify(deleted) === JSON.stringify(expected), 'deleted ids')
+    noteDeleted(model, life, expected, { lsn, actor })
   })
 }
 
 function removeWhere(target: string, where: ModelFilter): Command {
-  return onCollection(`delete where ${JSON.stringify(where)}`, target, async (model, real) => {
-    const expected = [...model.objects].filter(([, value]) => matches(where, value)).map(([key]) => key)
-    for (const key of expected) model.objects.delete(key)
-    check((await real.deleteWhere(asInput(where))).deleted === expected.length, 'deleted by filter')
+  return onCollection(`delete where ${JSON.stringify(where)}`, target, async (life, real, model) => {
+    const expected = [...life.objects].filter(([, value]) => matches(where, value)).map(([key]) => key)
+    const actor = model.actor()
+    const { deleted, lsn } = await real.deleteWhere(asInput(where), { actor })
+    check(deleted === expected.length, 'deleted by filter')
+    noteDeleted(model, life, expected, { lsn, actor })
   })
 }
 
+function noteDeleted(model: Model, life: Life, ids: readonly string[], written: Written): void {
+  if (ids.length === 0) return
+  for (const key of ids) life.put(key, undefined, 'deleted', written)
+  model.record({ lsn: written.lsn, kind: 'objects-deleted', collection: model.nameOf(life), deleted: ids })
+}
+
 function updateFilters(target: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
-  return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, target, async (model, real) => {
-    const last = new Map(updates)
-    const found = [...last].filter(([key]) => model.objects.has(key))
-    check(
-      (await real.updateFilters(updates.map(([key, values]) => ({ id: key, filter: values })))).updated ===
-        found.length,
-      'updated filters',
-    )
-    for (const [key, values] of found)
-      model.objects.set(key, { ...(model.objects.get(key) as ModelObject), filter: values })
+  return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, target, async (life, real, model) => {
+    const found = [...new Map(updates)].filter(([key]) => life.objects.has(key))
+    const actor = model.actor()
+    const input = updates.map(([key, values]) => ({ id: key, filter: values }))
+    const { updated, lsn } = await real.updateFilters(input, { actor })
+    check(updated === found.length, 'updated filters')
+    if (found.length === 0) return
+    for (const [key, values] of found) {
+      const object = { ...(life.objects.get(key) as ModelObject), filter: values }
+      life.put(key, object, 'filter-updated', { lsn, actor })
+    }
+    const written = found.map(([key]) => key)
+    model.record({ lsn, kind: 'filters-replaced', collection: model.nameOf(life), written })
   })
 }
 
@@ -134,6 +124,7 @@ function get(target: string, ids: readonly string[]): Command {
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
     for (const one of found) {
       const { meta, filter: values, vector: v, members: m } = model.objects.get(one.id) as ModelObject
+      check(one.lsn === model.lsnOf(one.id), `LSN of ${one.id} is ${one.lsn}, not ${model.lsnOf(one.id)}`)
       check(JSON.stringify([one.meta, one.filter]) === JSON.stringify([meta, values]), `meta and filter of ${one.id}`)
       const largest = Math.max(...v.map(Math.abs))
       const tolerance = model.precision === 'float32' ? 1e-5 : largest / 20 + 1e-5
@@ -228,8 +219,11 @@ function searchTerms(target: string, query: Terms, where: ModelFilter | undefine
   })
 }
 
-function sparseInput(input: Terms): { readonly indices: number[]; readonly values: number[] } {
-  return { indices: input.map(([index]) => index), values: input.map(([, value]) => value) }
+function rebuild(target: string, isVacuum: boolean): Command {
+  return onCollection(isVacuum ? 'vacuum' : 'rebuild', target, async (life, real, model) => {
+    const { lsn } = await (isVacuum ? real.vacuum() : real.rebuild({ v: { M: 6 } }))
+    model.record({ lsn, kind: 'collection-rebuilt', collection: model.nameOf(life) })
+  })
 }
 
 function list(): Command {
@@ -253,9 +247,13 @@ function restart(options: { readonly keepCheckpoints: boolean }): Command {
       real.engine.control.digest(),
       ...[...model.keys()].map((key) => real.engine.database().collection(key).stateDigest()),
     ]
+    // A close writes the places of cursors.
+    if (model.hasWaitingCursor) await real.restart({ keepCheckpoints: true })
+    model.hasWaitingCursor = false
     const before = digests()
     await real.restart(options)
     check(JSON.stringify(digests()) === JSON.stringify(before), 'digests after a restart')
+    listCursors(model, real.engine)
   })
 }
 
@@ -292,9 +290,14 @@ export const commands: fc.Arbitrary<Command>[] = [
       )
       .map((args) => searchTerms(...args)),
   ),
-  name.map((target) => onCollection('rebuild', target, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
+  fc.tuple(name, fc.boolean()).map(([target, isVacuum]) => rebuild(target, isVacuum)),
   fc.constant(list()),
   ...controlCommands,
+  ...conditionCommands,
+  ...feedCommands,
+  ...momentCommands,
+  ...nameCommands,
+  // A place for the commands of expiry.
   fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),
   fc.constantFrom(restart({ keepCheckpoints: true }), restart({ keepCheckpoints: false })),
 ]

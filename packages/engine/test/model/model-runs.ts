@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 import type { Real } from './command.ts'
 import { commands } from './commands.ts'
-import { Model } from './model.ts'
+import { Model } from './lives.ts'
 
 export interface Said {
   readonly runs: number
@@ -19,7 +19,8 @@ export interface Said {
 async function open(dir: string, pool: WorkerPool): Promise<Real & { end(): Promise<void> }> {
   await mkdir(dir, { recursive: true })
   const dataDir = join(dir, 'data')
-  const options = { dataDir, threads: 1, keepLog: true }
+  // With history, so that every moment is in reach.
+  const options = { dataDir, threads: 1, keepLog: true, archive: { maxAgeMs: 1e12, maxBytes: 1e12 } }
   const real = {
     engine: await openEngine(options, { pool, deltas: eagerDeltas }),
     async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
@@ -49,5 +50,8 @@ const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size
 })
 const found = await fc.check(property, { seed: Number(seed), numRuns: Number(runs), endOnFailure: false })
 await pool.close()
-const said: Said = { runs: found.numRuns, fault: fc.defaultReportMessage(found) ?? '' }
+const said: Said = {
+  runs: found.numRuns,
+  fault: found.failed ? `${fc.defaultReportMessage(found)}\n${found.errorInstance}` : '',
+}
 console.log(JSON.stringify(said))

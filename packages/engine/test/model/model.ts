@@ -39,11 +39,6 @@ export interface ModelDatabase {
   readonly tokens: Set<string>
 }
 
-/** The collections of the database `default`, and everything else. */
-export class Model extends Map<string, ModelCollection> {
-  readonly databases = new Map<string, ModelDatabase>()
-}
-
 export const dimension = 6
 
 export function matches(filter: ModelFilter, object: ModelObject): boolean {
