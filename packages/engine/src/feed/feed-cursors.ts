@@ -40,6 +40,8 @@ export class FeedCursors {
   readonly #waiting = new Map<string, Waiting>()
   /** When the newest record of each cursor was written, by a monotonic clock. */
   readonly #writtenAt = new Map<string, number>()
+  /** Places in records that are appended, and not applied to the catalog yet. */
+  readonly #appended = new Map<string, number>()
   /** Records that are being written. */
   readonly #writes = new Set<Promise<void>>()
 
@@ -52,7 +54,7 @@ export class FeedCursors {
       .catalog()
       .cursorsOf(databaseId)
       .map(({ name, lsn, updatedAtMs: updatedAt }) => {
-        return { name, lsn: Math.max(lsn, this.#waiting.get(keyOf(databaseId, name))?.lsn ?? 0), updatedAt }
+        return { name, lsn: this.#newestPlace(keyOf(databaseId, name), lsn), updatedAt }
       })
   }
 
@@ -60,7 +62,11 @@ export class FeedCursors {
   placeOf(databaseId: number, name: string, from: number | undefined): number {
     const cursor = this.#host.catalog().cursor(databaseId, name)
     if (cursor === undefined) return from ?? refuseCursor(name)
-    return Math.max(cursor.lsn, this.#waiting.get(keyOf(databaseId, name))?.lsn ?? 0) + 1
+    return this.#newestPlace(keyOf(databaseId, name), cursor.lsn) + 1
+  }
+
+  #newestPlace(key: string, lsn: number): number {
+    return Math.max(lsn, this.#appended.get(key) ?? 0, this.#waiting.get(key)?.lsn ?? 0)
   }
 
   async acknowledge(databaseId: number, wanted: string, lsn: number): Promise<Place> {
@@ -70,7 +76,8 @@ export class FeedCursors {
     if (cursor === undefined) return this.#create(databaseId, name, lsn)
     const key = keyOf(databaseId, name)
     const waiting = this.#waiting.get(key)
-    if (lsn <= cursor.lsn && waiting === undefined) return { lsn: cursor.lsn, durable: true }
+    const reached = this.#newestPlace(key, cursor.lsn)
+    if (lsn <= reached && waiting === undefined) return { lsn: reached, durable: reached === cursor.lsn }
     if (waiting !== undefined) {
       waiting.lsn = Math.max(waiting.lsn, lsn)
       return { lsn: waiting.lsn, durable: false }
@@ -90,6 +97,7 @@ export class FeedCursors {
         if (this.#host.catalog().cursor(databaseId, name) === undefined) refuseCursor(name)
         clearTimeout(this.#waiting.get(key)?.timer)
         this.#waiting.delete(key)
+        this.#appended.delete(key)
         this.#writtenAt.delete(key)
         return { kind: 'cursor-dropped', databaseId, name }
       },
@@ -143,13 +151,22 @@ export class FeedCursors {
         leave()
         this.#writtenAt.set(key, performance.now())
         const cursor = this.#host.catalog().cursor(databaseId, name) ?? refuseCursor(name)
-        return { kind: 'cursor-put', databaseId, name, lsn: Math.max(waiting.lsn, cursor.lsn) }
+        waiting.lsn = Math.max(waiting.lsn, cursor.lsn)
+        this.#appended.set(key, waiting.lsn)
+        return { kind: 'cursor-put', databaseId, name, lsn: waiting.lsn }
       })
+      this.#forgetAppended(key, waiting.lsn)
     } catch (error) {
       leave()
+      this.#forgetAppended(key, waiting.lsn)
       if (error instanceof EngineError && error.code === 'feed_cursor_not_found') return
       this.#host.onTrouble(`the place of cursor "${name}" was not written: ${(error as Error).message}`)
     }
+  }
+
+  /** The catalog has the place, or the record was refused. A later record may be on its way. */
+  #forgetAppended(key: string, lsn: number): void {
+    if ((this.#appended.get(key) ?? 0) <= lsn) this.#appended.delete(key)
   }
 }
 

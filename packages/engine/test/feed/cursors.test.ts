@@ -1,4 +1,5 @@
 // Cursors of consumers: what they acknowledge is in the log, in checkpoints, and in the catalog after a start.
+import { setImmediate } from 'node:timers/promises'
 import type { Change, Database } from '@annal/engine'
 import { test } from 'tap'
 import { cursorsOfDatabaseMax } from '../../src/limits.ts'
@@ -36,6 +37,26 @@ test('a consumer continues after what it acknowledged', async (t) => {
   await loaded.database().cursors.delete('x')
   t.strictSame(loaded.database().cursors.list(), [])
   await t.rejects(loaded.database().cursors.delete('x'), { code: 'feed_cursor_not_found' })
+})
+
+test('a place does not go back while its record is written', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const engine = await openedEngine(t, { dataDir })
+  await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  await engine.database().cursors.acknowledge('x', 0)
+  await engine.close()
+  const again = await openedEngine(t, { dataDir })
+  const { lsnApplied } = again
+  const { cursors } = again.database()
+  // Nothing was written since the start, so the record is written at once.
+  await cursors.acknowledge('x', lsnApplied)
+  const places = new Set<number | undefined>()
+  while (again.lsnApplied === lsnApplied) {
+    places.add(cursors.list()[0]?.lsn)
+    await setImmediate()
+  }
+  places.add(cursors.list()[0]?.lsn)
+  t.strictSame([...places], [lsnApplied])
 })
 
 test('places are written at most once a second', async (t) => {
