@@ -57,6 +57,7 @@ import { refuseOldNode } from './node-version.ts'
 import { parseAsOf } from './past/parse-as-of.ts'
 import { LocalPastCollection, type PastDoor } from './past/past-collection.ts'
 import { PastStates, type PastSubject } from './past/past-states.ts'
+import { RecentPast } from './past/recent-past.ts'
 import { ProgressReport } from './progress.ts'
 import { answerCall } from './readers/answer-call.ts'
 import { ReaderHub } from './readers/hub.ts'
@@ -144,6 +145,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   readonly cursors: FeedCursors
   readonly past: PastDoor
   readonly #pastStates: PastStates
+  readonly #recent: RecentPast
   readonly #collections: Collections
   readonly #catalog: CatalogWrites
   readonly #digests: StateDigests | undefined
@@ -197,7 +199,9 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       commit: (makeDraft, options) => this.commitAlone(makeDraft, options),
       onTrouble: (sentence) => this.#options.onNotice?.(sentence),
     })
-    this.#pastStates = this.#newPastStates(checkedAsOf(options.asOf).loadedBytesMax)
+    const { loadedBytesMax, windowSeconds, windowBytesMax } = checkedAsOf(options.asOf)
+    this.#recent = new RecentPast({ ageMsMax: windowSeconds * 1_000, bytesMax: parts.readOnly ? 0 : windowBytesMax })
+    this.#pastStates = this.#newPastStates(loadedBytesMax)
     this.past = this.#newPast()
     this.#digests = parts.digestEvery === undefined ? undefined : new StateDigests(parts.digestEvery)
     this.#collections = new Collections({
@@ -368,7 +372,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       requestKeys: this.keys.stats(),
       expiry: this.#expiryStats(),
       feed: this.feed.stats(),
-      asOf: { loaded: this.#pastStates.count, loadedBytes: this.#pastStates.bytes },
+      asOf: {
+        ...{ loaded: this.#pastStates.count, loadedBytes: this.#pastStates.bytes },
+        ...{ windowBytes: this.#recent.bytes, windowReads: this.#recent.reads },
+      },
     }
   }
 
@@ -413,6 +420,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   }
 
   #serveReaders({ id }: CollectionEntry, replica: Replica | undefined): void {
+    this.#recent.serve(id, replica)
     if (this.#hub === undefined) return
     // A collection that is being made has none.
     const calibration = replica && this.#collections.get(id)?.calibrationTable()
@@ -553,7 +561,9 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     }
     if (lsnFrom <= this.#checkpointer.lsnLoaded) outlook = await surveyed(lsnFrom)
     this.#catalog.leadTo(outlook.catalog)
-    this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
+    const start = { lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs }
+    this.#committer.startAfter(start)
+    this.#recent.startAfter(start)
     for (const collection of this.#collections.all())
       if (!outlook.lsnLastOf.has(collection.entry.id)) collection.ready()
     this.#phase = 'recovering'
@@ -645,7 +655,13 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
       const found = await this.backups.book.collectionAt(databaseId, collection, lsn)
       return found ?? refuseCollection(collection, 'collection', ` at LSN ${lsn}`)
     }
-    return new PastStates({ side: this.backups.host.side, collectionIdAt }, bytesMax)
+    const live = (id: number) => {
+      const collection = this.loaded(id)
+      return collection?.condition === 'ready' && !collection.isClosed ? collection.recovering : undefined
+    }
+    const { side } = this.backups.host
+    const lsnApplied = () => this.lsnApplied
+    return new PastStates({ side, collectionIdAt, recent: this.#recent, lsnApplied, live }, bytesMax)
   }
 
   #newPast(): PastDoor {
@@ -709,7 +725,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
         this.feed.advance(lsn)
       },
       onAppended: (lsn, event) => this.#digests?.note(lsn, event),
-      onRecord: (...record) => this.feed.note(...record),
+      onRecord: (lsn, event, bytes) => {
+        this.#recent.note(lsn, event.timeMs)
+        this.feed.note(lsn, event, bytes)
+      },
       refusal: this.#opener.refusal && (() => this.#opener.refusal?.()),
       keys: this.keys.table,
     })
@@ -734,6 +753,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     await this.#opening?.catch(() => undefined)
     await this.backups.jobs.close()
     await this.#pastStates.close()
+    this.#recent.close()
     if (this.#phase === 'open' && !this.#failure) {
       await this.cursors.close()
       await this.#expiry?.close()

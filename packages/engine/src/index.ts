@@ -12,6 +12,9 @@ export { checkedActor, writtenBy } from './events/author.ts'
 export {
   actorLengthMax,
   asOfLoadedBytesDefault,
+  asOfWindowBytesDefault,
+  asOfWindowSecondsDefault,
+  asOfWindowSecondsMax,
   dimensionMax,
   dimensionMin,
   efConstructionMax,

@@ -87,6 +87,10 @@ export const requestKeyHoursDefault = 24
 export const requestKeyHoursMax = 8_760
 /** Memory of moments that were loaded from checkpoints: as much as a collection of a million vectors of 128 dimensions. */
 export const asOfLoadedBytesDefault = 1_024 * 1024 * 1024
+/** The recent past that live collections answer, and its memory in the process. */
+export const asOfWindowSecondsDefault = 600
+export const asOfWindowSecondsMax = 86_400
+export const asOfWindowBytesDefault = 256 * 1024 * 1024
 /** A loaded moment that nobody reads is closed after this time. */
 export const pastStateIdleMs = 600_000
 export const settingValueBytesMax = 4_096

@@ -4,6 +4,8 @@ import { resolve } from 'node:path'
 import { EngineError } from '../errors.ts'
 import {
   asOfLoadedBytesDefault,
+  asOfWindowBytesDefault,
+  asOfWindowSecondsDefault,
   type Limits,
   limitsConfigurable,
   limitsDefault,
@@ -64,8 +66,10 @@ export function checkedRequestKeys({
 /** Throws invalid_argument. */
 export function checkedAsOf({
   loadedBytesMax = asOfLoadedBytesDefault,
+  windowSeconds = asOfWindowSecondsDefault,
+  windowBytesMax = asOfWindowBytesDefault,
 }: NonNullable<EngineOptions['asOf']> = {}): Required<NonNullable<EngineOptions['asOf']>> {
-  const wanted = { loadedBytesMax }
+  const wanted = { loadedBytesMax, windowSeconds, windowBytesMax }
   for (const [name, value] of Object.entries(wanted)) {
     if (Number.isSafeInteger(value) && value >= 0) continue
     throw new EngineError(

@@ -70,8 +70,16 @@ export interface EngineStats {
   }
   /** Consumers of the change feed, records between the slowest one and the newest record, and bytes of records in memory. */
   readonly feed: { readonly consumers: number; readonly lagMax: number; readonly bytes: number }
-  /** Moments of the past that are loaded for reads, and their memory. */
-  readonly asOf: { readonly loaded: number; readonly loadedBytes: number }
+  /**
+   * Moments of the past that are loaded for reads, and their memory; what live collections keep of the recent past, and the reads that they
+   * answered from it.
+   */
+  readonly asOf: {
+    readonly loaded: number
+    readonly loadedBytes: number
+    readonly windowBytes: number
+    readonly windowReads: number
+  }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }

@@ -38,9 +38,12 @@ export interface EngineOptions {
   readonly requestKeys?: { readonly max?: number; readonly maxAgeMs?: number } | undefined
   /**
    * Reads of the past (`asOf`). Moments are loaded from checkpoints and the log into at most `loadedBytesMax` bytes of memory, 1,073,741,824 by
-   * default; 0: they cannot be read.
+   * default; 0: they cannot be loaded. Live collections answer moments of the last `windowSeconds`, 600 by default, from what they keep of
+   * it: at most `windowBytesMax` bytes for all of them, 268,435,456 by default; 0: they keep nothing.
    */
-  readonly asOf?: { readonly loadedBytesMax?: number } | undefined
+  readonly asOf?:
+    | { readonly loadedBytesMax?: number; readonly windowSeconds?: number; readonly windowBytesMax?: number }
+    | undefined
   /**
    * Returns the LSN up to which records, and the images that they name, may be removed from the directory; for a copy of the log that is
    * made elsewhere. By default there is no bound.

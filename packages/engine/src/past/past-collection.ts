@@ -27,7 +27,7 @@ import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { asOfPage, keepsExpired, type ParsedMoment, parsePastCursor, pastCursor } from './parse-as-of.ts'
-import type { LoadedPast, PastStates, PastSubject } from './past-states.ts'
+import { comparedMax, NeedsState, type PastStates, type PastSubject, type ReadPast } from './past-states.ts'
 
 /** What reads of the past need of the engine. */
 export interface PastDoor {
@@ -38,6 +38,9 @@ export interface PastDoor {
   /** Throws when the engine is closed, the database was deleted, or the history is not here. */
   check(): void
 }
+
+/** Steps of a read that one turn of the event loop has time for. */
+const stepsMax = 8
 
 export class LocalPastCollection implements PastCollection {
   readonly name: string
@@ -73,15 +76,16 @@ export class LocalPastCollection implements PastCollection {
     return new LocalPastCollection(door, subject, moment, { waitMs, keepsExpired: keepsExpired(asOf) })
   }
 
-  #use<T>(read: (replica: LoadedPast['replica']) => Promise<T>): Promise<T> {
+  #use<T>(read: (replica: ReadPast['replica'], isLive: boolean) => Promise<T>, removedMax?: number): Promise<T> {
     this.#door.check()
     const { lsn, timeMs } = this.asOf
     const moment = { moment: { lsn }, timeMs }
-    return this.#door.states.use(this.#subject, moment, this.#waitMs, ({ replica }) => {
+    const readPast = ({ replica, isLive, expiry }: ReadPast) => {
       // A state serves several moments. Every read decides what has expired in the turn in which it begins.
-      replica.expiry.clock = () => (this.#keepsExpired ? Number.NEGATIVE_INFINITY : timeMs)
-      return read(replica)
-    })
+      if (expiry) expiry.clock = () => (this.#keepsExpired ? Number.NEGATIVE_INFINITY : timeMs)
+      return read(replica, isLive)
+    }
+    return this.#door.states.use(this.#subject, moment, this.#waitMs, readPast, removedMax)
   }
 
   async get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined> {
@@ -108,12 +112,13 @@ export class LocalPastCollection implements PastCollection {
 
   searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     checkBatch(requests, 'searches', searchesMax)
+    const removedMax = requests.every((request) => request?.exact) ? undefined : comparedMax
     return this.#use(async (replica) => {
       const searches = requests.map((request) => parseSearch(request, replica.definition, this.#door.limits))
       const slice = new TimeSlice()
       const results = await Promise.all(searches.map((input) => search(replica, input, { room, slice })))
       return results.map((result): SearchResult => ({ ...result, asOf: this.asOf }))
-    })
+    }, removedMax)
   }
 
   count(filter: Filter = []): ReturnType<PastCollection['count']> {
@@ -126,7 +131,10 @@ export class LocalPastCollection implements PastCollection {
 
   facets(request: FacetRequest): Promise<Facets> {
     const input = parseFacets(request)
-    return this.#use(async (replica) => ({ ...(await runInTurns(countFacets(replica, input))), asOf: this.asOf }))
+    return this.#use(async (replica, isLive) => {
+      const counting = countFacets(replica, input)
+      return { ...(isLive ? runAtOnce(counting) : await runInTurns(counting)), asOf: this.asOf }
+    })
   }
 
   scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
@@ -143,6 +151,15 @@ export class LocalPastCollection implements PastCollection {
     return this.#use(async (replica) => {
       const report = await measureRecall(replica, parseRecall(request, replica.definition, this.#door.limits))
       return { ...report, asOf: this.asOf }
-    })
+    }, comparedMax)
   }
+}
+
+/** Throws NeedsState if the read needs several turns. */
+function runAtOnce<T>(reading: Generator<void, T>): T {
+  for (let steps = 0; steps < stepsMax; steps++) {
+    const step = reading.next()
+    if (step.done) return step.value
+  }
+  throw new NeedsState('the read takes more than one turn')
 }

@@ -15,8 +15,12 @@ import { peekEvent } from '../events/codec.ts'
 import { minLsnWaitMs, pastStateIdleMs } from '../limits.ts'
 import type { Moment } from '../model/backups.ts'
 import type { AsOfMoment, AsOfReach, PastState } from '../model/moment.ts'
+import type { Expiry } from '../replica/expiry.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import type { Replica } from '../replica/replica.ts'
+import { readAt } from '../replica/replica-at.ts'
 import type { ParsedMoment } from './parse-as-of.ts'
+import type { RecentPast, RecentRecord } from './recent-past.ts'
 
 /** The collection whose past is read. */
 export interface PastSubject {
@@ -29,13 +33,28 @@ export interface PastStatesHost {
   readonly side: BackupHost
   /** Finds the collection that had the name just after a record. Throws collection_not_found. */
   collectionIdAt(subject: PastSubject, lsn: number): Promise<number>
+  readonly recent: RecentPast
+  /** Every record up to this LSN is applied. */
+  lsnApplied(): number
+  /** The replica of a collection that serves. */
+  live(collectionId: number): Replica | undefined
 }
 
-/** A loaded state. */
-export interface LoadedPast {
-  readonly replica: Replica
+/** A state at a moment. */
+export interface ReadPast {
+  readonly replica: ReadableReplica
   readonly moment: AsOfMoment
+  /** Whether the live collection answers: what is not read in one turn may change. */
+  readonly isLive: boolean
+  /** What has expired by the clock that the read sets; undefined for a live collection, in which nothing expires. */
+  readonly expiry?: Expiry | undefined
 }
+
+/** Thrown by a read that a live collection cannot answer. A state is loaded for it. */
+export class NeedsState extends Error {}
+
+/** Removed objects that a search of a live collection compares one by one: about as much as its walk costs. */
+export const comparedMax = 512
 
 interface State {
   readonly subject: PastSubject
@@ -84,23 +103,29 @@ export class PastStates {
   }
 
   /**
-   * Runs a read on the state of a moment, which is loaded first. Throws moment_unreachable, moment_loading, collection_not_found,
+   * Runs a read on the live collection as of a recent moment, if at most `removedMax` objects were removed since, or on the state of the moment,
+   * which is loaded first. Throws moment_unreachable, moment_loading, collection_not_found,
    * memory_exhausted, and what the read throws.
    */
   async use<T>(
     subject: PastSubject,
     parsed: ParsedMoment,
     waitMs: number,
-    read: (past: LoadedPast) => Promise<T>,
+    read: (past: ReadPast) => Promise<T>,
+    removedMax = Number.POSITIVE_INFINITY,
   ): Promise<T> {
-    const state = (await this.#find(subject, parsed.moment)) ?? this.#begin(subject, parsed.moment)
+    const recent = this.#recentOf(parsed)
+    const answer = recent && (await this.#readLive(subject, recent, read, removedMax))
+    if (answer) return answer.result
+    const moment = recent ? { lsn: recent.lsn } : parsed.moment
+    const state = (await this.#find(subject, moment)) ?? this.#begin(subject, moment)
     state.users++
     try {
       const replica = state.replica ?? (await this.#wait(state, waitMs))
       state.usedAtMs = performance.now()
-      const lsn = 'lsn' in parsed.moment ? parsed.moment.lsn : (state.lsn ?? 0)
+      const lsn = 'lsn' in moment ? moment.lsn : (state.lsn ?? 0)
       const timeMs = parsed.timeMs ?? (lsn === state.lsn ? state.timeMs : await this.#timeOf(lsn))
-      return await read({ replica, moment: { lsn, timeMs } })
+      return await read({ replica, moment: { lsn, timeMs }, isLive: false, expiry: replica.expiry })
     } finally {
       state.users--
     }
@@ -112,6 +137,43 @@ export class PastStates {
     for await (const { payload } of this.#host.side.past().records({ from: lsn, to: lsn }))
       ({ timeMs } = peekEvent(payload))
     return timeMs
+  }
+
+  /** The record of the moment, if it is a recent one. */
+  #recentOf({ moment, timeMs }: ParsedMoment): RecentRecord | undefined {
+    const { recent, lsnApplied } = this.#host
+    const lsn = 'lsn' in moment ? moment.lsn : recent.lsnAt(moment.timeMs)
+    if (lsn === undefined || lsn > lsnApplied()) return undefined
+    const time = timeMs ?? recent.timeOf(lsn)
+    return time === undefined ? undefined : { lsn, timeMs: time }
+  }
+
+  /** Undefined if the live collection cannot answer the read. */
+  async #readLive<T>(
+    subject: PastSubject,
+    moment: RecentRecord,
+    read: (past: ReadPast) => Promise<T>,
+    removedMax: number,
+  ): Promise<{ readonly result: T } | undefined> {
+    const id = await this.#host.collectionIdAt(subject, moment.lsn)
+    for (let live = this.#host.live(id); live?.publishing; live = this.#host.live(id)) await live.publishing
+    const live = this.#host.live(id)
+    const replica = live && readAt(live, moment.lsn, removedMax)
+    if (!live || !replica) return undefined
+    // In this turn: what the version needs stays from now on.
+    const leave = live.window.enter()
+    try {
+      const result = await read({ replica, moment, isLive: true })
+      this.#host.recent.reads++
+      return { result }
+    } catch (error) {
+      // Copies of rows may need a memory, which a state has already.
+      const isFull = error instanceof EngineError && error.code === 'memory_exhausted'
+      if (error instanceof NeedsState || isFull) return undefined
+      throw error
+    } finally {
+      leave()
+    }
   }
 
   /** The states of a database, or all, for those who ask for the progress of a load. */

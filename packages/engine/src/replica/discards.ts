@@ -19,6 +19,7 @@ export class Discards {
   add(replica: Replica, after: Promise<unknown> = Promise.resolve(), onGone?: () => void): void {
     const gone = after
       .then(() => replica.pins.until(Number.POSITIVE_INFINITY))
+      .then(() => replica.window.idle())
       .then(() => replica.remove())
       .catch(this.#onTrouble)
       .then(onGone)

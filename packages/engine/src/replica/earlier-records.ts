@@ -10,7 +10,7 @@ export interface EarlierRecord {
   readonly meta: Uint8Array | undefined
 }
 
-interface Replaced {
+export interface Replaced {
   /** Searches of lower versions see the records. */
   readonly version: number
   readonly records: ReadonlyMap<number, EarlierRecord>
@@ -19,21 +19,44 @@ interface Replaced {
 /** The replaced records of one collection. */
 export class EarlierRecords {
   /** Ordered by version. */
-  readonly #replaced = new Set<Replaced>()
+  #replaced: Replaced[] = []
+  /** Records from before this version are kept although no search reads it. */
+  #keptFrom = Number.POSITIVE_INFINITY
 
   /**
    * Keeps the records that ordinals had before `version`; records may be added while the version is published. The returned function must
    * be called when no new search can read an earlier version. It drops the records once no search reads one.
    */
   keep(replaced: Replaced): (pins: Pins) => void {
-    this.#replaced.add(replaced)
-    return (pins) => void pins.until(replaced.version).then(() => this.#replaced.delete(replaced))
+    this.#replaced.push(replaced)
+    return (pins) =>
+      void pins.until(replaced.version).then(() => {
+        if (replaced.version <= this.#keptFrom) this.#replaced = this.#replaced.filter((one) => one !== replaced)
+      })
+  }
+
+  /**
+   * Keeps what searches as of this version and later ones see, and drops what was kept for earlier ones when no search reads them. With
+   * `isLast`, later records are kept as long as searches run, as at first.
+   */
+  keepFrom(version: number, pins: Pins, { isLast }: { readonly isLast: boolean }): void {
+    this.#keptFrom = isLast ? Number.POSITIVE_INFINITY : version
+    void pins.until(version).then(() => {
+      this.#replaced = this.#replaced.filter((one) => one.version > version)
+    })
+  }
+
+  /** What was replaced after a version, ordered by version. */
+  since(version: number): readonly Replaced[] {
+    let from = this.#replaced.length
+    while (from > 0 && (this.#replaced[from - 1] as Replaced).version > version) from--
+    return from === this.#replaced.length ? none : this.#replaced.slice(from)
   }
 
   /** The record of an ordinal as of a version; undefined if it was not replaced since. Its meta may be undefined, see `metaAt`. */
   recordAt(ordinal: number, version: number): EarlierRecord | undefined {
-    for (const replaced of this.#replaced) {
-      const record = version < replaced.version ? replaced.records.get(ordinal) : undefined
+    for (const { records } of this.since(version)) {
+      const record = records.get(ordinal)
       if (record !== undefined) return record
     }
     return undefined
@@ -41,10 +64,12 @@ export class EarlierRecords {
 
   /** The meta of an ordinal as of a version; undefined if it was not replaced since. */
   metaAt(ordinal: number, version: number): Uint8Array | undefined {
-    for (const replaced of this.#replaced) {
-      const meta = version < replaced.version ? replaced.records.get(ordinal)?.meta : undefined
+    for (const { records } of this.since(version)) {
+      const meta = records.get(ordinal)?.meta
       if (meta !== undefined) return meta
     }
     return undefined
   }
 }
+
+const none: readonly Replaced[] = []

@@ -50,6 +50,11 @@ export class Ordinals {
     return ripe === 0 ? 0 : (this.#dead[ripe * 2 - 1] as number)
   }
 
+  /** The ordinals that become free at `version`, in the order of their deaths. */
+  ripening(version: number): readonly number[] {
+    return Array.from({ length: this.#ripeCount(version) }, (_, i) => this.#dead[i * 2] as number)
+  }
+
   /** Frees the ordinals whose waiting time has ended, and returns them so that their content can be released. */
   ripen(version: number): number[] {
     const ripe = this.#dead.splice(0, this.#ripeCount(version) * 2).filter((_, i) => i % 2 === 0)

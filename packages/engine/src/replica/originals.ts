@@ -24,6 +24,13 @@ export interface GivenRow {
   readonly form: number
 }
 
+/** Where the vectors of a released ordinal are. */
+interface HeldVectors {
+  readonly slot: number
+  readonly count: number
+  readonly form: number
+}
+
 export class Originals {
   readonly owner: OriginalsOwner
   readonly #files: OriginalsChunks
@@ -32,6 +39,9 @@ export class Originals {
   #forms: Column | undefined
   readonly #several: SeveralState | undefined
   #end: number
+  /** Vectors of released ordinals by a negative number, which leads to them like an ordinal. */
+  readonly #held = new Map<number, HeldVectors>()
+  #lastHeld = 0
 
   constructor(
     place: OriginalsPlace,
@@ -106,11 +116,21 @@ export class Originals {
   }
 
   has(ordinal: number): boolean {
-    return this.#slots.get(ordinal) !== 0
+    return this.#slotOf(ordinal) >= 0
+  }
+
+  /** Keeps the vectors of an ordinal readable after its release. Returns the number to read them with; undefined if it has none. */
+  hold(ordinal: number): number | undefined {
+    if (!this.has(ordinal)) return undefined
+    this.#lastHeld -= 1
+    const held = { slot: this.#slotOf(ordinal), count: this.count(ordinal), form: this.#formOf(ordinal) }
+    this.#held.set(this.#lastHeld, held)
+    return this.#lastHeld
   }
 
   /** Number of vectors of an ordinal. */
   count(ordinal: number): number {
+    if (ordinal < 0) return this.#held.get(ordinal)?.count ?? 0
     return this.has(ordinal) ? (this.#several?.counts.get(ordinal) ?? 1) : 0
   }
 
@@ -120,7 +140,7 @@ export class Originals {
    */
   async read(ordinal: number): Promise<Float32Array> {
     const form = this.#formOf(ordinal)
-    const first = this.#slots.get(ordinal) - 1
+    const first = this.#slotOf(ordinal)
     assert(first >= 0, `ordinal ${ordinal} has an original`)
     return comparedVector(await readRows(this.#files, first, this.count(ordinal)), form)
   }
@@ -132,7 +152,7 @@ export class Originals {
   async readGiven(ordinals: readonly number[]): Promise<(GivenRow | undefined)[]> {
     // As of now, because an ordinal may be released while others are read.
     const wanted = ordinals
-      .map((ordinal, i) => ({ i, slot: this.#slots.get(ordinal) - 1, form: this.#formOf(ordinal) }))
+      .map((ordinal, i) => ({ i, slot: this.#slotOf(ordinal), form: this.#formOf(ordinal) }))
       .filter(({ slot }) => slot >= 0)
       .sort((a, b) => a.slot - b.slot)
     const found: (GivenRow | undefined)[] = ordinals.map(() => undefined)
@@ -153,27 +173,36 @@ export class Originals {
    * then reports why.
    */
   readNow(ordinal: number, bytes: Uint8Array): bigint | undefined {
-    const slot = this.#slots.get(ordinal) - 1
+    const slot = this.#slotOf(ordinal)
     return slot < 0 ? undefined : readRowNow(this.#files, slot, bytes)
   }
 
   /** Like `readNow`, without waiting in the calling thread. Nothing else may use the bytes until the promise is settled. */
   readLater(ordinal: number, bytes: Uint8Array): Promise<bigint | undefined> {
-    const slot = this.#slots.get(ordinal) - 1
+    const slot = this.#slotOf(ordinal)
     return slot < 0 ? Promise.resolve(undefined) : readRowLater(this.#files, slot, bytes)
   }
 
   /** The error of the row of an ordinal that does not match its checksum. */
   damaged(ordinal: number): EngineError {
-    return damagedRow(this.#files, this.#slots.get(ordinal) - 1)
+    return damagedRow(this.#files, this.#slotOf(ordinal))
+  }
+
+  #slotOf(ordinal: number): number {
+    return ordinal < 0 ? (this.#held.get(ordinal)?.slot ?? -1) : this.#slots.get(ordinal) - 1
   }
 
   #formOf(ordinal: number): number {
+    if (ordinal < 0) return this.#held.get(ordinal)?.form ?? vectorForm.unit
     return this.#forms?.get(ordinal) ?? vectorForm.unit
   }
 
   /** Forgets the vector of an ordinal; a rebuild frees its disk space. */
   release(ordinal: number): void {
+    if (ordinal < 0) {
+      this.#held.delete(ordinal)
+      return
+    }
     this.#slots.set(ordinal, 0)
     this.#several?.counts.set(ordinal, 0)
     this.#forms?.set(ordinal, vectorForm.unit)

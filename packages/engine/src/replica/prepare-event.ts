@@ -13,6 +13,7 @@ import type { Ordinals } from './ordinals.ts'
 import type { Originals } from './originals.ts'
 import type { Pins } from './pins.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
+import type { VersionWindow } from './version-window.ts'
 
 /** The parts of a replica that events change. */
 export interface ChangedParts {
@@ -28,6 +29,7 @@ export interface ChangedParts {
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly pins: Pins
+  readonly window: VersionWindow
 }
 
 /** The rest of an event after its fields have their rows. */
@@ -85,7 +87,9 @@ async function upsert(
 ): Promise<Prepared> {
   const { version } = place
   await ripen(parts, version)
+  const { end } = parts.ordinals
   const ordinals = parts.ordinals.take(event.ids.length)
+  parts.window.took(ordinals, end, version)
   const added: (AddedVectors | undefined)[] = []
   for (const [index, field] of parts.definition.fields.entries())
     added.push(await addedVectors(event, index, field, ordinals))
@@ -164,6 +168,7 @@ function* publishTexts(
 ): Generator<number, void> {
   const records = new Map<number, EarlierRecord>()
   const letGo = parts.earlierRecords.keep({ version, records })
+  let replacedBytes = 0
   for (const [i, id] of event.ids.entries()) {
     const ordinal = parts.objects.find(id)
     if (ordinal < 0) continue
@@ -175,11 +180,13 @@ function* publishTexts(
     const metaBefore = meta && parts.objects.metaCopy(ordinal)
     if (!records.has(ordinal))
       records.set(ordinal, { filter: before, lsn: parts.objects.lsnAt(ordinal), meta: metaBefore })
+    replacedBytes += before.length * 2 + (metaBefore?.length ?? 0)
     if (filter !== before) parts.filters.remove(ordinal, indexedValues(before))
     parts.objects.replaceText(ordinal, { filter, ...(meta && { meta }) }, lsnOf(i))
     if (filter !== before) parts.filters.set(ordinal, indexedValues(filter))
     yield before.length + filter.length + copyingWork(parts.objects.recordBytesAt(ordinal))
   }
+  parts.window.replaced(version, records.size, replacedBytes)
   letGo(parts.pins)
 }
 
@@ -200,13 +207,17 @@ function retire(parts: ChangedParts, ordinal: number, version: number): number {
   const filter = parts.objects.filterText(ordinal)
   parts.filters.remove(ordinal, indexedValues(filter))
   parts.ordinals.retire(ordinal, version)
+  parts.window.died(ordinal, version)
   return filter.length + objectWork
 }
 
 async function ripen(parts: ChangedParts, version: number): Promise<void> {
   const ripe = parts.ordinals.ripeAt(version)
   if (ripe === 0) return
+  // First, so that reads that begin meanwhile use the copies.
+  const read = parts.window.release(parts.ordinals.ripening(version))
   await parts.pins.until(ripe)
+  await read
   const freed = parts.ordinals.ripen(version)
   const ascending = Uint32Array.from(freed).sort()
   for (const [index, field] of parts.sparse.entries())

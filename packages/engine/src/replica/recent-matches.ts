@@ -17,13 +17,13 @@ interface Remembered {
 
 /** The cache of one collection. */
 export class RecentMatches {
-  readonly #index: FilterIndex
+  readonly #index: Pick<FilterIndex, 'evaluate'>
   #version = -1
   #expired: Expired | undefined
   #matches = new Map<string, Remembered>()
   #turn = 0
 
-  constructor(index: FilterIndex) {
+  constructor(index: Pick<FilterIndex, 'evaluate'>) {
     this.#index = index
   }
 

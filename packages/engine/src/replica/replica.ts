@@ -28,6 +28,7 @@ import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
 import { Renumberings } from './renumbering.ts'
 import { shareableOf } from './shareable.ts'
+import { type VersionPlace, VersionWindow, type WindowOptions } from './version-window.ts'
 
 /** Facts that apply found, for the reply. */
 export interface Applied {
@@ -35,7 +36,7 @@ export interface Applied {
   readonly touched: readonly string[]
 }
 
-export interface ReplicaParts extends Omit<ChangedParts, 'earlierRecords' | 'pins'> {
+export interface ReplicaParts extends Omit<ChangedParts, 'earlierRecords' | 'pins' | 'window'> {
   readonly id: number
   /** Number of rebuilds of the collection. */
   readonly generation: number
@@ -76,6 +77,8 @@ export class Replica {
   readonly #expiry: Expiry
   readonly #visible: VisibleFilters
   readonly #earlierRecords = new EarlierRecords()
+  /** The recent past, for reads as of it. It is closed until it is opened. */
+  readonly window: VersionWindow
   readonly #changed: ChangedParts
   #shared: SharedReplica | undefined
   #isReplacingFilters = false
@@ -112,7 +115,9 @@ export class Replica {
     this.#rows = this.#countRows()
     this.#lsnApplied = parts.lsnApplied
     this.#lsnCreated = parts.lsnCreated
-    this.#changed = { ...parts, earlierRecords: this.#earlierRecords, pins: this.pins }
+    const derived = { earlierRecords: this.#earlierRecords, pins: this.pins }
+    this.window = new VersionWindow({ ...parts, ...derived })
+    this.#changed = { ...parts, ...derived, window: this.window }
   }
 
   static async empty(
@@ -265,6 +270,18 @@ export class Replica {
     return shared
   }
 
+  /** Keeps the recent past from now on. Versions of sparse fields are not kept. */
+  openWindow(options: WindowOptions): void {
+    if (this.sparse.some((field) => field !== undefined)) return
+    this.publish()
+    this.window.open(this.#place(), options)
+  }
+
+  #place(): VersionPlace {
+    const facts = { version: this.#version, lsn: this.#lsnApplied, count: this.#count, rows: this.#rows }
+    return { ...facts, end: this.ordinals.end, definition: this.#definition }
+  }
+
   #shareable(): Shareable {
     return shareableOf(this, this.#objects)
   }
@@ -355,6 +372,7 @@ export class Replica {
         this.#expiry.changed()
         this.#shared?.publish(this.#facts())
         this.#turnEpochs(event)
+        if (this.window.isOpen) this.window.note(this.#place())
       })
       await this.#publication.run()
       // Searches of earlier versions see the removed rows, so the graphs are swept when new searches are as of this version.

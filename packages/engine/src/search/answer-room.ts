@@ -1,18 +1,18 @@
 // Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
 import { objectOverheadBytes } from '../limits.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 
 const floatBytes = 4
 
 /** Bytes of one hit: meta, filter, and its vector if `vectors` is true. */
-export function hitBytes(replica: Replica, ordinal: number, fieldIndex: number, vectors: boolean): number {
+export function hitBytes(replica: ReadableReplica, ordinal: number, fieldIndex: number, vectors: boolean): number {
   const definition = replica.definition.fields[fieldIndex]
   const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
   return objectOverheadBytes + replica.objects.textBytesAt(ordinal) + vector
 }
 
 /** Bytes of the members of objects in a multi-vector field. */
-export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldIndex: number): number {
+export function memberBytes(replica: ReadableReplica, ordinals: Iterable<number>, fieldIndex: number): number {
   const definition = replica.definition.fields[fieldIndex]
   const originals = replica.originals[fieldIndex]
   if (definition?.kind !== 'multi' || originals === undefined) return 0
@@ -22,7 +22,7 @@ export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldI
 }
 
 /** Bytes of an object with its vectors, or only its id, meta, and filter. */
-export function objectBytes(replica: Replica, ordinal: number, vectors: boolean): number {
+export function objectBytes(replica: ReadableReplica, ordinal: number, vectors: boolean): number {
   const { definition, objects } = replica
   if (!vectors) return objectOverheadBytes + objects.textBytesAt(ordinal)
   // The record includes sparse terms.

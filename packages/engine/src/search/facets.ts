@@ -7,7 +7,7 @@ import { facetValuesMax } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { FacetRequest, Facets } from '../model/query.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 
 /** A checked request for facets. */
 export interface FacetInput {
@@ -44,7 +44,7 @@ export function parseFacets(request: FacetRequest): FacetInput {
  * Counts the values and yields after every few thousand, because a key may have millions. The filters must not change between the steps.
  */
 export function* countFacets(
-  { filters, lsnApplied: lsn }: Pick<Replica, 'filters' | 'lsnApplied'>,
+  { filters, lsnApplied: lsn }: Pick<ReadableReplica, 'filters' | 'lsnApplied'>,
   { key, filter, limit }: FacetInput,
 ): Generator<void, Facets> {
   const within = filter && filters.evaluate(filter).bitmap

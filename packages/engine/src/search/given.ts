@@ -2,7 +2,7 @@
 // separately.
 import type { DenseRow } from '../model/object.ts'
 import { vectorForm } from '../model/vector-form.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import { denseRow } from './returned-rows.ts'
 
 /**
@@ -10,7 +10,7 @@ import { denseRow } from './returned-rows.ts'
  * reproduce it. The version must be pinned.
  */
 export async function readGivenRows(
-  replica: Replica,
+  replica: ReadableReplica,
   fieldIndex: number,
   ordinals: readonly number[],
   version: number,

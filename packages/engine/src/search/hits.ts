@@ -3,7 +3,7 @@
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import { FoundHit } from './found-hit.ts'
 import { readGivenRows } from './given.ts'
 import type { Task } from './request.ts'
@@ -16,7 +16,7 @@ const rowsAtOnce = 64
 
 /** The hits of one field. Reads vectors from disk if they are requested. The version must be pinned. */
 export async function createHits(
-  replica: Replica,
+  replica: ReadableReplica,
   task: Task,
   { found, members }: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
@@ -44,7 +44,7 @@ export async function createHits(
 }
 
 /** Reads a few vectors at a time, so that other readers of the disk can proceed. */
-async function readRows(replica: Replica, fieldIndex: number, ordinals: Uint32Array, version: number) {
+async function readRows(replica: ReadableReplica, fieldIndex: number, ordinals: Uint32Array, version: number) {
   const slice = new TimeSlice()
   const rows: (DenseRow | undefined)[] = []
   for (let from = 0; from < ordinals.length; from += rowsAtOnce) {
@@ -55,6 +55,6 @@ async function readRows(replica: Replica, fieldIndex: number, ordinals: Uint32Ar
 }
 
 /** The field whose vector a hit includes. A hit of a sparse field includes the vector of the first dense field. */
-export function vectorFieldOf({ definition }: Replica, task: Task): number {
+export function vectorFieldOf({ definition }: ReadableReplica, task: Task): number {
   return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.fieldIndex
 }

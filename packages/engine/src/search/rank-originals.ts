@@ -3,7 +3,7 @@
 import { TimeSlice, yieldToOthers } from '@annal/wal'
 import { assert } from '../errors.ts'
 import type { DenseSchemaParams } from '../model/schema.ts'
-import type { Originals } from '../replica/originals.ts'
+import type { ReadableOriginals } from '../replica/readable.ts'
 import { maxSim } from './max-sim.ts'
 import { type Best, Ranking } from './ranking.ts'
 
@@ -21,7 +21,7 @@ const readBytesMax = 2 ** 20
 const membersAtOnce = 16
 
 /** The original vectors of a dense field. */
-export function vectorsOf(originals: Originals, dimension: number): VectorSource {
+export function vectorsOf(originals: ReadableOriginals, dimension: number): VectorSource {
   return {
     atOnce: Math.max(16, Math.floor(readBytesMax / 4 / dimension)),
     read: async (ordinals) =>
@@ -33,7 +33,7 @@ export function vectorsOf(originals: Originals, dimension: number): VectorSource
 }
 
 /** The members of the objects of a multi-vector field. */
-export function membersOf(originals: Originals): VectorSource {
+export function membersOf(originals: ReadableOriginals): VectorSource {
   return {
     atOnce: membersAtOnce,
     read: (ordinals) => Promise.all(ordinals.map((ordinal) => originals.read(ordinal))),

@@ -9,9 +9,8 @@ import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import type { Originals } from '../replica/originals.ts'
-import type { Replica } from '../replica/replica.ts'
-import type { DenseField, DenseHits } from '../vector/field.ts'
+import type { ReadableField, ReadableOriginals, ReadableReplica } from '../replica/readable.ts'
+import type { DenseHits } from '../vector/field.ts'
 import { planDense } from './plan.ts'
 import { rankOriginalsOfEach, vectorsOf } from './rank-originals.ts'
 import { type DenseTask, plainSearch } from './request.ts'
@@ -52,13 +51,13 @@ export function parseRecall(request: RecallRequest, definition: CollectionSchema
  * Searches for up to `sample` stored vectors and compares the results with exact search, as of one version. Recall is 1 for a field without
  * rows.
  */
-export async function measureRecall(replica: Replica, input: RecallInput): Promise<RecallReport> {
+export async function measureRecall(replica: ReadableReplica, input: RecallInput): Promise<RecallReport> {
   replica.publish()
   const { expired } = replica
   const { version, lsnApplied } = replica
   const release = replica.pins.pin(version)
   try {
-    const field = replica.dense[input.fieldIndex] as DenseField
+    const field = replica.dense[input.fieldIndex] as ReadableField
     const visible = replica.filters.evaluate([])
     const all = visible.bitmap.toOrdinals()
     const matches = expired && visible
@@ -85,9 +84,9 @@ type DenseTaskWithoutSource = Omit<DenseTask, 'source'>
 
 /** The search to measure if a search with default settings rescores. */
 function rescoredTask(
-  replica: Replica,
+  replica: ReadableReplica,
   { fieldIndex, k, ef }: RecallInput,
-): { readonly originals: Originals; readonly task: DenseTaskWithoutSource } | undefined {
+): { readonly originals: ReadableOriginals; readonly task: DenseTaskWithoutSource } | undefined {
   const definition = replica.definition.fields[fieldIndex]
   const originals = replica.originals[fieldIndex]
   if (definition?.kind !== 'dense' || originals === undefined || originals.owner.isPartial) return undefined
@@ -104,10 +103,10 @@ interface Sampled {
 
 /** Compares searches with scans of the rows in memory. The plan is that of a search without a filter. */
 async function compareWithRows(
-  replica: Replica,
+  replica: ReadableReplica,
   { version, sampled, matches, input: { fieldIndex, k, ef } }: Sampled & { readonly input: RecallInput },
 ): Promise<number[]> {
-  const field = replica.dense[fieldIndex] as DenseField
+  const field = replica.dense[fieldIndex] as ReadableField
   const rows = replica.rowsAt(fieldIndex)
   const plan = planDense({
     rows,
@@ -131,17 +130,17 @@ async function compareWithRows(
 }
 
 interface RescoredSample extends Sampled {
-  readonly originals: Originals
+  readonly originals: ReadableOriginals
   readonly task: DenseTaskWithoutSource
   readonly all: Uint32Array
 }
 
 /** Compares rescored searches with what `exact` returns. */
 async function compareWithOriginals(
-  replica: Replica,
+  replica: ReadableReplica,
   { version, sampled, originals, task, all, matches }: RescoredSample,
 ): Promise<number[]> {
-  const field = replica.dense[task.fieldIndex] as DenseField
+  const field = replica.dense[task.fieldIndex] as ReadableField
   const stored = all.filter((ordinal) => field.has(ordinal, version))
   const context: RunContext = { replica, version, matches, input: plainSearch, room: undefined }
   const recalls: number[] = []

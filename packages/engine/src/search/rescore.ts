@@ -2,10 +2,9 @@
 // Similarities are computed in double precision.
 import { isCoarse } from '../model/choices.ts'
 import type { Precision } from '../model/schema.ts'
-import type { Originals } from '../replica/originals.ts'
+import type { ReadableField, ReadableOriginals } from '../replica/readable.ts'
 import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
-import type { DenseField } from '../vector/field.ts'
 import { rankCandidates } from './rank-candidates.ts'
 import { rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
@@ -61,7 +60,11 @@ const candidates: Partial<Record<Precision, Candidates>> = {
  * Finds candidates with `runField` and orders them by their original vectors. Throws object_not_found or invalid_argument if the query is a
  * stored object without a vector in the field.
  */
-export async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
+export async function runRescored(
+  task: DenseTask,
+  originals: ReadableOriginals,
+  context: RunContext,
+): Promise<FieldAnswer> {
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
@@ -77,7 +80,7 @@ export async function runRescored(task: DenseTask, originals: Originals, context
     context,
   )
   const started = performance.now()
-  const comparer = comparerOf((context.replica.dense[task.fieldIndex] as DenseField).kernel)
+  const comparer = comparerOf((context.replica.dense[task.fieldIndex] as ReadableField).kernel)
   const ranked = rankCandidates(withoutOwn(answer.found, own), originals, task, query, comparer)
   const { compared: rescored, ...best } = await ranked
   const ms = answer.explanation.ms + performance.now() - started
@@ -93,7 +96,7 @@ function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): 
 /** Searches exactly by the original vectors of all matches; approximate results are measured against this. */
 export async function compareOriginals(
   task: DenseTask,
-  originals: Originals,
+  originals: ReadableOriginals,
   context: RunContext,
 ): Promise<FieldAnswer> {
   const started = performance.now()
@@ -123,13 +126,13 @@ export async function compareOriginals(
 function ownOrdinal(task: DenseTask, { replica, version }: RunContext): number | undefined {
   if (task.source.kind === 'vector') return undefined
   const own = ordinalOf(replica, task.source.id)
-  if (!(replica.dense[task.fieldIndex] as DenseField).has(own, version)) throw missingVectorError(task)
+  if (!(replica.dense[task.fieldIndex] as ReadableField).has(own, version)) throw missingVectorError(task)
   return own
 }
 
 /** Ordinals that match and have a vector in the field, as of now. */
 function matchesOf(task: DenseTask, { replica, version, matches }: RunContext): Uint32Array {
-  const field = replica.dense[task.fieldIndex] as DenseField
+  const field = replica.dense[task.fieldIndex] as ReadableField
   const { bitmap } = matches ?? replica.filters.evaluate([])
   return bitmap.toOrdinals().filter((ordinal) => field.has(ordinal, version))
 }

@@ -3,8 +3,8 @@
 import { EngineError } from '../errors.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
 import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
-import type { Replica } from '../replica/replica.ts'
-import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
+import type { ReadableField, ReadableReplica } from '../replica/readable.ts'
+import type { DenseHits, SparseField } from '../vector/field.ts'
 import { type DensePlan, planDense } from './plan.ts'
 import type { DenseTask, SearchPlanInput, SparseTask, Task } from './request.ts'
 
@@ -16,7 +16,7 @@ export interface Matches {
 
 /** What all fields of one search share: the replica, the pinned version, and the matches of the filter. */
 export interface RunContext {
-  readonly replica: Replica
+  readonly replica: ReadableReplica
   readonly version: number
   readonly matches: Matches | undefined
   readonly input: SearchPlanInput
@@ -68,7 +68,7 @@ async function runDense(
   k: number,
   { replica, version, matches, input }: RunContext,
 ): Promise<FieldRun> {
-  const field = replica.dense[task.fieldIndex] as DenseField
+  const field = replica.dense[task.fieldIndex] as ReadableField
   const rows = replica.rowsAt(task.fieldIndex)
   const { boostPercentage, prefilterThreshold, exact } = input
   const query = task.source.kind === 'vector' ? task.source.query : rowOf(field, replica, task.source.id, task)
@@ -115,7 +115,7 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
 }
 
 /** The ordinal of the object whose vector is the query. Throws object_not_found. */
-export function ordinalOf(replica: Replica, id: string): number {
+export function ordinalOf(replica: ReadableReplica, id: string): number {
   const ordinal = replica.find(id)
   if (ordinal >= 0) return ordinal
   throw new EngineError('object_not_found', `there is no object with id ${JSON.stringify(id)} to search with`, {
@@ -123,14 +123,18 @@ export function ordinalOf(replica: Replica, id: string): number {
   })
 }
 
-function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask): Float32Array {
+function rowOf(field: ReadableField, replica: ReadableReplica, id: string, task: DenseTask): Float32Array {
   const ordinal = replica.findStored(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
   if (row !== undefined) return row
   throw missingVectorError(task)
 }
 
-function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
+function termsOf(
+  replica: ReadableReplica,
+  task: SparseTask,
+  id: string,
+): { indices: Uint32Array; values: Float32Array } {
   const terms = replica.objects.sparse(replica.findStored(id)).find(({ field }) => field === task.fieldIndex)
   if (terms !== undefined) return terms
   throw missingVectorError(task)

@@ -1,7 +1,7 @@
 // Runs one field of a search. Candidates of a multi-vector field are ordered by all their members, and those of a dense field by
 // the original vectors if the search requests it or the precision is binary, int2, or int4. Both are read from disk.
 import { unitRows } from '../input/pooling.ts'
-import type { Originals } from '../replica/originals.ts'
+import type { ReadableOriginals } from '../replica/readable.ts'
 import { memberBytes } from './answer-room.ts'
 import { pooledTask } from './pooled-task.ts'
 import { membersOf, rankOriginals } from './rank-originals.ts'
@@ -24,7 +24,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const { replica, input } = context
   const { source, definition, fieldIndex } = task
   const { dimension, spaceType } = definition.params
-  const originals = replica.originals[fieldIndex] as Originals
+  const originals = replica.originals[fieldIndex] as ReadableOriginals
   const own = source.kind === 'stored' ? ordinalOf(replica, source.id) : undefined
   if (own !== undefined && !originals.has(own)) throw missingVectorError(task)
   // Evaluated before waiting, as of the pinned version.
@@ -41,7 +41,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   }
 }
 
-function listMatches(originals: Originals, { replica, matches }: RunContext): FieldAnswer {
+function listMatches(originals: ReadableOriginals, { replica, matches }: RunContext): FieldAnswer {
   const { bitmap } = matches ?? replica.filters.evaluate([])
   const ordinals = bitmap.toOrdinals().filter((ordinal) => originals.has(ordinal))
   const found = { ordinals, similarities: new Float32Array(ordinals.length), visited: 0, distances: ordinals.length }
@@ -63,7 +63,7 @@ function excludeOrdinal(answer: FieldAnswer, own: number | undefined): FieldAnsw
 async function rankByMembers(
   task: MultiTask,
   answer: FieldAnswer,
-  originals: Originals,
+  originals: ReadableOriginals,
   query: Float32Array,
 ): Promise<FieldAnswer> {
   const started = performance.now()

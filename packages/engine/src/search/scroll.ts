@@ -9,7 +9,7 @@ import type { Limits } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import { objectBytes } from './answer-room.ts'
 import { storedObjects, storedWithoutVectors } from './stored.ts'
 
@@ -46,7 +46,7 @@ export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput
 
 /** One page of matching objects, by ordinal. `cursor` is undefined on the last page. Throws cursor_expired. */
 export async function scroll(
-  replica: Replica,
+  replica: ReadableReplica,
   { filter, limit, cursor, includeVectors }: ScrollInput,
   room?: AnswerRoom,
 ): Promise<ScrollPage> {
@@ -67,7 +67,7 @@ export async function scroll(
 
 /** The first ordinals whose objects fit on a page, at least one. */
 function fitToPage(
-  replica: Replica,
+  replica: ReadableReplica,
   ordinals: Uint32Array,
   vectors: boolean,
   room: AnswerRoom | undefined,
@@ -85,7 +85,7 @@ function fitToPage(
 }
 
 /** The place of the cursor in the order of ordinals. */
-function placeOf({ from, generation, collectionId }: Cursor, replica: Replica): number {
+function placeOf({ from, generation, collectionId }: Cursor, replica: ReadableReplica): number {
   const isOther = collectionId !== undefined && collectionId !== replica.id
   if (!isOther && (generation === undefined || generation === replica.generation)) return from
   const place = isOther ? undefined : replica.renumberings.placeNow(from, generation as number)
@@ -96,7 +96,7 @@ function placeOf({ from, generation, collectionId }: Cursor, replica: Replica): 
   })
 }
 
-function cursorText(from: number, { generation, id }: Replica): string {
+function cursorText(from: number, { generation, id }: ReadableReplica): string {
   return `o${[from, generation, id].map((part) => part.toString(36)).join('.')}`
 }
 

@@ -3,7 +3,7 @@
 import type { TimeSlice } from '@annal/wal'
 import type { Filter } from '../filter/condition.ts'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import { hitBytes } from './answer-room.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
 import { fuseResults } from './fuse.ts'
@@ -30,7 +30,7 @@ export interface SearchCaller {
  * large.
  */
 export async function search(
-  replica: Replica,
+  replica: ReadableReplica,
   input: SearchPlanInput,
   { room, slice, calibrator }: SearchCaller = {},
 ): Promise<SearchResult> {
@@ -86,7 +86,7 @@ export async function search(
 }
 
 function resultBytes(
-  replica: Replica,
+  replica: ReadableReplica,
   task: Task,
   { found }: FieldAnswer,
   { includeVectors }: SearchPlanInput,

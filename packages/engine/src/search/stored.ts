@@ -2,7 +2,7 @@
 
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
 import { readGivenRows } from './given.ts'
 import { ReadObject, type StoredHead } from './read-object.ts'
 import { memberRows } from './returned-rows.ts'
@@ -11,7 +11,7 @@ import { memberRows } from './returned-rows.ts'
 const objectsAtOnce = 64
 
 /** The objects as of now with copies of their vectors. Yields to other work. */
-export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
+export async function storedObjects(replica: ReadableReplica, ordinals: readonly number[]): Promise<StoredObject[]> {
   const { version } = replica
   // The pin keeps the current content of the objects until it is released, even if they are written meanwhile.
   const release = replica.pins.pin(version)
@@ -29,7 +29,7 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
 }
 
 async function readObjects(
-  replica: Replica,
+  replica: ReadableReplica,
   ordinals: readonly number[],
   version: number,
 ): Promise<readonly StoredObject[]> {
@@ -49,7 +49,7 @@ async function readObjects(
 }
 
 /** Objects with id, meta, and filter only; nothing is read from disk. */
-export function storedWithoutVectors(replica: Replica, ordinals: readonly number[]): StoredObject[] {
+export function storedWithoutVectors(replica: ReadableReplica, ordinals: readonly number[]): StoredObject[] {
   return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
 }
 
@@ -64,7 +64,7 @@ function denseOf(
   return Object.fromEntries(entries)
 }
 
-function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
+function sparseOf(replica: ReadableReplica, ordinal: number): StoredObject['sparse'] {
   const sparse: Record<string, StoredObject['sparse'][string]> = {}
   for (const { field, indices, values } of replica.objects.sparse(ordinal)) {
     const definition = replica.definition.fields[field]
@@ -73,7 +73,7 @@ function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
   return sparse
 }
 
-async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject['multi']> {
+async function multiOf(replica: ReadableReplica, ordinal: number): Promise<StoredObject['multi']> {
   const multi: Record<string, readonly DenseRow[]> = {}
   for (const [index, field] of replica.definition.fields.entries()) {
     const originals = replica.originals[index]
@@ -90,7 +90,7 @@ export class StoredParts implements StoredHead {
   readonly metaBytes: Uint8Array
   readonly storedText: string
 
-  constructor(replica: Replica, ordinal: number, version: number) {
+  constructor(replica: ReadableReplica, ordinal: number, version: number) {
     this.id = replica.objects.idAt(ordinal)
     this.lsn = replica.lsnAt(ordinal, version)
     // Copied from shared memory, because the record may be freed before the reply is written.

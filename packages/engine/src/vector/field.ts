@@ -35,6 +35,24 @@ export interface DenseSearch {
   readonly allowed?: OrdinalBitmap
   /** Number of rows that may be returned, if all of them are compared by code instead of walking. */
   readonly compared?: number
+  /** Whether the walk may miss rows that were removed since the version, because the caller compares them. */
+  readonly mayMissRemoved?: boolean
+}
+
+/** Copies of rows whose ordinals are about to be reused. A handle leads to each. */
+export interface HeldRows {
+  /** Copies the last row of an ordinal; undefined if it has none. */
+  take(ordinal: Ordinal): number | undefined
+  free(handle: number): void
+  /** Exact search over copies, in the calling thread. Their handles are the ordinals of the hits. */
+  scan(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly handles: Uint32Array },
+  ): DenseHits
+  row(handle: number): Float32Array
+  norm(handle: number): number
+  bytes(): number
+  close(): void
 }
 
 /** Best first; ties by ordinal. Similarity: cosine; inner product; the negative squared distance for l2. */
@@ -118,6 +136,11 @@ export interface DenseField {
     query: Float32Array,
     options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
   ): Promise<DenseHits>
+  /** The same over a few ordinals, in the calling thread. */
+  scanHere(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals: Uint32Array },
+  ): DenseHits
   /** Whether a search as of `version` sees a row of the ordinal. */
   has(ordinal: Ordinal, version: number): boolean
   /** The stored row, decoded to float32, of length dimension. Returns the last row of an ordinal also after its removal. */
@@ -141,6 +164,8 @@ export interface DenseField {
   readonly rows: number
   /** The walks of reader threads. */
   others: OtherWalks | undefined
+  /** A place for copies of rows of the current segments. */
+  holdRows(): HeldRows
   /** Ordinals of one segment. */
   readonly segmentRows: number
   /** The segments as of now. */

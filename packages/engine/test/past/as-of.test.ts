@@ -10,6 +10,8 @@ import { type Answers, answersOf, someSearches } from './recorded.ts'
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
 const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
+/** Every moment is loaded. */
+const asOf = { windowSeconds: 0 }
 
 interface Recorded {
   readonly lsn: number
@@ -20,7 +22,7 @@ interface Recorded {
 test(`as-of reads answer what was answered then (ANNAL_SEED=${seed})`, { timeout: 600_000 }, async (t) => {
   const random = seededRandom(seed)
   const dataDir = await temporaryDirectory(t)
-  const options = { dataDir, archive }
+  const options = { dataDir, archive, asOf }
   const precision = precisions[random.below(precisions.length)]
   const space = spaceTypes[random.below(spaceTypes.length)]
   t.comment(`precision ${precision}, space ${space}`)
@@ -138,14 +140,17 @@ test('moments that cannot be reached, and wrong ones, are refused', async (t) =>
   const refused = await films.asOf({ lsn: newest }).catch((error) => error)
   if (refused.code === 'moment_unreachable') t.ok(refused.details.reach.lsnFirst > newest)
   else t.equal(refused.asOf?.lsn, newest, 'the log still begins with it')
-  const none = await openedEngine(t, { asOf: { loadedBytesMax: 0 } })
+  const none = await openedEngine(t, { asOf: { ...asOf, loadedBytesMax: 0 } })
   const other = await none.database().createCollection({ name: 'films', fields: [denseField()] })
-  await t.rejects(other.asOf({ lsn: none.lsnApplied }), { code: 'moment_unreachable' })
+  const { lsn } = await other.upsert([{ id: 'a', fields: { v: [1, 2, 3, 4, 5, 6, 7, 8] } }])
+  t.equal((await (await other.asOf({ lsn })).count()).count, 1, 'nothing changed since')
+  await other.delete(['a'])
+  await t.rejects(other.asOf({ lsn }), { code: 'moment_unreachable' })
   await t.rejects(openedEngine(t, { asOf: { loadedBytesMax: -1 } }), { code: 'invalid_argument' })
 })
 
 test('a load that nobody waits for goes on, and little memory keeps only what was used last', async (t) => {
-  const engine = await openedEngine(t, { archive, asOf: { loadedBytesMax: 30_000 } })
+  const engine = await openedEngine(t, { archive, asOf: { ...asOf, loadedBytesMax: 30_000 } })
   const database = engine.database()
   const films = await database.createCollection({ name: 'films', fields: [denseField()] })
   const lsns: number[] = []

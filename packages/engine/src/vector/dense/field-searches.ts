@@ -91,7 +91,8 @@ export class FieldSearches {
 
   #queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
     const { arena, rows } = segment
-    const isCutOff = segment.isCutOff || options.version < this.sweptVersion
+    const misses = !options.mayMissRemoved && options.version < this.sweptVersion
+    const isCutOff = segment.isCutOff || misses
     return graphQuery({ memory: arena.id, rows, isCutOff }, query, options, lent)
   }
 
@@ -121,6 +122,19 @@ export class FieldSearches {
       }),
     }))
     return this.#mergeHits(found, k)
+  }
+
+  scanHere(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals: Uint32Array },
+  ): DenseHits {
+    const { k, version, ordinals } = options
+    this.#check(query, k)
+    const found = this.#listsOf(ordinals, ordinals.length).map(({ segment, ...part }) => {
+      const { arena } = elementAt(this.#field.segments, segment)
+      return { segment, ...answerIn(arena.attached, { kind: 'scan', memory: arena.id, query, k, version, ...part }) }
+    })
+    return mergeHits(found, k, this.#field.segmentRows)
   }
 
   /** All rows, in pieces that several workers share and that take little time each. */

@@ -12,6 +12,7 @@ import type {
   DenseSearch,
   EarlierCut,
   FieldSegment,
+  HeldRows,
   Ordinal,
   OtherWalks,
   PreparedCut,
@@ -21,6 +22,7 @@ import { type FieldSources, hashInSteps, loadSegments, type SegmentState } from 
 import type { Batch } from './build-batch.ts'
 import { FieldCuts } from './field-cuts.ts'
 import { FieldSearches } from './field-searches.ts'
+import { holdRows } from './held-rows.ts'
 import { bySegment } from './rows-by-segment.ts'
 import { Segment } from './segment.ts'
 import { type ShapeOptions, shapeOf } from './shape.ts'
@@ -220,6 +222,13 @@ class GraphField implements GraphDenseField {
     return this.#searches.scan(query, options)
   }
 
+  scanHere(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals: Uint32Array },
+  ): DenseHits {
+    return this.#searches.scanHere(query, options)
+  }
+
   has(ordinal: Ordinal, version: number): boolean {
     return this.#segmentOf(ordinal)?.has(ordinal % this.segmentRows, version) ?? false
   }
@@ -233,6 +242,10 @@ class GraphField implements GraphDenseField {
     const within = ordinal % this.segmentRows
     assert(segment?.arena.birth(within) !== undefined, `ordinal ${ordinal} has a row`)
     return segment.arena.norm(within)
+  }
+
+  holdRows(): HeldRows {
+    return holdRows({ segments: this.#segments, segmentRows: this.segmentRows, pool: this.#pool })
   }
 
   links(ordinal: Ordinal): readonly Ordinal[] {
