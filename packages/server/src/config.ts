@@ -48,6 +48,8 @@ export interface Config {
   readonly requestKeyHours: number
   /** For reads of the past. */
   readonly asOfLoadedMegabytes: number
+  readonly asOfSeconds: number
+  readonly asOfMemoryMegabytes: number
   /** Requests per second for one token or address. Undefined: no limit. */
   readonly rateLimit: number | undefined
   /** Percentage of searches that are recorded, 0 to 100. */

@@ -300,7 +300,11 @@ export class RunningServer {
       limits: { topKMax, batchMax, collectionsMax, backupMsMax },
       archive: config.archive,
       keepLog: config.keepLog,
-      asOf: { loadedBytesMax: config.asOfLoadedMegabytes * 1024 * 1024 },
+      asOf: {
+        loadedBytesMax: config.asOfLoadedMegabytes * 1024 * 1024,
+        windowSeconds: config.asOfSeconds,
+        windowBytesMax: config.asOfMemoryMegabytes * 1024 * 1024,
+      },
       requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
       // A server that follows may get an archive of its own later.
       ...(config.archiveBucket && { retainAfter: () => this.#archive?.lsnNeeded ?? Number.POSITIVE_INFINITY }),

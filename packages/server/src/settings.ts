@@ -3,6 +3,9 @@
 import { isIP } from 'node:net'
 import {
   asOfLoadedBytesDefault,
+  asOfWindowBytesDefault,
+  asOfWindowSecondsDefault,
+  asOfWindowSecondsMax,
   type EngineOptions,
   limitsConfigurable,
   limitsDefault,
@@ -110,6 +113,16 @@ export const settingTable = {
     ...{ fallback: asOfLoadedBytesDefault / mebibyte, min: 0, max: 1_048_576 },
     meaning:
       'Maximum memory of moments that reads of the past (`as_of`) load from checkpoints and the log, in MiB; 0: none are loaded.',
+  }),
+  asOfSeconds: whole('NDD_ASOF_SECONDS', {
+    ...{ fallback: asOfWindowSecondsDefault, min: 0, max: asOfWindowSecondsMax },
+    meaning:
+      'Recent past that collections keep for reads of it (`as_of`), in seconds; 0: they keep nothing, and moments are loaded.',
+  }),
+  asOfMemoryMegabytes: whole('NDD_ASOF_MEMORY_MB', {
+    ...{ fallback: asOfWindowBytesDefault / mebibyte, min: 0, max: 1_048_576 },
+    meaning:
+      'Maximum memory of the recent past of all collections, in MiB; the collection whose past was read least recently is given up first.',
   }),
   rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
     ...{ fallback: 0, min: 0, max: 1_000_000 },

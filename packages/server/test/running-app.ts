@@ -75,6 +75,7 @@ export async function runningApp(
     threads: 1,
     readers: 2 * config.serverThreads,
     limits: { topKMax, batchMax, collectionsMax },
+    asOf: { windowSeconds: config.asOfSeconds },
   })
   const slot = slotWith(engine)
   if (licensed && config.rootToken !== undefined) await layLicense(dataDir)

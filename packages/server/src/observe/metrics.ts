@@ -229,6 +229,16 @@ function engineFamilies({ objects, collections, log, checkpoints, workers, memor
     counter('annal_clock_jumps_total', 'Jumps of the clock.', stats.expiry.clockJumps),
     gauge('annal_asof_loaded', 'Moments of the past that are loaded for reads.', stats.asOf.loaded),
     gauge('annal_asof_loaded_bytes', 'Memory of these moments.', stats.asOf.loadedBytes),
+    gauge(
+      'annal_asof_window_bytes',
+      'Memory of the recent past that collections keep for reads.',
+      stats.asOf.windowBytes,
+    ),
+    counter(
+      'annal_asof_window_reads_total',
+      'Reads of the past that collections answered without a load.',
+      stats.asOf.windowReads,
+    ),
     ...backupFamilies(stats),
     family(
       'gauge',
