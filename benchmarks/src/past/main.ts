@@ -53,7 +53,7 @@ async function opened(windowSeconds: number): Promise<Opened> {
   const engine = await openEngine({
     dataDir,
     threads: 2,
-    fsync: 'none',
+    fsync: 'interval',
     asOf: { windowSeconds, loadedBytesMax: 1e13 },
   })
   const params = { dimension, precision: values.precision as Precision }
