@@ -161,7 +161,7 @@ export class PastStates {
     const replica = live && readAt(live, moment.lsn, removedMax)
     if (!live || !replica) return undefined
     // In this turn: what the version needs stays from now on.
-    const leave = live.window.enter()
+    const leave = live.window.enter(performance.now())
     try {
       const result = await read({ replica, moment, isLive: true })
       this.#host.recent.reads++

@@ -27,6 +27,8 @@ export class RecentPast {
   /** Times of records up to this one are not known. */
   #lsnBefore = 0
   #pruning: NodeJS.Timeout | undefined
+  /** The time of the newest record by the monotonic clock: windows are changed by the fold, which reads no clock. */
+  #nowMs = 0
   /** Reads that windows answered. */
   reads = 0
 
@@ -44,7 +46,8 @@ export class RecentPast {
     this.#served.delete(collectionId)
     if (replica === undefined) return
     this.#served.set(collectionId, replica)
-    replica.openWindow({ ageMsMax, now: () => performance.now(), onGrown: () => this.#makeRoom() })
+    this.#nowMs = performance.now()
+    replica.openWindow({ ageMsMax, now: () => this.#nowMs, onGrown: () => this.#makeRoom() })
     this.#pruning ??= setInterval(() => this.#prune(), pruneEveryMs).unref()
   }
 
@@ -63,6 +66,7 @@ export class RecentPast {
 
   /** Called for each record, in their order. Times do not decrease. */
   note(lsn: number, timeMs: number): void {
+    this.#nowMs = performance.now()
     if (this.#times.at(-1)?.timeMs === timeMs) this.#times.pop()
     this.#times.push({ lsn, timeMs })
     if (this.#times.length < timesMax) return
@@ -97,6 +101,7 @@ export class RecentPast {
   }
 
   #prune(): void {
+    this.#nowMs = performance.now()
     for (const { window } of this.#served.values()) window.prune()
   }
 

@@ -301,8 +301,8 @@ export class VersionWindow {
   }
 
   /** Registers a read. What the window has in this turn stays until the returned function is called. */
-  enter(): () => void {
-    this.usedAtMs = this.#now()
+  enter(nowMs = this.#now()): () => void {
+    this.usedAtMs = nowMs
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#reads.add(promise)
     return () => {
