@@ -121,7 +121,8 @@ export async function openClusterNode(
       nodes: () => control.nodes(),
       onNotice: events.onNotice,
     })
-    control.start({ engine, log, store, bucket, shared, backups, snapshots, roster: kept.roster, monitor })
+    const reconnect = () => connection.reconnect()
+    control.start({ engine, log, store, bucket, shared, backups, snapshots, roster: kept.roster, monitor, reconnect })
     void monitor.watch(closing)
     return { engine, view: control, faults: () => [...monitor.faults(), ...snapshots.faults()] }
   } catch (error) {

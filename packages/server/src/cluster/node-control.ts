@@ -45,6 +45,8 @@ export interface NodeFacts {
 const closeWaitMs = 2000
 /** A node looks at the lease and the log at least this often, however long the lease is. */
 const lookMsMax = 500
+/** A NATS server that answered nothing about the log for so long is left. An election of NATS takes less. */
+const silenceMsMax = 10_000
 /** How often the node that leads removes files that nothing needs any more. */
 const collectMs = 600_000
 const steppedOut = 'an operator removed this node from the cluster'
@@ -73,6 +75,8 @@ export class NodeControl implements ClusterView {
   /** What this node waits for, and cannot serve without. */
   #missing: string | undefined
   #collectedAt: number | undefined
+  /** When it last left a NATS server. */
+  #movedAtMs = Number.NEGATIVE_INFINITY
   #obstacle: string | undefined
   #why = 'it started'
   #reported: NodeRole = 'bootstrapping'
@@ -331,8 +335,13 @@ export class NodeControl implements ClusterView {
     }
   }
 
-  async #look({ freshness }: RunningNode): Promise<void> {
+  async #look({ freshness, reconnect }: RunningNode): Promise<void> {
     await freshness.look()
+    // It may be cut off from the others, and keeps its clients.
+    if (Math.min(freshness.silenceMs, nowMs() - this.#movedAtMs) > silenceMsMax) {
+      this.#movedAtMs = nowMs()
+      await reconnect().catch(() => undefined)
+    }
     if (freshness.isLogShorter)
       this.#leaveService('the log in NATS ends before what this node has read: it was rolled back or damaged')
   }

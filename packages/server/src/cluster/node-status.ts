@@ -25,6 +25,8 @@ export interface NodeParts {
   readonly roster: Roster
   readonly backups: BackupIndex
   readonly monitor: Pick<SyncMonitor, 'syncInterval'>
+  /** Leaves the NATS server that this node is connected to for the next one. */
+  readonly reconnect: () => Promise<void>
 }
 
 /** A node whose engine is open. */
