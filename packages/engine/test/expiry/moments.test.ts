@@ -170,6 +170,6 @@ test('more objects than one record takes are deleted by several', async (t) => {
   clock.pass(hourMs)
   t.equal(things.count().count, 0)
   await until(() => engine.stats().expiry.deleted === 10_001)
-  t.equal(things.describe().lsn, lsn + 2)
+  t.ok(things.describe().lsn >= lsn + 2)
   t.equal(engine.stats().expiry.hidden, 0)
 })
