@@ -29,7 +29,7 @@ const views = [
   ['phone', { theme: 'dark', width: 390, height: 844 }],
 ] as const
 
-test('every page is drawn, without errors, foreign requests or barriers', { skip, timeout: 120_000 }, async (t) => {
+test('every page is drawn, without errors, foreign requests or barriers', { skip, timeout: 240_000 }, async (t) => {
   const address = await realServer(t)
   await makeArticles(address)
   const browser = await browserFor(t)
