@@ -7,14 +7,19 @@ export const kinds = [
   'objects-upserted',
   'objects-deleted',
   'filters-replaced',
+  'objects-patched',
+  'objects-restored',
   'collection-created',
   'collection-dropped',
   'collection-restored',
   'collection-rebuilt',
   'fields-changed',
+  'alias-put',
+  'alias-dropped',
+  'collection-promoted',
 ] as const
 
-export function describeChange({ kind, objects = [], deleted = [], margin }: Change): string {
+export function describeChange({ kind, objects = [], deleted = [], ...change }: Change): string {
   switch (kind) {
     case 'objects-upserted':
       return `${many(objects.length)} written`
@@ -32,8 +37,14 @@ export function describeChange({ kind, objects = [], deleted = [], margin }: Cha
       return 'collection rebuilt'
     case 'fields-changed':
       return 'search settings changed'
+    case 'alias-put':
+      return `alias ${change.alias ?? ''} put`
+    case 'alias-dropped':
+      return `alias ${change.alias ?? ''} deleted`
+    case 'collection-promoted':
+      return `collection promoted; the former one is named ${change.keptAs ?? ''}`
     case 'notice':
-      return `the next changes are removed in ${count(margin ?? 0)} LSNs`
+      return `the next changes are removed in ${count(change.margin ?? 0)} LSNs`
     default:
       return objects.length + deleted.length === 0 ? kind : `${many(objects.length + deleted.length)} changed`
   }
