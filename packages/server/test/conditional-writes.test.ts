@@ -89,7 +89,12 @@ test('an atomic write with a conflict is 409 with results, changes nothing, and 
 test('a delete with if_lsn is 409 for another LSN, and its reply has the LSN of the delete', async (t) => {
   const { send, put } = await open(t)
   const { lsn } = (await put([objectOf('a')])).json
-  const remove = (query: string) => send('DELETE', `${objectsPath}/a${query}`, { accept })
+  const remove = (query: string, headers = {}) => send('DELETE', `${objectsPath}/a${query}`, { accept, headers })
+  for (const headers of [{ 'Idempotency-Key': 'remove' }, { 'Idempotency-Key': 'remove' }]) {
+    const keyed = await remove(`?if_lsn=${lsn + 1}`, headers)
+    t.equal(keyed.status, 409, 'with a request key, and again')
+    t.match(keyed.json(), { code: 'conflict', results: [{ id: 'a', status: 'conflict', lsn }] })
+  }
   const conflict = await remove(`?if_lsn=${lsn + 1}`)
   t.match(conflict.json(), { code: 'conflict', results: [{ id: 'a', status: 'conflict', lsn }] })
   t.equal(conflict.status, 409)

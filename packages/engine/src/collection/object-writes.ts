@@ -148,14 +148,14 @@ export class ObjectWrites {
       throw new EngineError('invalid_argument', message, { field: 'ids', value: wanted.length, limit: 1 })
     }
     const lsn = wholeNumber(ifLsn, 'ifLsn', 1, Number.MAX_SAFE_INTEGER)
-    const {
-      changed,
-      results: _,
-      ...done
-    } = await this.#decided(options, ['deleteIf', id, String(lsn)], 'deleted', (claim, facts) =>
-      this.#conditional.delete(id, lsn, { isAtomic: true, claim, facts }),
+    const { changed, results, ...done } = await this.#decided(
+      options,
+      ['deleteIf', id, String(lsn)],
+      'deleted',
+      (claim, facts) => this.#conditional.delete(id, lsn, { isAtomic: true, claim, facts }),
     )
-    return { ...done, deleted: changed === 0 ? [] : [id] }
+    // A caller with a request key makes the error of a conflict itself, from these results.
+    return { ...done, ...(done.isRefused && { results }), deleted: changed === 0 ? [] : [id] }
   }
 
   async delete(
