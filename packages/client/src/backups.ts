@@ -66,7 +66,7 @@ export class Backups {
   }
 
   /**
-   * The running restore or clone, or the last one. `collection` is its target.
+   * The running restore, undo, or clone, or the last one. `collection` is its target.
    *
    * @example
    * ```ts
@@ -75,6 +75,18 @@ export class Backups {
    */
   restoreStatus(options?: CallOptions): Promise<BackupStatus> {
     return this.#transport.call('restoreStatus', undefined, options)
+  }
+
+  /**
+   * Cancels the restore or undo that started last: its call fails with `cancelled`, and nothing of it is kept. Returns false if none runs.
+   *
+   * @example
+   * ```ts
+   * const wasRunning = await client.backups.cancelRestore()
+   * ```
+   */
+  cancelRestore(options?: CallOptions): Promise<boolean> {
+    return this.#transport.call('cancelRestore', undefined, options)
   }
 
   /**

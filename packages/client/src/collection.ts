@@ -5,7 +5,8 @@ import { asOfRequest } from './as-of-request.ts'
 import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import { CollectionGraphs } from './collection-graphs.ts'
-import type { Undone, UndoRequest, VersionPage, VersionsRequest } from './history-info.ts'
+import { AnnalError } from './errors.ts'
+import type { DiffRequest, ObjectChange, Undone, UndoRequest, VersionPage, VersionsRequest } from './history-info.ts'
 import type {
   Acknowledgement,
   BatchedRequest,
@@ -250,6 +251,26 @@ export class Collection<
     for (;;) {
       const page = await this.#transport.call('versions', { ...request, collection: this.name, id }, options)
       if (page.complete) return page
+    }
+  }
+
+  /**
+   * Yields the objects that differ between two moments, in the order in which they were first written after the first one. Those with the
+   * same content at both are left out. The server builds the collection as of both moments, so the first one may take long.
+   *
+   * @example
+   * ```ts
+   * const { lsn } = await films.upsert([{ id: 'brazil', fields: { plot: [0.1, 0.5, 0.5] } }])
+   * for await (const { id, change } of films.diff({ from: { lsn: lsn - 1 }, to: { lsn } })) console.log(change, id)
+   * ```
+   */
+  async *diff(request: DiffRequest, options?: ReadOptions): AsyncGenerator<ObjectChange> {
+    const input = { ...request, collection: this.name, signal: options?.signal }
+    try {
+      yield* await this.#transport.call('diff', input, options)
+    } catch (error) {
+      if (!options?.signal?.aborted) throw error
+      throw new AnnalError('aborted', 'the caller aborted diff', { cause: error })
     }
   }
 

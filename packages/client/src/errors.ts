@@ -31,7 +31,19 @@ export interface AnnalErrorDetails {
   readonly leaderUrl?: string | undefined
   /** With `conflict`: what became of each object. */
   readonly results?: readonly WriteResult[] | undefined
+  /** With `moment_unreachable`: the moments that can be reached. */
+  readonly reach?: Reach | undefined
+  /** With `collection_has_aliases`: the aliases that lead to the collection. */
+  readonly aliases?: readonly string[] | undefined
   readonly cause?: unknown
+}
+
+/** The first and the last moment that reads with `asOf` can reach. */
+export interface Reach {
+  readonly lsnFirst: number
+  readonly lsnLast: number
+  readonly timeFirst: Date
+  readonly timeLast: Date
 }
 
 /** `code` is stable and meant for programs; `message` is meant for people and may change. */
@@ -46,6 +58,8 @@ export class AnnalError extends Error {
   readonly retryAfterMs: number | undefined
   readonly leaderUrl: string | undefined
   readonly results: readonly WriteResult[] | undefined
+  readonly reach: Reach | undefined
+  readonly aliases: readonly string[] | undefined
 
   constructor(code: ClientErrorCode | (string & {}), message: string, details: AnnalErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -58,6 +72,8 @@ export class AnnalError extends Error {
     this.retryAfterMs = details.retryAfterMs
     this.leaderUrl = details.leaderUrl
     this.results = details.results
+    this.reach = details.reach
+    this.aliases = details.aliases
   }
 
   /** True if the same call may succeed later without a change: the server was busy, starting or unreachable. */

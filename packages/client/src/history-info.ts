@@ -114,6 +114,19 @@ export interface VersionPage {
 /** A moment of the past: just after a record, or at a time. */
 export type PastMoment = { readonly lsn: number } | { readonly time: Date }
 
+/** Two moments of a collection. */
+export interface DiffRequest {
+  readonly from: PastMoment
+  /** Default: now. */
+  readonly to?: PastMoment | undefined
+}
+
+/** What became of an object between two moments. */
+export interface ObjectChange {
+  readonly id: string
+  readonly change: 'added' | 'changed' | 'removed'
+}
+
 /** Which objects get which content back. */
 export interface UndoRequest {
   /** At most 10,000. Either these or a filter. */

@@ -33,7 +33,13 @@ export type { RebuildChange } from './collection-graphs.ts'
 export { type ConnectOptions, connect } from './connect.ts'
 export type { DatabaseInfo, TokenInfo, TokenType } from './database-info.ts'
 export type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
-export { AnnalError, type AnnalErrorDetails, type ClientErrorCode, RequestKeyReusedError } from './errors.ts'
+export {
+  AnnalError,
+  type AnnalErrorDetails,
+  type ClientErrorCode,
+  type Reach,
+  RequestKeyReusedError,
+} from './errors.ts'
 export {
   and,
   eq,
@@ -57,9 +63,11 @@ export type {
   ActivityRequest,
   Author,
   ChangedValues,
+  DiffRequest,
   EventPage,
   EventsRequest,
   EventType,
+  ObjectChange,
   ObjectVersion,
   PastEvent,
   PastMoment,

@@ -8,8 +8,10 @@ import type { IndexDefinition, IndexDescription, IndexSummary } from './definiti
 import type {
   Activity,
   ActivityRequest,
+  DiffRequest,
   EventPage,
   EventsRequest,
+  ObjectChange,
   Undone,
   UndoRequest,
   VersionPage,
@@ -162,6 +164,7 @@ export interface BackupOperations {
   backupInfo: Operation<{ readonly backup: string }, BackupInfo>
   backupStatus: Operation<undefined, BackupStatus>
   restoreStatus: Operation<undefined, BackupStatus>
+  cancelRestore: Operation<undefined, boolean>
   verifyBackup: Operation<{ readonly backup: string; readonly deep: boolean }, readonly string[]>
   restoreBackup: Operation<
     {
@@ -205,6 +208,11 @@ export interface HistoryOperations {
   events: Operation<EventsRequest, EventPage>
   activity: Operation<ActivityRequest, Activity>
   versions: Operation<InCollection & { readonly id: string } & VersionsRequest, VersionPage>
+  /** The signal also ends what the operation returns. */
+  diff: Operation<
+    InCollection & DiffRequest & { readonly signal?: AbortSignal | undefined },
+    AsyncIterable<ObjectChange>
+  >
   undo: Operation<InCollection & UndoRequest, Undone>
 }
 

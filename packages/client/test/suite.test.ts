@@ -7,7 +7,7 @@ import { test } from 'tap'
 import { embeddedClient, openEmbedded } from '../src/embedded/index.ts'
 import { AnnalError, connect, denseField } from '../src/index.ts'
 import { realServer } from './real-server.ts'
-import { changeSuite, collectionSuite, historySuite, indexSuite } from './suite.ts'
+import { changeSuite, collectionSuite, historySuite, indexSuite, timeSuite } from './suite.ts'
 
 test('over HTTP, against a real server', async (t) => {
   const client = connect({ url: await realServer(t) })
@@ -15,6 +15,7 @@ test('over HTTP, against a real server', async (t) => {
   await collectionSuite(t, client)
   await historySuite(t, client)
   await changeSuite(t, client)
+  await timeSuite(t, client)
 })
 
 test('a server has settings, metrics, and backup schedules', async (t) => {
@@ -49,6 +50,7 @@ test('over an engine in this process', async (t) => {
   await collectionSuite(t, client)
   await historySuite(t, client)
   await changeSuite(t, client)
+  await timeSuite(t, client)
   const refused = await client.schedules.list().catch((error: unknown) => error)
   t.ok(refused instanceof AnnalError && refused.code === 'not_supported')
   const second = await openEmbedded({ dataDir }).catch((error: unknown) => error)

@@ -6,6 +6,7 @@ import {
   type Change,
   type ChangesRequest,
   type Client,
+  type DiffRequest,
   defineCollection,
   denseField,
   eq,
@@ -699,4 +700,96 @@ export async function historySuite(t: Test, client: Client): Promise<void> {
     t.same(none.buckets, [])
   })
   await client.deleteCollection('diary')
+}
+
+/** Versions of objects, differences, undos, and names, which both transports return in the same form. */
+export async function timeSuite(t: Test, client: Client): Promise<void> {
+  const field = denseField('place', { dimension: 2, spaceType: 'l2' })
+  const notes = await client.createCollection({ name: 'notes', fields: [field] })
+  const put = (id: string, n: number) => notes.upsert([{ id, meta: { n }, filter: { n }, fields: { place: [n, 1] } }])
+  await put('a', 1)
+  const { lsn } = await put('b', 2)
+  const then = { lsn }
+  const differences = async (request: DiffRequest) => {
+    const found: [string, string][] = []
+    for await (const { id, change } of notes.diff(request)) found.push([id, change])
+    return found
+  }
+
+  await t.test('versions of an object say what changed', async (t) => {
+    await notes.upsert([{ id: 'a', meta: { n: 3 }, filter: { n: 1 }, fields: { place: [1, 1] } }], { actor: 'agent 7' })
+    await notes.patch([{ id: 'a', increment: { n: 4 } }])
+    const { versions, complete } = await notes.history('a')
+    t.equal(complete, true)
+    t.match(versions, [
+      { kind: 'created', exists: true, time: Date },
+      { kind: 'written', author: { actor: 'agent 7' }, changes: { meta: { n: { before: 1, after: 3 } }, fields: [] } },
+      { kind: 'patched', changes: { filter: { n: { before: 1, after: 5 } } } },
+    ])
+    const [first] = versions
+    const page = await notes.history('a', { to: first?.lsn ?? 0 })
+    t.same(page.versions, [first])
+  })
+
+  await t.test('differences are those between two moments', async (t) => {
+    await put('c', 3)
+    await notes.delete('b')
+    t.same(await differences({ from: then }), [
+      ['a', 'changed'],
+      ['c', 'added'],
+      ['b', 'removed'],
+    ])
+    t.same(await differences({ from: then, to: then }), [])
+    t.same(await differences({ from: then, to: { time: new Date() } }), await differences({ from: then }))
+    t.equal(await code(differences({ from: { lsn: -1 } })), 'invalid_argument')
+    const stop = new AbortController()
+    stop.abort()
+    t.equal(await code(notes.diff({ from: then }, { signal: stop.signal }).next()), 'aborted')
+  })
+
+  await t.test('an undo restores what was there, and none is running afterwards', async (t) => {
+    const request = { ids: ['a', 'b', 'c'], asOf: then }
+    t.match(await notes.undo({ ...request, dryRun: true }), { restored: 2, deleted: 1, asOfLsn: lsn })
+    t.equal(await notes.count(), 2)
+    const undone = await notes.undo(request)
+    t.same(await differences({ from: then, to: { lsn: undone.lsn } }), [])
+    t.equal((await notes.history('b')).versions.at(-1)?.kind, 'restored')
+    t.equal(await client.backups.cancelRestore(), false)
+  })
+
+  await t.test('conditions, atomic writes, and increments', async (t) => {
+    const taken = await notes.upsert([{ id: 'a', fields: { place: [1, 1] }, ifAbsent: true }])
+    t.match(taken, { upserted: 0, results: [{ id: 'a', status: 'conflict' }] })
+    const wrong = notes.upsert([{ id: 'a', fields: { place: [1, 1] }, ifLsn: 1 }], { atomic: true })
+    const error = (await wrong.catch((reason) => reason)) as AnnalError
+    t.match(error, { code: 'conflict', results: [{ id: 'a', status: 'conflict', lsn: Number }] })
+    t.equal(await code(notes.delete('a', { ifLsn: 1 }).then(() => undefined)), 'conflict')
+    const matched = await notes.patch([{ id: 'a', increment: { n: 1 }, ifMatch: [{ n: { $eq: 1 } }] }], {
+      atomic: true,
+    })
+    t.match(matched, { updated: 1, results: [{ status: 'ok', lsn: matched.lsn }] })
+  })
+
+  await t.test('events name aliases and what a promotion kept', async (t) => {
+    await client.aliases.put('notebook', 'notes')
+    const kept = (await client.deleteCollection('notes').catch((reason) => reason)) as AnnalError
+    t.match(kept, { code: 'collection_has_aliases', aliases: ['notebook'] })
+    const trial = await notes.branch('notes_trial', then)
+    t.equal(await trial.count(), 2)
+    const promoted = await trial.promote({ over: 'notes', keepAs: 'notes_old' })
+    t.match(await promoted.branches(), [{ name: 'notes_old' }, { name: 'notes', parentLsn: lsn }])
+    t.match(await client.aliases.list(), [{ name: 'notebook', collection: 'notes' }])
+    const { events } = await client.history.events({ limit: 500 })
+    t.match(events.findLast(({ type }) => type === 'alias-put')?.alias, 'notebook')
+    t.match(
+      events.findLast(({ type }) => type === 'collection-promoted'),
+      { collection: 'notes', keptAs: 'notes_old' },
+    )
+    const kinds = ['objects-patched', 'objects-restored'] as const
+    const changed = new Set<string>()
+    for await (const { kind } of client.changes({ from: 1, kinds })) if (changed.add(kind).size === kinds.length) break
+    t.same([...changed].sort(), kinds)
+    await client.aliases.delete('notebook')
+    for (const name of ['notes', 'notes_old']) await client.deleteCollection(name)
+  })
 }

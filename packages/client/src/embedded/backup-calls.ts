@@ -10,6 +10,7 @@ export const backupCalls: Calls<keyof BackupOperations> = {
   backupInfo: ({ database }, { backup }) => infoOf(database.backups.info(backup)),
   backupStatus: ({ database }) => statusOf(database.backups.status()),
   restoreStatus: ({ database }) => statusOf(database.backups.restoreStatus()),
+  cancelRestore: ({ database }) => database.backups.cancelRestore(),
   verifyBackup: ({ database }, { backup, deep }) => database.backups.verify(backup, { deep }),
   async restoreBackup({ database }, { backup, target, lsn, time, keepExpired }, write) {
     await database.backups.restore(backup, target, momentOf(lsn, time), { ...write, keepExpired })

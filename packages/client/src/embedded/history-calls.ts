@@ -1,9 +1,10 @@
 // The operations on the history of a database, on an engine.
-import type { PastEvent as EngineEvent, ObjectVersion as EngineVersion } from '@annal/engine'
-import type { ObjectVersion, PastEvent } from '../history-info.ts'
+import type { PastEvent as EngineEvent, ObjectVersion as EngineVersion, Moment } from '@annal/engine'
+import type { ObjectChange, ObjectVersion, PastEvent, PastMoment } from '../history-info.ts'
 import type { HistoryOperations } from '../operations.ts'
 import type { Calls } from './calls.ts'
 import { defined } from './defined.ts'
+import { translated } from './failure.ts'
 
 export const historyCalls: Calls<keyof HistoryOperations> = {
   async events({ database }, { since, ...request }) {
@@ -22,9 +23,11 @@ export const historyCalls: Calls<keyof HistoryOperations> = {
     const { versions, next, complete } = await database.history.versions(request)
     return { versions: versions.map(versionOf), ...(next !== undefined && { next }), complete }
   },
+  diff({ database }, { collection, from, to, signal }) {
+    return differences(database.history.diff({ collection, from: momentOf(from), to: to && momentOf(to) }), signal)
+  },
   async undo({ database }, { asOf, ...request }, write) {
-    const moment = 'time' in asOf ? { timeMs: asOf.time.getTime() } : asOf
-    return database.history.undo({ ...request, asOf: moment }, write)
+    return database.history.undo({ ...request, asOf: momentOf(asOf) }, write)
   },
   async activity({ database }, { from, to, ...request }) {
     const { bucketMs, buckets, complete } = await database.history.activity({
@@ -38,6 +41,24 @@ export const historyCalls: Calls<keyof HistoryOperations> = {
       complete,
     }
   },
+}
+
+function momentOf(moment: PastMoment): Moment {
+  return 'time' in moment ? { timeMs: moment.time.getTime() } : moment
+}
+
+async function* differences(
+  changes: AsyncIterable<ObjectChange>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ObjectChange> {
+  try {
+    for await (const change of changes) {
+      signal?.throwIfAborted()
+      yield change
+    }
+  } catch (error) {
+    translated(error)
+  }
 }
 
 function versionOf({ timeMs, ...version }: EngineVersion): ObjectVersion {

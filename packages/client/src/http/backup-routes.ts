@@ -1,7 +1,7 @@
 // The operations on backups.
 import type { BackupInfo, BackupStatus } from '../backup-info.ts'
 import type { BackupOperations } from '../operations.ts'
-import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
+import { flag, list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'
 
 /** Moving a backup takes long; the limit only ends a call that hangs. */
@@ -28,6 +28,11 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
     retry: 'always',
     request: () => get('/api/v2/status/restore'),
     reply: (reply) => parseStatus(parseJson(reply.text)),
+  },
+  cancelRestore: {
+    retry: 'always',
+    request: () => remove('/api/v2/status/restore'),
+    reply: (reply) => flag(object(parseJson(reply.text), 'reply').cancelled, 'cancelled'),
   },
   verifyBackup: {
     retry: 'always',

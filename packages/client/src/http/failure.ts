@@ -1,6 +1,7 @@
 // Converts an error reply, or a missing reply, to an AnnalError.
-import { AnnalError, annalError } from '../errors.ts'
+import { AnnalError, annalError, type Reach } from '../errors.ts'
 import type { WriteResult } from '../model.ts'
+import { moment, number, object } from './read.ts'
 import { parseRetryAfter } from './retry.ts'
 
 /** `{"error", "code", "request_id", "field", "value", "limit"}`; any other body comes from something in between. */
@@ -14,6 +15,8 @@ export function failureOf(response: Response, body: string): AnnalError {
     value: reply.value,
     limit: reply.limit,
     results: reply.results,
+    reach: reply.reach,
+    aliases: reply.aliases,
     requestId: reply.requestId ?? response.headers.get('x-request-id') ?? undefined,
     retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
     leaderUrl: response.headers.get('annal-leader')?.replace(/\/+$/, ''),
@@ -41,6 +44,8 @@ interface ErrorReply {
   readonly value?: unknown
   readonly limit?: unknown
   readonly results?: readonly WriteResult[]
+  readonly reach?: Reach
+  readonly aliases?: readonly string[]
 }
 
 function errorReply(body: string): ErrorReply {
@@ -54,6 +59,18 @@ function errorReply(body: string): ErrorReply {
     ...('limit' in reply && { limit: reply.limit }),
     // The members of an error reply are those of a reply.
     ...(Array.isArray(reply.results) && { results: reply.results as WriteResult[] }),
+    ...(reply.reach !== undefined && { reach: reachOf(reply.reach) }),
+    ...(Array.isArray(reply.aliases) && { aliases: reply.aliases as string[] }),
+  }
+}
+
+function reachOf(value: unknown): Reach {
+  const { lsn_first, lsn_last, time_first, time_last } = object(value, 'reach')
+  return {
+    lsnFirst: number(lsn_first, 'lsn_first'),
+    lsnLast: number(lsn_last, 'lsn_last'),
+    timeFirst: moment(time_first, 'time_first'),
+    timeLast: moment(time_last, 'time_last'),
   }
 }
 

@@ -6,16 +6,19 @@ import type {
   ChangedValues,
   EventPage,
   EventType,
+  ObjectChange,
   ObjectVersion,
   PastEvent,
+  PastMoment,
   VersionPage,
 } from '../history-info.ts'
 import type { HistoryOperations, ScheduleOperations } from '../operations.ts'
 import type { Schedule, ScheduleList } from '../schedule-info.ts'
-import { flag, list, moment, number, object, parseJson, text } from './read.ts'
+import { linesOf } from './lines.ts'
+import { flag, list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'
 
-/** An undo builds the collection as of the moment. */
+/** An undo builds the collection as of the moment, and a comparison as of both. */
 const undoTimeoutMs = 3_600_000
 
 export const historyRoutes: Routes<keyof HistoryOperations> = {
@@ -39,6 +42,20 @@ export const historyRoutes: Routes<keyof HistoryOperations> = {
     request: ({ collection, id, from, to, limit }) =>
       get(`/api/v2/collection/${segment(collection)}/history${queryString({ id, from, to, limit })}`),
     reply: ({ text }) => versionPage(object(parseJson(text), 'reply')),
+  },
+  diff: {
+    retry: 'always',
+    reads: 'query',
+    timeoutMs: undoTimeoutMs,
+    request: ({ collection, from, to }) => ({
+      ...get(`/api/v2/collection/${segment(collection)}/diff${queryString({ from: inQuery(from), to: inQuery(to) })}`),
+      accept: 'application/x-ndjson, application/json',
+      streamed: true,
+    }),
+    reply: ({ stream }) => {
+      if (stream === undefined) throw unexpected('diff', 'no content')
+      return changesIn(stream)
+    },
   },
   undo: {
     retry: 'when-refused',
@@ -97,6 +114,19 @@ function queryString(parameters: { readonly [name: string]: string | number | Da
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
+function inQuery(moment: PastMoment | undefined): number | Date | undefined {
+  if (moment === undefined) return undefined
+  return 'time' in moment ? moment.time : moment.lsn
+}
+
+async function* changesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<ObjectChange> {
+  for await (const line of linesOf(stream)) {
+    const { id, change } = object(parseJson(line), 'line')
+    // A newer server may have more kinds.
+    yield { id: text(id, 'id'), change: text(change, 'change') as ObjectChange['change'] }
+  }
+}
+
 function eventPage({ events, next, previous, complete }: Record<string, unknown>): EventPage {
   return {
     events: list(events, 'events').map(pastEvent),
@@ -107,7 +137,8 @@ function eventPage({ events, next, previous, complete }: Record<string, unknown>
 }
 
 function pastEvent(value: unknown): PastEvent {
-  const { lsn, time, type, bytes, collection, objects, ids, fields, token, author, active } = object(value, 'event')
+  const { lsn, time, type, bytes, collection, objects, ids, fields, token, author, ...rest } = object(value, 'event')
+  const { alias, kept_as, active } = rest
   return {
     lsn: number(lsn, 'lsn'),
     time: moment(time, 'time'),
@@ -120,6 +151,8 @@ function pastEvent(value: unknown): PastEvent {
     ...(fields !== undefined && { fields: list(fields, 'fields').map((name) => text(name, 'field')) }),
     ...(token !== undefined && { token: text(token, 'token') }),
     ...(author !== undefined && { author: authorOf(author) }),
+    ...(alias !== undefined && { alias: text(alias, 'alias') }),
+    ...(kept_as !== undefined && { keptAs: text(kept_as, 'kept_as') }),
     ...(active !== undefined && { active: flag(active, 'active') }),
   }
 }
