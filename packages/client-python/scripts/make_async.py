@@ -1,8 +1,8 @@
 """Generates the async client from the sync client: ``python3 scripts/make_async.py``, or ``--check`` to compare.
 
-A method or function that sends a request becomes ``async``, and every call that leads to the transport is awaited. The transports and
-``in_flight.py`` exist in two handwritten versions, because waiting is their purpose. If ``black`` is installed (Debian: ``apt install black``),
-the generated files are formatted with ``black -l 120``, as they are kept; ``--check`` ignores formatting.
+A method or function that sends a request becomes ``async``, and every call that leads to the transport is awaited. The transports,
+``in_flight.py``, and ``feed.py`` exist in two handwritten versions, because waiting is their purpose. If ``black`` is installed (Debian:
+``apt install black``), the generated files are formatted with ``black -l 120``, as they are kept; ``--check`` ignores formatting.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INHERITED_AWAITED = {"_get", "_send"}
 ASYNC_ITERATORS = {"read_batches"}
 ASYNC_CONTEXTS = {"InFlight"}
 AWAITED_OF_TRANSPORT = {"json", "send", "search", "download", "upload", "close"}
-IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "in_flight")}
+IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "in_flight", "feed")}
 
 
 class Asynchronous(ast.NodeTransformer):

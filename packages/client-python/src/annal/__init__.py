@@ -17,6 +17,9 @@ from .errors import (
     RequestKeyReusedError,
     ServerError,
     DeadlineError,
+    FeedPositionLostError,
+    GoneError,
+    MomentUnreachableError,
     UnreachableError,
 )
 from .index import Index
@@ -40,10 +43,13 @@ __all__ = [
     "BadRequestError",
     "Collection",
     "ConflictError",
+    "FeedPositionLostError",
     "ForbiddenError",
+    "GoneError",
     "Index",
     "InvalidArgumentError",
     "LicenseError",
+    "MomentUnreachableError",
     "NotFoundError",
     "Precision",
     "RequestKeyReusedError",

@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 import time
-from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Set, Union
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Optional, Set, TypeVar, Union
 
 try:
     import httpx
@@ -32,14 +32,21 @@ from .reads import Read
 
 _MEASUREMENT_SECONDS = 2.0
 
+R = TypeVar("R", Reply, httpx.Response)
+
 
 class AsyncTransport:
     def __init__(self, peer: Peer, pool_size: int, verify: Union[bool, str], cert: ClientCertificate) -> None:
         self.peer = peer
         self._measurements: Set["asyncio.Task[None]"] = set()
-        self._client = httpx.AsyncClient(
-            verify=_tls(verify, cert),
-            limits=httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size),
+        self._tls = _tls(verify, cert)
+        self._client = self._new_client(httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size))
+        self._streams: Optional[httpx.AsyncClient] = None
+
+    def _new_client(self, limits: httpx.Limits) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            verify=self._tls,
+            limits=limits,
             # Keeps the token of the headers, which httpx would otherwise replace with an entry of a .netrc file.
             auth=lambda request: request,
             follow_redirects=False,
@@ -51,6 +58,8 @@ class AsyncTransport:
             measurement.cancel()
         await asyncio.gather(*self._measurements, return_exceptions=True)
         await self._client.aclose()
+        if self._streams is not None:
+            await self._streams.aclose()
 
     async def json(
         self,
@@ -93,6 +102,44 @@ class AsyncTransport:
         call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds, takes_long=True)
         await self._run(call, lambda attempt: self._download_once(attempt, target))
 
+    async def stream(
+        self, path: str, *, accept: str, timeout: Optional[float] = None, silence: Optional[float] = None
+    ) -> AsyncGenerator[bytes, None]:
+        """Yields the body of a reply as it arrives. ``timeout`` is for its beginning, ``silence`` the longest pause afterwards."""
+        call = Call(self.peer, "GET", path, accept=accept, retry=ALWAYS, timeout=timeout, takes_long=True)
+        response = await self._run(call, lambda attempt: self._open(attempt, silence))
+        try:
+            async for piece in response.aiter_bytes():
+                yield piece
+        except httpx.HTTPError as error:
+            raise unreachable(str(response.url)[: -len(path)], error) from error
+        finally:
+            await response.aclose()
+
+    async def _open(self, attempt: Attempt, silence: Optional[float]) -> httpx.Response:
+        seconds = attempt.seconds_left
+        if self._streams is None:
+            # Streams stay open, so they take no connections from calls.
+            self._streams = self._new_client(httpx.Limits(max_connections=None))
+        timeout = httpx.Timeout(seconds, read=seconds if silence is None else silence)
+        request = self._streams.build_request(attempt.method, attempt.url, headers=attempt.headers, timeout=timeout)
+        try:
+            response = await asyncio.wait_for(self._streams.send(request, stream=True), seconds)
+        except httpx.ConnectTimeout as error:
+            raise attempt.too_late(error, connecting=True) from error
+        except (httpx.TimeoutException, asyncio.TimeoutError) as error:
+            raise attempt.too_late(error) from error
+        except (httpx.HTTPError, OSError) as error:
+            raise unreachable(attempt.root, error) from error
+        if 200 <= response.status_code < 300:
+            return response
+        try:
+            raise failure(Reply(response.status_code, response.headers, await response.aread()))
+        except httpx.HTTPError as error:
+            raise unreachable(attempt.root, error) from error
+        finally:
+            await response.aclose()
+
     async def upload(self, path: str, source: str, content_type: str, *, timeout: Optional[float] = None) -> Reply:
         """Sends a file chunk by chunk."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
@@ -104,7 +151,7 @@ class AsyncTransport:
     async def _reply(self, call: Call) -> Reply:
         return await self._run(call, self._once)
 
-    async def _run(self, call: Call, once: Callable[[Attempt], Awaitable[Reply]]) -> Reply:
+    async def _run(self, call: Call, once: Callable[[Attempt], Awaitable[R]]) -> R:
         while True:
             attempt = call.attempt()
             self._measure()

@@ -10,11 +10,13 @@ from urllib.parse import quote
 from .administration import Administration
 from .calls import Peer
 from .collection import Collection
-from .exchange import NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
+from .events import Following
+from .exchange import ALWAYS, NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
+from .feed import Changes, follow_changes
 from .index import Index
-from .reads import OF_NODE, Read
+from .reads import OF_NODE, Read, moment_member
 from .transport import Transport
-from .types import Consistency, FieldDefinition
+from .types import Consistency, FieldDefinition, Filter
 
 _SENTENCE = "application/json, text/plain"
 
@@ -240,7 +242,7 @@ class Annal(Administration):
         reply: Dict[str, Any] = sent.json()
         return reply
 
-    # Backups
+    # Aliases
 
     def list_aliases(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the aliases, each with its collection."""
@@ -264,6 +266,54 @@ class Annal(Administration):
         """Deletes an alias; its collection stays."""
         return self._send("DELETE", _alias(name), key=RequestKey(idempotency_key), timeout=timeout)
 
+    # Changes
+
+    def changes(
+        self,
+        *,
+        from_lsn: Optional[int] = None,
+        cursor: Optional[str] = None,
+        collections: Optional[Sequence[str]] = None,
+        kinds: Optional[Sequence[str]] = None,
+        filter: Optional[Filter] = None,
+        include_vectors: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Changes:
+        """Yields the changes of the database: first those that the log holds from an LSN on, then each new one, in the order of the log,
+        each at least once. Continues after the last change when the connection breaks. ``timeout`` is for the beginning of a connection.
+
+        Without ``from_lsn`` it begins after the newest record; with ``cursor`` after the place of the cursor. With a filter, ``objects``
+        are those that match it, and ``left`` has the ids of all others. Raises FeedPositionLostError if the next changes are not held.
+        """
+        following = Following(from_lsn, cursor, collections, kinds, filter, include_vectors, timeout)
+        return follow_changes(self._transport, following)
+
+    def list_cursors(
+        self,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Dict[str, Any]]:
+        """Returns the places of consumers of the changes, each with the LSN that it acknowledged."""
+        return list(self._get("/api/v2/cursors", Read(consistency, max_staleness_ms, min_lsn), timeout)["cursors"])
+
+    def acknowledge(self, cursor: str, lsn: int, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Says that every change up to the LSN is processed; creates the cursor if it is new. A lower LSN than before changes nothing."""
+        return self._send("PUT", _cursor(cursor), {"lsn": lsn}, retry=ALWAYS, timeout=timeout)
+
+    def delete_cursor(
+        self, cursor: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return self._send("DELETE", _cursor(cursor), key=RequestKey(idempotency_key), timeout=timeout)
+
+    def cancel_restore(self, *, timeout: Optional[float] = None) -> bool:
+        """Cancels the restore or undo that started last. Returns False if none runs."""
+        return bool(self._send("DELETE", "/api/v2/status/restore", retry=ALWAYS, timeout=timeout)["cancelled"])
+
+    # Branches
+
     def branch_collection(
         self,
         name: str,
@@ -275,7 +325,7 @@ class Annal(Administration):
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Creates a collection with the content of another one, as of now or of ``{"lsn": n}`` or ``{"time": "..."}``; with ``keep_expired`` its objects do not expire."""
-        body: Dict[str, Any] = {"name": branch} if as_of is None else {"name": branch, "as_of": as_of}
+        body: Dict[str, Any] = {"name": branch, **({} if as_of is None else {"as_of": moment_member(as_of)})}
         if keep_expired:
             body["keep_expired"] = True
         seconds = TRANSFER_SECONDS if timeout is None else timeout
@@ -299,6 +349,8 @@ class Annal(Administration):
         body = {"over": over, "keep_as": keep_as}
         path = f"{_collection(name)}/promote"
         return self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=timeout)
+
+    # Backups
 
     def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Returns the backups by name."""
@@ -367,6 +419,10 @@ class Annal(Administration):
 
 def _alias(name: str) -> str:
     return f"/api/v2/alias/{segment(name)}"
+
+
+def _cursor(name: str) -> str:
+    return f"/api/v2/cursors/{segment(name)}"
 
 
 def _collection(name: str) -> str:

@@ -10,9 +10,10 @@ from .bulk import bulk_load, upsert_all
 from .collection_graphs import CollectionGraphs, given, object_path_of
 from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
-from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, segment
+from .exchange import ALWAYS, TRANSFER_SECONDS, WHEN_REFUSED, RequestKey, segment
+from .feed import ObjectChanges, read_lines
 from .in_flight import Source
-from .reads import Read, as_of_members
+from .reads import Read, as_of_members, moment_member, moment_text
 from .transport import Transport
 from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectPatch, ObjectRecord, Progress, SearchResult, StoredObject
 
@@ -263,12 +264,23 @@ class Collection(CollectionGraphs):
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """The versions of an object, oldest first: what each write changed, when, and who wrote it. ``next`` is ``from_lsn`` of the
-        next page. While ``complete`` is false, the server still reads its log: call again."""
+        next page. Waits until the server has read its log."""
         query = urlencode({"id": id, **given(**{"from": from_lsn, "to": to_lsn, "limit": limit})})
-        reply: Dict[str, Any] = self._transport.json(
-            "GET", f"{self._path}/history?{query}", None, retry=ALWAYS, timeout=timeout
-        )
-        return reply
+        while True:
+            reply: Dict[str, Any] = self._transport.json(
+                "GET", f"{self._path}/history?{query}", None, retry=ALWAYS, timeout=timeout
+            )
+            if reply["complete"]:
+                return reply
+
+    def diff(
+        self, start: Mapping[str, Any], end: Optional[Mapping[str, Any]] = None, *, timeout: Optional[float] = None
+    ) -> ObjectChanges:
+        """Yields the objects that differ between two moments, ``{"lsn": n}`` or ``{"time": ...}``; ``end`` is now by default. Each is
+        ``{"id", "change"}`` with ``added``, ``changed``, or ``removed``."""
+        moments = {"from": moment_text(start, "start"), **({} if end is None else {"to": moment_text(end, "end")})}
+        seconds = TRANSFER_SECONDS if timeout is None else timeout
+        return read_lines(self._transport, f"{self._path}/diff?{urlencode(moments)}", seconds)
 
     def undo(
         self,
@@ -285,16 +297,17 @@ class Collection(CollectionGraphs):
         body = given(
             ids=None if ids is None else list(ids),
             filter=None if filter is None else list(filter),
-            as_of=dict(as_of),
+            as_of=moment_member(as_of),
             dry_run=dry_run,
         )
+        seconds = TRANSFER_SECONDS if timeout is None else timeout
         reply: Dict[str, Any] = self._transport.json(
             "POST",
             f"{self._path}/undo",
             body,
             retry=WHEN_REFUSED,
             key=RequestKey(idempotency_key),
-            timeout=timeout,
+            timeout=seconds,
             takes_long=True,
         )
         return reply

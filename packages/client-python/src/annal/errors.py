@@ -21,6 +21,8 @@ class AnnalError(Exception):
         retry_after: Optional[float] = None,
         leader_url: Optional[str] = None,
         results: Any = None,
+        reach: Any = None,
+        aliases: Any = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -34,6 +36,10 @@ class AnnalError(Exception):
         """``not_leader`` with status 421: the URL of the node of a cluster that leads."""
         self.results = results
         """``conflict``: what became of each object of an atomic write."""
+        self.reach = reach
+        """``moment_unreachable``: the first and the last moment that can be reached."""
+        self.aliases = aliases
+        """``collection_has_aliases``: the aliases that lead to the collection."""
         self.stored: Optional[int] = None
         """If ``upsert`` sent several batches: the number of records stored before the failed batch."""
 
@@ -89,6 +95,19 @@ class ConflictError(AnnalError):
     """409: the name is taken, or a conflicting operation is running."""
 
 
+class GoneError(AnnalError):
+    """410: the server no longer has what the request needs."""
+
+
+class FeedPositionLostError(GoneError):
+    """The next changes are no longer held, or the LSN is after the end of the log. No change was skipped: read the collections again,
+    and follow from the LSN of that read."""
+
+
+class MomentUnreachableError(GoneError):
+    """A moment of the past that cannot be reached; ``reach`` says which ones can."""
+
+
 class RequestKeyReusedError(AnnalError):
     """422: the ``idempotency_key`` was used for another call: another method, path, or body. Nothing was written."""
 
@@ -104,11 +123,20 @@ _BY_STATUS: Mapping[int, Type[AnnalError]] = {
     403: ForbiddenError,
     404: NotFoundError,
     409: ConflictError,
+    410: GoneError,
     422: RequestKeyReusedError,
 }
 
 
-def error_for(status: int) -> Type[AnnalError]:
+_BY_CODE: Mapping[str, Type[AnnalError]] = {
+    "feed_position_lost": FeedPositionLostError,
+    "moment_unreachable": MomentUnreachableError,
+}
+
+
+def error_for(status: int, code: str = "") -> Type[AnnalError]:
+    if code in _BY_CODE:
+        return _BY_CODE[code]
     if status >= 500:
         return ServerError
     return _BY_STATUS.get(status, AnnalError)

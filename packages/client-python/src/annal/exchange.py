@@ -202,9 +202,10 @@ def failure(reply: Reply) -> AnnalError:
         short = reply.text.strip() if is_text and len(reply.content) <= 300 else ""
         text = short or f"the server responded with {reply.status}"
     leader = reply.headers.get("Annal-Leader")
-    return error_for(reply.status)(
+    code = str(body.get("code", "http_error"))
+    return error_for(reply.status, code)(
         text,
-        code=str(body.get("code", "http_error")),
+        code=code,
         status=reply.status,
         field=body.get("field"),
         value=body.get("value"),
@@ -213,6 +214,23 @@ def failure(reply: Reply) -> AnnalError:
         retry_after=_seconds(reply.headers.get("Retry-After")),
         leader_url=leader.rstrip("/") if leader else None,
         results=body.get("results"),
+        reach=body.get("reach"),
+        aliases=body.get("aliases"),
+    )
+
+
+def refusal(body: Mapping[str, Any]) -> AnnalError:
+    """The exception for the event with which a server ends a stream. One that stops ends streams as it ends calls: with 503."""
+    code = str(body.get("code", "http_error"))
+    status = 503 if code in ("stopping", "starting", "closed") else None
+    return error_for(status or 0, code)(
+        str(body.get("error", "the server ended the stream")),
+        code=code,
+        status=status,
+        field=body.get("field"),
+        value=body.get("value"),
+        limit=body.get("limit"),
+        request_id=body.get("request_id"),
     )
 
 

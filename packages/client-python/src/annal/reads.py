@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any, Dict, Mapping, Optional
 from urllib.parse import urlencode
 
+from .errors import InvalidArgumentError
 from .types import Consistency
 
 
@@ -45,11 +46,21 @@ def as_of_members(as_of: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     present."""
     if as_of is None:
         return {}
-    moment = dict(as_of)
+    return {"as_of": moment_member(as_of), "wait": _WAIT_SECONDS}
+
+
+def moment_member(moment: Mapping[str, Any]) -> Dict[str, Any]:
+    """A moment on the wire: a datetime becomes text."""
     time = moment.get("time")
-    if isinstance(time, datetime):
-        moment["time"] = time.astimezone(timezone.utc).isoformat()
-    return {"as_of": moment, "wait": _WAIT_SECONDS}
+    return {**moment, "time": time.astimezone(timezone.utc).isoformat()} if isinstance(time, datetime) else dict(moment)
+
+
+def moment_text(moment: Mapping[str, Any], field: str) -> str:
+    """A moment in a query string: an LSN or a time."""
+    member = moment_member(moment)
+    if len(member) != 1 or not {"lsn", "time"}.issuperset(member):
+        raise InvalidArgumentError(f"{field} must have either lsn or time", field=field)
+    return str(next(iter(member.values())))
 
 
 _WAIT_SECONDS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Generator, Iterator, Optional, Union
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -103,6 +103,21 @@ class Transport:
             raise unreachable(response.url[: -len(path)], error) from error
         os.replace(partial, target)
 
+    def stream(
+        self, path: str, *, accept: str, timeout: Optional[float] = None, silence: Optional[float] = None
+    ) -> Generator[bytes, None, None]:
+        """Yields the body of a reply as it arrives. ``timeout`` is for its beginning, ``silence`` the longest pause afterwards."""
+        call = Call(self.peer, "GET", path, accept=accept, retry=ALWAYS, timeout=timeout, takes_long=True)
+        response = self._send(call, stream=True, silence=silence)
+        try:
+            # Without a size, the bytes of each chunk come at once; replies without chunks have no other end.
+            size = None if getattr(response.raw, "chunked", False) else 1
+            yield from response.iter_content(size)
+        except requests.exceptions.RequestException as error:
+            raise unreachable(response.url[: -len(path)], error) from error
+        finally:
+            response.close()
+
     def upload(self, path: str, source: str, content_type: str, *, timeout: Optional[float] = None) -> Reply:
         """Sends a file chunk by chunk."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
@@ -116,12 +131,12 @@ class Transport:
         response = self._send(call)
         return Reply(response.status_code, response.headers, response.content)
 
-    def _send(self, call: Call, *, stream: bool = False) -> requests.Response:
+    def _send(self, call: Call, *, stream: bool = False, silence: Optional[float] = None) -> requests.Response:
         while True:
             attempt = call.attempt()
             self._measure()
             try:
-                response = self._once(attempt, stream)
+                response = self._once(attempt, stream, silence)
                 call.succeeded(attempt, response.headers)
                 return response
             except AnnalError as error:
@@ -141,7 +156,7 @@ class Transport:
                 return False
         return self.peer.keeps_keys
 
-    def _once(self, attempt: Attempt, stream: bool) -> requests.Response:
+    def _once(self, attempt: Attempt, stream: bool, silence: Optional[float]) -> requests.Response:
         try:
             # A redirect could send the token to an unexpected host.
             response = self._session.request(
@@ -150,7 +165,7 @@ class Transport:
                 data=attempt.data,
                 headers=attempt.headers,
                 verify=self._verify,
-                timeout=attempt.seconds_left,
+                timeout=(attempt.seconds_left, attempt.seconds_left if silence is None else silence),
                 stream=stream,
                 allow_redirects=False,
             )

@@ -114,6 +114,28 @@ class StoredObject(TypedDict):
     multi_vectors: Dict[str, List[List[float]]]
 
 
+class Change(TypedDict, total=False):
+    """The effect of one record of the log. A newer server may have more kinds. A ``notice`` says that the next records are about to be
+    removed."""
+
+    lsn: int
+    time: str
+    kind: str
+    collection: str
+    objects: List[Dict[str, Any]]
+    deleted: List[str]
+    left: List[str]
+    removed_next_lsn: int
+    margin: int
+
+
+class ObjectChange(TypedDict):
+    """What became of an object between two moments: ``added``, ``changed``, or ``removed``."""
+
+    id: str
+    change: str
+
+
 class FilterUpdate(TypedDict):
     id: str
     filter: Mapping[str, Any]
