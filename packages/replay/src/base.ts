@@ -38,7 +38,7 @@ interface Living {
 }
 
 interface Known {
-  /** With the name that it has now. */
+  /** With the name and the default expiry that it has now. */
   created: CollectionCreated
   fields: readonly FieldSchema[]
   readonly objects: Map<string, Living>
@@ -92,7 +92,9 @@ async function survey(
       case 'collection-rebuilt':
       case 'fields-changed': {
         const known = collections.get(event.collectionId)
-        if (known) known.fields = event.fields
+        if (known === undefined) break
+        known.fields = event.fields
+        if (event.kind === 'fields-changed') known.created = withDefaultTtl(known.created, event.ttlSeconds)
         break
       }
       case 'database-dropped':
@@ -115,6 +117,14 @@ async function survey(
   return { catalog, collections }
 }
 
+/** The event with this default expiry, or none. */
+function withDefaultTtl(
+  { ttlSeconds: _, ...created }: CollectionCreated,
+  ttlSeconds: number | undefined,
+): CollectionCreated {
+  return { ...created, ...(ttlSeconds !== undefined && { ttlSeconds }) }
+}
+
 function noteObjects(
   objects: Map<string, Living>,
   lsn: number,
@@ -126,9 +136,9 @@ function noteObjects(
     else if (event.kind === 'objects-deleted' || event.kind === 'objects-expired') objects.delete(id)
     else if (living !== undefined) {
       const filter = event.filters[index] as string
-      // A copy: the buffer of the record is reused.
+      // A copy: a slice of a Buffer would keep the whole block of the log in memory.
       if (event.kind === 'objects-patched')
-        objects.set(id, { ...living, filter, meta: event.metas[index]?.slice(), isPatched: true })
+        objects.set(id, { ...living, filter, meta: new Uint8Array(event.metas[index] ?? []), isPatched: true })
       else objects.set(id, { ...living, filter: withFilter(living.filter ?? '', filter) })
     }
   }
