@@ -9,6 +9,7 @@ import { encodeEvent } from '@annal/engine/events'
 import tap, { type Test, test } from 'tap'
 import { changeKinds, eventKinds } from '../../src/events/codec.ts'
 import { temporaryDirectory } from '../backup/rig.ts'
+import { openAt, TestClock } from '../expiry/rig.ts'
 import { openNode, simulate } from '../replicated/nodes.ts'
 import { SharedMemory, SharedView } from '../replicated/shared-memory.ts'
 import {
@@ -16,6 +17,7 @@ import {
   digestsOf,
   type EventKind,
   everyKind,
+  kindsInImages,
   liveThroughAll,
   type Moment,
   recordsOf,
@@ -36,8 +38,8 @@ interface Lived {
 
 async function lived(t: Pick<Test, 'teardown'>): Promise<Lived> {
   const dir = await temporaryDirectory(t)
-  const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1, archive, keepLog: true })
-  const moments = await liveThroughAll(engine, { midway: () => engine.checkpoint() })
+  const engine = await openAt(clock, join(dir, 'live'), { archive, keepLog: true, fsync: 'always' })
+  const moments = await liveThroughAll(engine, { clock, midway: () => engine.checkpoint() })
   const [digests, seen] = [digestsOf(engine), await seenIn(engine.database())]
   const dataDir = join(dir, 'killed')
   await cp(join(dir, 'live'), dataDir, { recursive: true })
@@ -45,15 +47,20 @@ async function lived(t: Pick<Test, 'teardown'>): Promise<Lived> {
   return { dir, dataDir, moments, digests, seen }
 }
 
+const clock = new TestClock()
 const life = await lived(tap)
 const { lsn: lsnLast } = life.moments.at(-1) as Moment
+
+/** Kinds that only images have. */
+const inImages: readonly EventKind[] = ['expiries-cleared']
+const loggedKinds = eventKinds.filter((kind) => !inImages.includes(kind))
 
 /** Opens a copy of the directory. */
 async function opened(t: Test, change?: (dataDir: string) => Promise<unknown>): Promise<Engine> {
   const dataDir = join(await temporaryDirectory(t), 'data')
   await cp(life.dataDir, dataDir, { recursive: true })
   await change?.(dataDir)
-  const engine = await openEngine({ dataDir, threads: 1, archive, keepLog: true })
+  const engine = await openEngine({ dataDir, threads: 1, archive, keepLog: true, clock })
   t.teardown(() => engine.close())
   return engine
 }
@@ -65,9 +72,11 @@ async function same(t: Test, engine: Engine): Promise<void> {
 }
 
 test('a life writes every kind of event, and authors', async (t) => {
-  t.strictSame([...everyKind].sort(), [...eventKinds].sort(), 'the table has every kind that the codec knows')
+  t.strictSame([...everyKind].sort(), [...loggedKinds].sort(), 'the table has every kind that the codec knows')
   const { kinds, actors } = await recordsOf(life.dataDir, lsnLast)
-  t.strictSame([...kinds].sort(), [...eventKinds].sort())
+  t.strictSame([...kinds].sort(), [...loggedKinds].sort())
+  const imaged = await kindsInImages(life.dataDir)
+  for (const kind of inImages) t.ok(imaged.has(kind), `an image has ${kind}`)
   t.strictSame([...actors].sort(), ['agent 1', 'agent 2', 'agent 3', 'operator'])
 })
 
@@ -105,7 +114,7 @@ test('a start leads to the state from the checkpoint, and from the log alone', a
 test('a checkpoint holds what every kind leads to', async (t) => {
   const dataDir = join(await temporaryDirectory(t), 'data')
   await cp(life.dataDir, dataDir, { recursive: true })
-  const options = { dataDir, threads: 1, archive }
+  const options = { dataDir, threads: 1, archive, clock }
   const engine = await openEngine(options)
   await engine.checkpoint()
   await engine.close()
@@ -167,7 +176,7 @@ test('the history of the database lists every kind, and the change feed those of
   }
   // Settings belong to no database, a deleted database has no history, and a record without an effect has no database.
   const hidden = ['database-dropped', 'request-answered', 'setting-put']
-  t.strictSame([...kinds, ...hidden].sort(), [...eventKinds].sort())
+  t.strictSame([...kinds, ...hidden].sort(), [...loggedKinds].sort())
   const fed = new Set<string>()
   for await (const { changes, lsn } of engine.database().changes({ from: 1 }).batches()) {
     for (const { kind } of changes) fed.add(kind)
@@ -177,16 +186,16 @@ test('the history of the database lists every kind, and the change feed those of
 })
 
 test('a follower applies every kind', async (t) => {
-  const [world, memory] = [simulate(t, 1), new SharedMemory()]
+  const [world, memory, ofNodes] = [simulate(t, 1), new SharedMemory(), new TestClock()]
   const open = async () => {
     const shared = new SharedView(memory)
-    const node = await openNode(t, world, { shared })
+    const node = await openNode(t, world, { shared, clock: ofNodes }, { expiryEveryMs: 5 })
     t.teardown(() => shared.close())
     return node
   }
   const [leader, follower] = [await open(), await open()]
   await leader.lead(1)
-  await liveThroughAll(leader.engine)
+  await liveThroughAll(leader.engine, { clock: ofNodes })
   await follower.engine.whenApplied(leader.engine.lsnApplied, 60_000)
   // Branches are loaded after their record is applied.
   for (const { name } of leader.engine.database().collections())
@@ -197,8 +206,8 @@ test('a follower applies every kind', async (t) => {
 
 /** The payload version of the directory below. A later version has its own file, and this one must open forever. */
 const golden = new URL('../golden/every-kind-8.json.br', import.meta.url)
-/** Kinds that version 8 does not have. A place for `objects-expired`. */
-const laterKinds: readonly EventKind[] = []
+/** Kinds of the log that version 8 does not have. */
+const laterKinds: readonly EventKind[] = ['objects-expired']
 
 interface Golden {
   /** The last record. */
@@ -220,7 +229,7 @@ test('a directory with every kind of payload version 8 opens with its content', 
     await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
   }
   const { kinds, actors } = await recordsOf(dataDir, lsn)
-  t.strictSame([...kinds, ...laterKinds].sort(), [...eventKinds].sort(), 'it has every kind')
+  t.strictSame([...kinds, ...laterKinds].sort(), [...loggedKinds].sort(), 'it has every kind')
   t.equal(actors.size, 4, 'it has authors')
   const damage = (await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dirname(dataDir) })).findings
   t.strictSame(

@@ -1,12 +1,19 @@
 // A life of a data directory that writes every kind of event, and what must be the same afterwards by every way that leads to its state.
 // The compiler refuses a kind of event that the table does not have.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Database, Engine, ObjectInput } from '@annal/engine'
 import { decodeEvent, type Event } from '@annal/engine/events'
 import { nodeVfs, readHistory, readIdentity } from '@annal/wal'
 import { historyOf } from '../../src/backup/archive.ts'
+import { partName, readImage, tailPart } from '../../src/backup/image.ts'
+import { readTail } from '../../src/backup/tail-file.ts'
 import { authorOf } from '../../src/events/author.ts'
+import { hourMs, type TestClock, until } from '../expiry/rig.ts'
 
 export type EventKind = Event['kind']
+/** Kinds of the log. `expiries-cleared` is only in images. */
+export type LoggedKind = Exclude<EventKind, 'expiries-cleared'>
 
 export const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
 
@@ -28,8 +35,10 @@ function object(n: number): ObjectInput {
 
 const hash = (digit: string) => digit.repeat(64)
 
-/** What a kind of event comes from, in this order. Each may write other kinds as well. A place for `ObjectsExpired`. */
-const steps: Readonly<Record<EventKind, (engine: Engine, database: Database) => Promise<unknown>>> = {
+type Step = (engine: Engine, database: Database, clock: TestClock) => Promise<unknown>
+
+/** What a kind of event comes from, in this order. Each may write other kinds as well. */
+const steps: Readonly<Record<LoggedKind, Step>> = {
   'collection-created': (_, database) => database.createCollection({ name: 'films', fields }, { requestKey: 'create' }),
   'objects-upserted': async (_, database) => {
     const films = database.collection('films')
@@ -38,14 +47,33 @@ const steps: Readonly<Record<EventKind, (engine: Engine, database: Database) => 
       { actor: 'agent 1', requestKey: 'upsert' },
     )
     await films.upsert([{ ...object(3), ifAbsent: true }, object(20)])
+    await films.upsert([21, 22, 23, 24].map((n) => ({ ...object(n), ttlSeconds: 90_000 })))
+    await films.upsert([25, 26].map((n) => ({ ...object(n), ttlSeconds: 60 })))
   },
-  'filters-replaced': (_, database) => database.collection('films').updateFilters([{ id: 'o1', filter: { third: 9 } }]),
+  'filters-replaced': (_, database) =>
+    database.collection('films').updateFilters(['o1', 'o21'].map((id) => ({ id, filter: { third: 9 } }))),
   'objects-deleted': (_, database) => database.collection('films').delete(['o2', 'o20'], { actor: 'agent 2' }),
   'objects-patched': (_, database) =>
-    database
-      .collection('films')
-      .patch([{ id: 'o4', meta: { seen: true }, filter: { third: null }, increment: { n: 5 } }]),
-  'fields-changed': (_, database) => database.collection('films').updateFields({ v: { recall: 0.9 } }),
+    database.collection('films').patch([
+      { id: 'o4', meta: { seen: true }, filter: { third: null }, increment: { n: 5 } },
+      { id: 'o7', ttlSeconds: 80_000 },
+      { id: 'o22', meta: { seen: true }, increment: { n: 5 } },
+      { id: 'o23', expiresAt: null },
+      { id: 'o24', ttlSeconds: 80_000 },
+    ]),
+  'objects-expired': async (engine, database, clock) => {
+    const films = database.collection('films')
+    // After the patches: those that expire keep the expiry that the patch left.
+    await films.updateFilters(['o7', 'o22', 'o23'].map((id) => ({ id, filter: { third: 8 } })))
+    clock.pass(hourMs)
+    await until(() => engine.stats().expiry.deleted === 2)
+  },
+  'fields-changed': async (_, database) => {
+    const films = database.collection('films')
+    await films.updateFields({ v: { recall: 0.9 } })
+    await films.updateDefaults({ ttlSeconds: 70_000 })
+    await films.upsert([object(27), { ...object(28), ttlSeconds: null }])
+  },
   'collection-rebuilt': (_, database) => database.collection('films').rebuild({ v: { M: 6 } }),
   'collection-restored': async (engine, database) => {
     await database.branch('films', { name: 'trial' }, { actor: 'agent 3' })
@@ -54,6 +82,9 @@ const steps: Readonly<Record<EventKind, (engine: Engine, database: Database) => 
     await database.branch('trial', { name: 'earlier', asOf: { lsn: engine.lsnApplied } })
     await database.backups.clone('films', 'copy')
     await database.collection('copy').served()
+    // The image has a record of the kind `expiries-cleared`.
+    await database.backups.clone('films', 'kept', { keepExpired: true })
+    await database.collection('kept').served()
   },
   'objects-restored': async (_, database) => {
     const { lsn } = await database.collection('films').delete(['o5', 'o6'])
@@ -93,20 +124,23 @@ const steps: Readonly<Record<EventKind, (engine: Engine, database: Database) => 
 }
 
 async function createInstead(_: Engine, database: Database): Promise<void> {
-  for (const name of ['trial', 'earlier', 'copy']) await database.createCollection({ name, fields })
+  for (const name of ['trial', 'earlier', 'copy']) await database.createCollection({ name, fields, ttlSeconds: 60_000 })
+  await database.collection('copy').updateDefaults({ ttlSeconds: null })
   await database.collection('trial').upsert([object(0), object(30)])
 }
 
-export const everyKind = Object.keys(steps) as readonly EventKind[]
+export const everyKind = Object.keys(steps) as readonly LoggedKind[]
 
 /** Where a step ended. */
 export interface Moment {
-  readonly kind: EventKind
+  readonly kind: LoggedKind
   readonly lsn: number
   readonly state: string
 }
 
 export interface LifeOptions {
+  /** The clock of the engine, which must look for expired objects every few milliseconds, as `openAt` says. */
+  readonly clock: TestClock
   /** Called after half of the steps. */
   readonly midway?: () => Promise<unknown>
   /** The collections of branches and clones are created instead: traces hold no images. */
@@ -114,12 +148,12 @@ export interface LifeOptions {
 }
 
 /** Writes every kind of event. */
-export async function liveThroughAll(engine: Engine, options: LifeOptions = {}): Promise<readonly Moment[]> {
-  const { midway, withoutImages = false } = options
+export async function liveThroughAll(engine: Engine, options: LifeOptions): Promise<readonly Moment[]> {
+  const { clock, midway, withoutImages = false } = options
   const moments: Moment[] = []
   for (const [i, kind] of everyKind.entries()) {
     const step = kind === 'collection-restored' && withoutImages ? createInstead : steps[kind]
-    await step(engine, engine.database())
+    await step(engine, engine.database(), clock)
     moments.push({ kind, lsn: engine.lsnApplied, state: digestsOf(engine) })
     if (i === Math.floor(everyKind.length / 2)) await midway?.()
   }
@@ -143,11 +177,17 @@ export async function seenIn(database: Database): Promise<unknown> {
   for (const name of names.sort()) {
     const { objects } = await database.collection(name).scroll({ limit: 100 })
     const branches = database.branches(name).map((one) => [one.name, one.parentLsn, one.deletedAt !== undefined])
-    contents.push([name, objects.map((one) => [one.id, one.lsn, one.meta, one.filter]), branches])
+    const rows = objects.map(({ id, lsn, meta, filter, expiresAt }) => [id, lsn, meta, filter, ...defined(expiresAt)])
+    contents.push([name, rows, branches, ...defined(database.collection(name).describe().ttlSeconds)])
   }
   const cursors = database.cursors.list().map(({ name, lsn }) => [name, lsn])
   const aliases = database.aliases().map(({ name, collection, lsn }) => [name, collection, lsn])
   return JSON.parse(JSON.stringify({ contents, cursors, aliases }))
+}
+
+/** Empty if there is no value, as in golden directories from before there were expiries. */
+function defined(value: number | undefined): number[] {
+  return value === undefined ? [] : [value]
 }
 
 /** Kinds of the records of a directory, with its archive, and the actors in them. */
@@ -165,4 +205,16 @@ export async function recordsOf(
     if (author !== undefined) actors.add(author.actor)
   }
   return { kinds, actors }
+}
+
+/** Kinds of the records in the tails of the images that the collections of a directory come from. */
+export async function kindsInImages(dataDir: string): Promise<Set<EventKind>> {
+  const [vfs, imports, kinds] = [nodeVfs(), join(dataDir, 'imports'), new Set<EventKind>()]
+  for (const name of await readdir(imports)) {
+    const dir = join(imports, name)
+    const { source, lsn, tail } = (await readImage(vfs, dir)).image
+    const facts = { collectionId: source.collectionId, lsn, bytes: tail.bytes, sum: tail.sum }
+    for await (const record of readTail(vfs, join(dir, partName(tailPart)), facts)) kinds.add(decodeEvent(record).kind)
+  }
+  return kinds
 }
