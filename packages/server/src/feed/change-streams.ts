@@ -1,5 +1,4 @@
 // The open streams of the change feed: how many there may be, and when they end.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeBatch, ChangeStream } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 import { feedStreamsMax, heartbeatMs } from '../http/limits.ts'
@@ -91,12 +90,18 @@ export class ChangeStreams {
   ): AsyncGenerator<Buffer, IteratorResult<ChangeBatch>> {
     const next = batches.next()
     for (;;) {
-      const quiet = new AbortController()
-      const pause = sleep(heartbeatMs, 'quiet' as const, { signal: quiet.signal, ref: false })
-      pause.catch(() => undefined)
-      const result = await Promise.race([next, pause]).finally(() => quiet.abort())
-      if (result !== 'quiet') return result
+      const result = await within(next, heartbeatMs)
+      if (result !== undefined) return result
       yield heartbeat(lsn())
     }
   }
+}
+
+/** The value of a promise, or undefined after a time. Runs for each batch of each stream, so it makes no error to end the wait. */
+function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, undefined)
+    timer.unref()
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
