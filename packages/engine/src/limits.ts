@@ -124,6 +124,8 @@ export const feedStepBytesMax = 1024 * 1024
 export const feedBatchMax = 1_000
 /** While records keep coming, consumers are woken together, this often. The first record after a pause wakes them at once. */
 export const feedPaceMs = 50
+/** For each consumer they are woken that much less often, so that many of them cost writers no more than a few. */
+export const feedPacePerConsumerMs = 2
 /** With lazy syncs, consumers wait this long for a sync, then they request one: they get only what is durable. */
 export const feedSyncMs = 100
 /** Versions of an object in one reply. */

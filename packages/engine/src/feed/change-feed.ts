@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord } from '../events/codec.ts'
 import type { Event } from '../events/event.ts'
-import { feedPaceMs, feedSyncMs } from '../limits.ts'
+import { feedPaceMs, feedPacePerConsumerMs, feedSyncMs } from '../limits.ts'
 import type { Change, ChangeBatch, ChangeStream, PlaceNotice } from '../model/changes.ts'
 import { CollectionFacts, isFed } from './collection-facts.ts'
 import { type FeedRecord, FeedView } from './feed-view.ts'
@@ -281,7 +281,8 @@ export class ChangeFeed {
 
   #scheduleWake(): void {
     if (this.#timer !== undefined || this.#immediate !== undefined || this.#isClosed) return
-    const waitMs = this.#wokenAt + feedPaceMs - performance.now()
+    const paceMs = feedPaceMs + feedPacePerConsumerMs * this.#consumers.size
+    const waitMs = this.#wokenAt + paceMs - performance.now()
     // Never in the turn of a writer.
     if (waitMs <= 0) this.#immediate = setImmediate(() => this.#wake())
     else this.#timer = setTimeout(() => this.#wake(), waitMs)
