@@ -96,8 +96,8 @@ async function turn(server: BenchedServer, count: number, bodies: readonly strin
   let bytes = 0
   if (child) {
     child.send('stop')
-    const [told] = (await once(child, 'message')) as [{ readonly bytes: number }]
-    bytes = told.bytes
+    const [last] = (await once(child, 'message')) as [{ readonly bytes: number }]
+    bytes = last.bytes
     await once(child, 'exit')
   }
   return { writesPerSecond: writes / (tookMs / 1_000), cpuMsPerWrite: cpu / writes, bytes }
