@@ -284,7 +284,7 @@ def test_every_call_with_a_key_is_one_whose_route_takes_keys(enterprise: Server,
     client = Annal(base_url=server.url)
     owners = [client, annal.Collection(client._transport, SUMMARY), annal.Index(client._transport, "i", info)]
     given = {"fields": {}, "objects": [], "records": [], "dimension": 2, "vector": [1, 2], "filter": [], "updates": []}
-    given["as_of"] = {"lsn": 1}
+    given["as_of"] = given["start"] = {"lsn": 1}
     skipped = {"close", "set_base_url", "set_token", "set_actor", "download_backup", "upload_backup", "load", "retryable"}
     calls = 0
     for owner in owners:

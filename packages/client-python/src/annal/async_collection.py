@@ -475,7 +475,7 @@ def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
 
 def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
     fields = item["fields"]
-    return {
+    stored: StoredObject = {
         "id": item["id"],
         "lsn": item.get("lsn", 0),
         "meta": metas.take(item),
@@ -488,3 +488,6 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
     }
+    if "expires_at" in item:
+        stored["expires_at"] = item["expires_at"]
+    return stored

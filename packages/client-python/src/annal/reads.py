@@ -51,6 +51,8 @@ def as_of_members(as_of: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 
 def moment_member(moment: Mapping[str, Any]) -> Dict[str, Any]:
     """A moment on the wire: a datetime becomes text."""
+    if not isinstance(moment, Mapping):
+        raise InvalidArgumentError("a moment is a mapping with lsn or time", field="moment", value=repr(moment))
     time = moment.get("time")
     return {**moment, "time": time.astimezone(timezone.utc).isoformat()} if isinstance(time, datetime) else dict(moment)
 

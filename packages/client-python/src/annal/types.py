@@ -104,7 +104,12 @@ class SearchResult(TypedDict, total=False):
     explain: Dict[str, Any]
 
 
-class StoredObject(TypedDict):
+class _MayExpire(TypedDict, total=False):
+    expires_at: str
+    """RFC 3339; absent if the object does not expire."""
+
+
+class StoredObject(_MayExpire):
     id: str
     lsn: int
     meta: Any
