@@ -63,17 +63,25 @@ function pathOf({ from, cursor, collections, kinds, filter, includeVectors }: Ch
 async function* batchesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<ChangeBatch> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
-  let rest = ''
+  // Each piece is searched once: a change with many vectors arrives in thousands of them.
+  let pieces: string[] = []
+  let last = ''
   try {
     for (;;) {
       const { done, value } = await withoutSilence(reader)
       if (done) return
-      rest += decoder.decode(value, { stream: true })
-      const end = rest.lastIndexOf('\n\n')
+      const piece = decoder.decode(value, { stream: true })
+      pieces.push(piece)
+      const hasEnd = piece.includes('\n\n') || (last === '\n' && piece.startsWith('\n'))
+      last = piece.at(-1) ?? last
+      if (!hasEnd) continue
+      const text = pieces.join('')
+      const end = text.lastIndexOf('\n\n')
+      pieces = [end < 0 ? text : text.slice(end + 2)]
       if (end < 0) continue
       const changes: Change[] = []
       let lsn: number | undefined
-      for (const block of rest.slice(0, end).split('\n\n')) {
+      for (const block of text.slice(0, end).split('\n\n')) {
         const { id, event, data } = fieldsOf(block)
         if (event === 'refused') {
           if (lsn !== undefined) yield { changes, lsn }
@@ -82,7 +90,6 @@ async function* batchesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<Ch
         if (data !== '') changes.push(changeOf(parseJson(data)))
         lsn = id ?? lsn
       }
-      rest = rest.slice(end + 2)
       if (lsn !== undefined) yield { changes, lsn }
     }
   } finally {
