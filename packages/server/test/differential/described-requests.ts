@@ -5,11 +5,12 @@ import type { Choices } from './choices.ts'
 import { idOf, names, passing, vectorOf } from './contents.ts'
 import type { Plan } from './hot-requests.ts'
 
-/** Their replies are about the moment or about the process, or they start jobs that run in the background. */
+/** Their replies are about the moment or about the process, have no end, or they start jobs that run in the background. */
 const excluded = [
   /^\/metrics$/,
   /\/openapi\.json$/,
   /\/(stats|logs|log|info|configuration)(\/|$)/,
+  /\/changes$/,
   /\/(rebuild|backup|clone|restore|vacuum|schedule|schedules|verify|calibrate)$/,
   /\/shrink$/,
   /\/backups?\/upload$/,
@@ -78,9 +79,13 @@ const depthMax = 6
 
 /**
  * What a search with a recall does follows from measurements in the background, which two servers make at other times. A read that waits for
- * the next record sees it on the server where a background task appends one meanwhile.
+ * the next record, or is as of it, sees it on the server where a background task appends one meanwhile. An object that expires soon is there on the
+ * server that answers first.
  */
-const chosenByTime: ReadonlySet<string> = new Set(['recall', 'min_lsn'])
+const chosenByTime: ReadonlySet<string> = new Set(['recall', 'min_lsn', 'as_of', 'ttl_seconds', 'expires_at'])
+/** LSNs whose replies do not depend on where the log ends. */
+const decidedLsns = [0, 1, 1.5]
+const lsnKeys: ReadonlySet<string> = new Set(['lsn', 'if_lsn'])
 
 class Values {
   readonly #description: Description
@@ -110,6 +115,12 @@ class Values {
     return this.of(choices, this.#description.components.schemas[name] ?? {}, depth + 1)
   }
 
+  #member(choices: Choices, key: string, schema: Schema, depth: number): unknown {
+    if (key === 'id') return idOf(choices)
+    if (lsnKeys.has(key)) return choices.one(decidedLsns)
+    return this.of(choices, schema, depth + 1)
+  }
+
   #plain(choices: Choices, schema: Schema, depth: number): unknown {
     const { type, properties, required, items, minimum, maximum } = schema as SchemaParts
     switch (Array.isArray(type) ? choices.one(type) : type) {
@@ -120,7 +131,7 @@ class Values {
             .filter(
               ([key]) => depth <= depthMax && (required?.includes(key) ? choices.chance(0.98) : choices.chance(0.3)),
             )
-            .map(([key, property]) => [key, key === 'id' ? idOf(choices) : this.of(choices, property, depth + 1)]),
+            .map(([key, property]) => [key, this.#member(choices, key, property, depth)]),
         )
       case 'array':
         return Array.from({ length: choices.below(4) }, () => this.of(choices, items ?? {}, depth + 1))
