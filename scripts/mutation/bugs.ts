@@ -40,8 +40,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'time in the log follows a clock that is set back',
     caughtBy: `${tests}/commit.test.ts`,
     file: `${engine}/commit.ts`,
-    find: 'Math.max(this.#timeMs, this.#clock.now())',
-    put: 'this.#clock.now()',
+    find: 'this.#timeMs = Math.max(this.#timeMs, this.#clock.now())',
+    put: 'this.#timeMs = this.#clock.now()',
   },
   {
     name: 'the id of an object that is written again leads to the old one',
@@ -54,7 +54,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a deleted object stays in the filter index',
     caughtBy: essentials,
     file: `${engine}/replica/prepare-event.ts`,
-    find: '  parts.filters.remove(ordinal, filterValues(filter))\n  parts.ordinals.retire',
+    find: '  parts.filters.remove(ordinal, indexedValues(filter))\n  parts.ordinals.retire',
     put: '  parts.ordinals.retire',
   },
   {

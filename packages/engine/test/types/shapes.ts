@@ -60,7 +60,7 @@ type EngineOnly = 'served' | 'stateDigest' | 'waitFor' | 'asOf' | 'neighbours' |
 /** The embedded library has most of these in Database and DatabaseHistory. */
 type ClientOnly =
   | ('load' | 'objects' | 'clone' | 'createBackup' | 'shrink')
-  | ('branch' | 'branches' | 'promote' | 'history' | 'undo')
+  | ('branch' | 'branches' | 'promote' | 'history' | 'diff' | 'undo')
 mutual<Exclude<keyof engine.Collection, keyof client.Collection>, EngineOnly>(true, true)
 mutual<Exclude<keyof client.Collection, keyof engine.Collection>, ClientOnly>(true, true)
 type First<Home, Call extends keyof Home> = Home[Call] extends (first: infer Value, ...more: never[]) => unknown ? Value : never
