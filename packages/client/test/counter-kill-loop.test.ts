@@ -35,7 +35,7 @@ for (const way of ['conditions', 'increments'] as const)
       const change = way === 'increments' ? { increment: { n: 1 } } : await nextValue()
       const write = () => counters.patch([{ id: 'c', ...change }], { idempotencyKey })
       const { results } = await write()
-      if (results[0]?.status === 'ok') applied++
+      if (results?.[0]?.status === 'ok') applied++
       else {
         conflicts++
         // Clients that read the same value would conflict again and again.
