@@ -15,8 +15,3 @@ export function momentOf(text: string, option: string): Moment {
   }
   throw usageError(`${option} ${text} is neither an LSN nor a valid time`)
 }
-
-/** As the query string of a request has it. */
-export function momentText(moment: Moment): string {
-  return 'lsn' in moment ? String(moment.lsn) : moment.time.toISOString()
-}
