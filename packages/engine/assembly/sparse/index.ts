@@ -1,26 +1,36 @@
-// The kernel of sparse fields: finds the exact k best rows by dot product. Ordinals are processed in windows. The blocks of each list bound what
+// The kernel of sparse fields: finds the exact k best rows by dot product, or texts by counts of their terms. Ordinals are processed in windows. The blocks of each list bound what
 // the list can add inside a window. Lists that together cannot raise a row into the best k are not scanned; they are only probed for the rows that
 // other lists contain (MaxScore, Turtle and Flood 1995, with bounds by block as in block-max indexes). A window in which no row can enter the
 // best k is skipped.
 //
 // Scores are integers: weights are scaled by a power of two, so sums are exact and do not depend on the order of lists.
+//
+// The code is compiled twice: for weights, and for texts (impact.ts). Texts with required terms are searched by required.ts.
+import { NONE, isAllowed, nextAllowed } from './allowed'
 import { addHit, replaceWorst, sortHits } from './best'
+import { impactBound, impactOf } from './impact'
 import {
-  ALLOWED, ALLOWED_BITS, PROBED_ONLY, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, EXPECTED, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE, SCORED,
-  SCORES, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestOf, lastOf, listAt, ordinalsOf, lowerBound,
-  weightsOf,
+  ALLOWED, ALLOWED_BITS, BASE, PROBED_ONLY, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, EXPECTED, FORM, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE,
+  REQUIRED, SCORED, SCORES, SLOPE, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestBitsOf, largestOf, lastOf, listAt,
+  ordinalsOf, lowerBound, weightsOf,
 } from './layout'
-
-const NONE: u32 = 0xffffffff
+import { searchRequired } from './required'
 
 /** Version of the interface between host and kernel; src/vector/sparse/kernel.ts has the same number. */
-export const abi: i32 = 2
+export const abi: i32 = 3
 
 /**
  * Answers the query of a descriptor (layout.ts): writes at most k hits to its area of best hits, 16 bytes each, as | ordinal u32 | similarity
  * f32 | ..., best first, and the counts of hits, scored rows, and postings read to the descriptor.
  */
 export function search(descriptor: usize): void {
+  if (load<u32>(descriptor, FORM) == 0) searchWindows(descriptor, false)
+  else if (load<u32>(descriptor, REQUIRED) == 0) searchWindows(descriptor, true)
+  else searchRequired(descriptor)
+}
+
+@inline
+function searchWindows(descriptor: usize, isText: bool): void {
   const lists = load<i32>(descriptor, LISTS)
   const k = load<u32>(descriptor, K)
   const version = load<u32>(descriptor, VERSION)
@@ -30,6 +40,8 @@ export function search(descriptor: usize): void {
   const marks: usize = load<u32>(descriptor, MARKS)
   const order: usize = load<u32>(descriptor, ORDER)
   const best: usize = load<u32>(descriptor, BEST)
+  const base: f64 = isText ? load<f64>(descriptor, BASE) : 0
+  const slope: f64 = isText ? load<f64>(descriptor, SLOPE) : 0
   let found: u32 = 0
   let scored: u32 = 0
   let postings: u32 = 0
@@ -49,7 +61,7 @@ export function search(descriptor: usize): void {
     }
     const high = low + WINDOW
     const threshold: i64 = found == k ? load<i64>(best) : i64.MIN_VALUE
-    boundLists(descriptor, lists, low, high)
+    boundLists(descriptor, lists, low, high, base, slope, isText)
     // Selects the lists that are only probed: together they cannot raise a row above the worst of the best k. They are in the order of
     // their bounds.
     let probedCount: i32 = 0
@@ -70,7 +82,7 @@ export function search(descriptor: usize): void {
     if (probedCount < lists) {
       for (let i: i32 = 0; i < lists; ++i) {
         const list = listAt(descriptor, i)
-        if (load<u32>(list, PROBED_ONLY) == 0) scanned += scanList(list, low, high, scores, marks, false)
+        if (load<u32>(list, PROBED_ONLY) == 0) scanned += scanList(list, low, high, scores, marks, base, slope, isText, false)
       }
     }
     if (scanned > 0) {
@@ -82,8 +94,8 @@ export function search(descriptor: usize): void {
         const list = listAt(descriptor, load<i32>(order + (<usize>i << 2)))
         rest -= load<i64>(list, WINDOW_BOUND)
         // Probing a list for a row takes as long as scanning twelve postings.
-        if (load<u32>(list, EXPECTED) < left * 12) postings += scanList(list, low, high, scores, marks, true)
-        else probeMarked(list, low, scores, marks)
+        if (load<u32>(list, EXPECTED) < left * 12) postings += scanList(list, low, high, scores, marks, base, slope, isText, true)
+        else probeMarked(list, low, scores, marks, base, slope, isText)
       }
       for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
         let bits = load<u64>(marks + (word << 3))
@@ -136,29 +148,34 @@ function nextOrdinal(descriptor: usize, lists: i32, low: u32): u32 {
 }
 
 /** Computes the most that each list adds to a row of the window; 0 if it has no posting there. */
-function boundLists(descriptor: usize, lists: i32, low: u32, high: u32): void {
+@inline
+function boundLists(descriptor: usize, lists: i32, low: u32, high: u32, base: f64, slope: f64, isText: bool): void {
   for (let i: i32 = 0; i < lists; ++i) {
     const list = listAt(descriptor, i)
-    store<i64>(list, boundOf(list, low, high), WINDOW_BOUND)
+    store<i64>(list, boundOf(list, low, high, base, slope, isText), WINDOW_BOUND)
     store<u32>(list, 0, PROBED_ONLY)
   }
 }
 
-function boundOf(list: usize, low: u32, high: u32): i64 {
+@inline
+function boundOf(list: usize, low: u32, high: u32, base: f64, slope: f64, isText: bool): i64 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   let largest: f32 = 0
+  let impact: i64 = 0
   let expected: f32 = 0
   for (let b = load<u32>(list, CURRENT); b < blocks; ++b) {
     const block = blockOf(directory, b)
     const first = load<u32>(ordinalsOf(block))
     if (first >= high) break
-    largest = max(largest, largestOf(block))
+    if (isText) impact = max(impact, impactBound(largestBitsOf(block), load<f64>(list, WEIGHT), base, slope))
+    else largest = max(largest, largestOf(block))
     const last = lastOf(block)
     const inside = min(last + 1, high) - max(first, low)
     expected += (<f32>load<u32>(block) * <f32>inside) / <f32>(last + 1 - first)
   }
   store<u32>(list, <u32>expected + 1, EXPECTED)
+  if (isText) return min(impact, load<i64>(list, BOUND))
   if (largest <= 0) return 0
   // Newer rows, which this search does not see, may have raised the bound of the block above what the score can hold. The bound of the list
   // still applies.
@@ -170,7 +187,17 @@ function boundOf(list: usize, low: u32, high: u32): i64 {
  * postings read.
  */
 @inline
-function scanList(list: usize, low: u32, high: u32, scores: usize, marks: usize, markedOnly: bool): u32 {
+function scanList(
+  list: usize,
+  low: u32,
+  high: u32,
+  scores: usize,
+  marks: usize,
+  base: f64,
+  slope: f64,
+  isText: bool,
+  markedOnly: bool,
+): u32 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   const weight = load<f64>(list, WEIGHT)
@@ -194,10 +221,17 @@ function scanList(list: usize, low: u32, high: u32, scores: usize, marks: usize,
       if (!markedOnly) store<u8>(mark, load<u8>(mark) | bit)
       else if ((load<u8>(mark) & bit) == 0) continue
       const place = scores + (offset << 3)
-      store<i64>(place, load<i64>(place) + <i64>(<f64>load<f32>(weights + (<usize>i << 2)) * weight))
+      store<i64>(place, load<i64>(place) + addedBy(weights + (<usize>i << 2), weight, base, slope, isText))
     }
   }
   return scanned
+}
+
+/** What the posting with the weight at an address adds to the score of its row. */
+@inline
+function addedBy(address: usize, weight: f64, base: f64, slope: f64, isText: bool): i64 {
+  if (isText) return impactOf(load<u32>(address), weight, base, slope)
+  return <i64>(<f64>load<f32>(address) * weight)
 }
 
 /** Keeps the marks of rows that `rest` could raise above `threshold`, and clears the others. Returns the number of marks left. */
@@ -220,18 +254,28 @@ function pruneMarks(scores: usize, marks: usize, threshold: i64, rest: i64): u32
 }
 
 /** Adds the postings of the list for the marked rows, by probing. */
-function probeMarked(list: usize, low: u32, scores: usize, marks: usize): void {
+@inline
+function probeMarked(
+  list: usize,
+  low: u32,
+  scores: usize,
+  marks: usize,
+  base: f64,
+  slope: f64,
+  isText: bool,
+): void {
   for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
     for (let bits = load<u64>(marks + (word << 3)); bits != 0; bits &= bits - 1) {
       const offset = (<u32>word << 6) + <u32>ctz(bits)
       const place = scores + (<usize>offset << 3)
-      store<i64>(place, load<i64>(place) + probeList(list, low + offset))
+      store<i64>(place, load<i64>(place) + probeList(list, low + offset, base, slope, isText))
     }
   }
 }
 
 /** The score that the list adds to a row. Rows must be probed in ascending order. */
-function probeList(list: usize, id: u32): i64 {
+@inline
+function probeList(list: usize, id: u32, base: f64, slope: f64, isText: bool): i64 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   let probe = load<u32>(list, PROBE)
@@ -243,21 +287,5 @@ function probeList(list: usize, id: u32): i64 {
   const count = atomic.load<u32>(block)
   const offset = lowerBound(ordinals, count, id)
   if (offset == count || load<u32>(ordinals + (<usize>offset << 2)) != id) return 0
-  return <i64>(<f64>load<f32>(weightsOf(block) + (<usize>offset << 2)) * load<f64>(list, WEIGHT))
-}
-
-@inline
-function isAllowed(allowed: usize, bits: u32, id: u32): bool {
-  return id < bits && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) == 1
-}
-
-/** `low` if its window contains an allowed ordinal, else the start of the next word with one, or NOWHERE. */
-function nextAllowed(allowed: usize, bits: u32, low: u32): u32 {
-  const words = (bits + 31) >> 5
-  for (let word = low >> 5; word < words; ++word) {
-    if (load<u32>(allowed + (<usize>word << 2)) == 0) continue
-    const start = word << 5
-    return start < low + WINDOW ? low : start
-  }
-  return NONE
+  return addedBy(weightsOf(block) + (<usize>offset << 2), load<f64>(list, WEIGHT), base, slope, isText)
 }

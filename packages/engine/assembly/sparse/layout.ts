@@ -4,7 +4,10 @@
 //   versions   table of chunks of 2^14 ordinals; in a chunk for each ordinal | birth u32 | death u32 |
 //   directory  | blocks u32 | capacity u32 | largest magnitude f32 | live rows, 4 words | address of a block u32 x capacity |
 //   block      | count u32 | capacity u32 | last ordinal u32 | largest weight f32 | ordinal u32 x capacity | weight f32 x capacity |
-//   descriptor the words below, then the lists, then scores, marks, order and best hits
+//   descriptor the words below, then the lists, then scores, marks, order, map and best hits
+//
+// In a field of texts, a weight has a count and a length in its bits (impact.ts), and the word of the largest weight of a block or directory has the
+// largest count and the smallest length.
 
 /** Address of the table of version chunks. */
 export const VERSIONS: usize = 65536
@@ -45,6 +48,19 @@ export const SCORED: usize = 13 << 2
 /** Number of postings read. */
 export const POSTINGS: usize = 14 << 2
 
+/** 0: weights of a dot product. 1: counts of terms in texts. */
+export const FORM: usize = 15 << 2
+// Only for texts.
+/** Two words, f64: see impact.ts. */
+export const BASE: usize = 16 << 2
+/** Two words, f64: see impact.ts. */
+export const SLOPE: usize = 18 << 2
+/** Number of lists, from the first, of which every hit is in all. */
+export const REQUIRED: usize = 20 << 2
+/** Address of a map of 2^14 bytes, if two or more lists are required. */
+export const MAP: usize = 21 << 2
+export const MAP_SHIFT: u32 = 14
+
 // A list of a query, 64 bytes.
 export const LIST_SHIFT: usize = 6
 /** Address of the directory of the list. */
@@ -66,6 +82,9 @@ export const PROBED_ONLY: usize = 40
 /** Estimated number of postings of the list inside the window. */
 export const EXPECTED: usize = 44
 
+/** Upper bound, i64, of what the lists after this one add. */
+export const REST: usize = 48
+
 /** Address of the i-th list of a descriptor. */
 @inline
 export function listAt(descriptor: usize, i: i32): usize {
@@ -86,6 +105,11 @@ export function lastOf(block: usize): u32 {
 @inline
 export function largestOf(block: usize): f32 {
   return load<f32>(block, 12)
+}
+/** The largest count and the smallest length of a block of texts. */
+@inline
+export function largestBitsOf(block: usize): u32 {
+  return load<u32>(block, 12)
 }
 /** Address of the ordinals of a block, ascending, u32 each. */
 @inline

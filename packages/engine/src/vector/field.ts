@@ -2,7 +2,7 @@
 // replica applies version 1, 2, 3, ..., and a search sees a field exactly as of one version.
 
 import type { SharedBytes } from '../memory/chunks.ts'
-import type { DenseFieldSchema, SparseFieldSchema } from '../model/schema.ts'
+import type { DenseFieldSchema } from '../model/schema.ts'
 import type { ArenaHandle } from './dense/attached.ts'
 import type { SparseHandle } from './sparse/attached.ts'
 import type { OtherReads, ReaderAreas } from './sparse/memory.ts'
@@ -189,6 +189,24 @@ export interface SparseQuery {
   readonly values: Float32Array
 }
 
+/** A query of a field of texts, scored by BM25 (sparse/text-lists.ts). */
+export interface TextQuery {
+  /** Distinct terms. */
+  readonly terms: readonly TextQueryTerm[]
+  /** At least 0: how much further occurrences of a term in a text count. */
+  readonly k1: number
+  /** 0 to 1: how much long texts count less. */
+  readonly b: number
+}
+
+export interface TextQueryTerm {
+  readonly index: number
+  /** Multiplies what the term adds to a score. A term whose boost is not above 0 adds nothing. */
+  readonly boost: number
+  /** Whether every hit has the term. */
+  readonly isRequired: boolean
+}
+
 export interface SparseSearch {
   readonly k: number
   readonly version: number
@@ -206,8 +224,9 @@ export interface SharedLists {
   readonly vocabulary: SharedVocabulary
 }
 
+/** A sparse field, or a field of texts: its values are packed counts (sparse/packed-counts.ts), and its queries are those of texts. */
 export interface SparseField {
-  readonly definition: SparseFieldSchema
+  readonly definition: { readonly name: string }
   /**
    * Reserves memory for ordinals below `end` and for `postings` more terms in total. Throws EngineError `memory_exhausted` and changes
    * nothing.
@@ -221,10 +240,17 @@ export interface SparseField {
    */
   purge(version: number, rows: SparseRows): Promise<void>
   /**
-   * Exact search: the k best of the rows that share an index with the query, by dot product. `visited` counts postings, `distances` scored
-   * rows.
+   * Exact search: the k best of the rows that share an index with the query, by dot product or BM25. `visited` counts postings, `distances`
+   * scored rows.
    */
-  search(query: SparseQuery, options: SparseSearch): Promise<DenseHits>
+  search(query: SparseQuery | TextQuery, options: SparseSearch): Promise<DenseHits>
+  /**
+   * Sets the bit of each row that has the index and that a search as of `version` sees. The bitmap has 32 rows in a word; rows that it has no
+   * space for are left out.
+   */
+  markRows(index: number, version: number, bitmap: Uint32Array): void
+  /** Number of rows with the index as of `version`, which is the newest version or the one before it. */
+  rowsHaving(index: number, version: number): number
   /** Like prepareCut of a dense field. */
   prepareCut(): PreparedCut
   digest(): bigint

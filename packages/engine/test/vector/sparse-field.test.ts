@@ -198,7 +198,8 @@ test('a term with one posting takes half the memory of a list, and a list that s
 
 test('a dump that is damaged anywhere is refused or loads to rows that searches cannot leave', async (t) => {
   const random = createRandom(seed + 4)
-  const field = await openSparseField(sparseDefinition('default', 200), pool)
+  const definition = sparseDefinition('default', 200)
+  const field = await openSparseField(definition, pool)
   await field.apply(1, rowsOfTerms(Array.from({ length: 200 }, (_, i) => [i, randomTerms(random, 12, 120)])), noRows)
   const whole = await dumpField(field)
   let refused = 0
@@ -208,7 +209,7 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
     else if (i % 5 === 1) await refuses(Buffer.concat([bytes, Buffer.from([1])]))
     else {
       bytes[Math.floor(random() * bytes.length)] = Math.floor(256 * random())
-      const loaded = await loadSparseField(field.definition, pool, sourceOf([bytes])).catch(isDamaged)
+      const loaded = await loadSparseField(definition, pool, sourceOf([bytes])).catch(isDamaged)
       if (loaded === undefined) continue
       await loaded.search(randomTerms(random, 12, 120), { k: 50, version: 1 })
       await loaded.close()
@@ -218,7 +219,7 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
   await field.close()
 
   async function refuses(bytes: Uint8Array): Promise<void> {
-    await t.rejects(loadSparseField(field.definition, pool, sourceOf([bytes])), { code: 'snapshot_damaged' })
+    await t.rejects(loadSparseField(definition, pool, sourceOf([bytes])), { code: 'snapshot_damaged' })
     refused++
   }
   function isDamaged(error: { readonly code?: string }): undefined {

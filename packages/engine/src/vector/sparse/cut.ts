@@ -70,6 +70,8 @@ export class IndicesAhead {
 export class SparseCut {
   readonly end: number
   readonly rows: number
+  /** Total length of the live rows, if they are texts. */
+  readonly length: number
   /** Ascending. */
   readonly indices: Uint32Array
   readonly #state: SparseState
@@ -83,6 +85,7 @@ export class SparseCut {
     this.#leave = state.memory.enter()
     this.end = state.end
     this.rows = state.rows
+    this.length = state.length
     this.indices = indices
   }
 

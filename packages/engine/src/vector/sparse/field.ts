@@ -7,6 +7,7 @@ import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
+import { elementAt } from '../element-at.ts'
 import type {
   DenseHits,
   FieldCut,
@@ -16,23 +17,44 @@ import type {
   SparseQuery,
   SparseRows,
   SparseSearch,
+  TextQuery,
 } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
 import type { WorkerPool } from '../pool.ts'
 import { ListsMemory } from './attached.ts'
 import { IndicesAhead, SparseCut } from './cut.ts'
-import { dumpSparse, loadSparse } from './file.ts'
+import { storeTotals } from './field-totals.ts'
+import { dumpSparse, type FieldHead, loadSparse } from './file.ts'
 import { compileSparseKernel } from './kernel.ts'
 import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
 import type { OtherReads } from './memory.ts'
+import { lengthOf } from './packed-counts.ts'
+import type { PostingForm } from './posting-form.ts'
 import { forEachPosting } from './postings.ts'
 import { readDescriptor, writeDescriptor } from './query.ts'
 import { emptyState, type SparseState } from './state.ts'
 import { addPostings, removePostings, removeRow } from './term-lists.ts'
-import { changing, type TermPlace, type WeighedList, weighLists } from './term-view.ts'
+import { changing, rowsAt, type TermPlace, type WeighedList, weighLists } from './term-view.ts'
+import { type TextImpacts, weighTexts } from './text-lists.ts'
 
-export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
-  return new InvertedField(definition, pool, await compileSparseKernel(), emptyState(readersOf(pool)))
+/** A sparse field, or a field of texts: form `counts`. */
+export async function openSparseField(
+  definition: SparseFieldSchema,
+  pool: WorkerPool,
+  form?: 'weights',
+): Promise<SparseField>
+export async function openSparseField(
+  definition: TextDefinition,
+  pool: WorkerPool,
+  form: 'counts',
+): Promise<SparseField>
+export async function openSparseField(
+  definition: SparseFieldSchema | TextDefinition,
+  pool: WorkerPool,
+  form: PostingForm = 'weights',
+): Promise<SparseField> {
+  const state = emptyState(form, readersOf(pool))
+  return new InvertedField(headOf(definition, form), pool, await compileSparseKernel(), state)
 }
 
 /** The inverse of a cut. */
@@ -40,11 +62,36 @@ export async function loadSparseField(
   definition: SparseFieldSchema,
   pool: WorkerPool,
   source: ByteSource,
+  form?: 'weights',
+): Promise<SparseField>
+export async function loadSparseField(
+  definition: TextDefinition,
+  pool: WorkerPool,
+  source: ByteSource,
+  form: 'counts',
+): Promise<SparseField>
+export async function loadSparseField(
+  definition: SparseFieldSchema | TextDefinition,
+  pool: WorkerPool,
+  source: ByteSource,
+  form: PostingForm = 'weights',
 ): Promise<SparseField> {
-  const state = emptyState(readersOf(pool))
-  await loadSparse(definition, state, source)
+  const head = headOf(definition, form)
+  const state = emptyState(form, readersOf(pool))
+  await loadSparse(head, state, source)
   if (state.end > 0) state.memory.makeAreas(state.end)
-  return new InvertedField(definition, pool, await compileSparseKernel(), state)
+  return new InvertedField(head, pool, await compileSparseKernel(), state)
+}
+
+/** What the lists of texts need of the definition of their field. */
+interface TextDefinition {
+  readonly name: string
+}
+
+function headOf(definition: SparseFieldSchema | TextDefinition, form: PostingForm): FieldHead {
+  if (form === 'counts') return { form, definition }
+  assert('params' in definition, 'weights have a definition of a sparse field')
+  return { form, definition }
 }
 
 function readersOf({ attachments, threads }: WorkerPool): number {
@@ -61,11 +108,18 @@ const noHits: DenseHits = {
   distances: 0,
 }
 
+interface QueryLists {
+  readonly lists: readonly WeighedList[]
+  readonly impacts?: TextImpacts
+}
+
+const noLists: QueryLists = { lists: [] }
+
 /** The query is in its descriptor. */
 const noQuery = new Float32Array(0)
 
 class InvertedField implements SparseField {
-  readonly definition: SparseFieldSchema
+  readonly #head: FieldHead
   readonly #pool: WorkerPool
   readonly #module: WebAssembly.Module
   /** What the pool knows of the field. Undefined: the field has no memory yet. */
@@ -81,13 +135,17 @@ class InvertedField implements SparseField {
   #lists: SharedLists | undefined
   #closed = false
 
-  constructor(definition: SparseFieldSchema, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
-    this.definition = definition
+  constructor(head: FieldHead, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
+    this.#head = head
     this.#pool = pool
     this.#state = state
     this.#module = module
     this.#rowsBefore = state.rows
     this.#attach()
+  }
+
+  get definition(): { readonly name: string } {
+    return this.#head.definition
   }
 
   /** Announces the memory to the workers as soon as there is one. */
@@ -144,6 +202,14 @@ class InvertedField implements SparseField {
       this.#state.memory.bury(ordinal, version)
     }
     this.#state.rows = before + (rows?.ordinals.length ?? 0) - removed.ordinals.length
+    if (this.#head.form === 'counts') this.#countLengths(version, rows, removed)
+  }
+
+  #countLengths(version: number, rows: SparseRows | undefined, removed: SparseRows): void {
+    const state = this.#state
+    state.length += (rows === undefined ? 0 : lengthOfRows(rows)) - lengthOfRows(removed)
+    if (rows === undefined && removed.ordinals.length === 0) return
+    storeTotals(state.memory.u32, version, { rows: state.rows, length: state.length })
   }
 
   #begin(version: number): void {
@@ -195,12 +261,12 @@ class InvertedField implements SparseField {
     })
   }
 
-  async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
+  async search(query: SparseQuery | TextQuery, options: SparseSearch): Promise<DenseHits> {
     this.#refuseWhenClosed()
     const { memory } = this.#state
-    const lists = this.#weigh(query, options.version)
+    const { lists, impacts } = this.#weigh(query, options.version)
     if (lists.length === 0) return noHits
-    const descriptor = writeDescriptor(memory, lists, { ...options, allowed: options.allowed?.words })
+    const descriptor = writeDescriptor(memory, lists, { ...options, impacts, allowed: options.allowed?.words })
     const leave = memory.enter()
     const found = this.#pool.submit({
       kind: 'sparse',
@@ -222,13 +288,41 @@ class InvertedField implements SparseField {
     }
   }
 
-  #weigh(query: SparseQuery, version: number): WeighedList[] {
-    const isWeighed = this.definition.params.model === 'endee_bm25'
+  #weigh(query: SparseQuery | TextQuery, version: number): QueryLists {
+    const { memory } = this.#state
+    const placeOf = (index: number) => this.#placeOf(index)
+    if (this.#head.form === 'counts') {
+      assert('terms' in query, 'a query of texts has terms')
+      if (memory.memory === undefined) return noLists
+      const weighed = weighTexts(query, version, memory, placeOf)
+      assert(weighed !== changing, 'searches begin with the newest version')
+      return weighed ?? noLists
+    }
+    assert(!('terms' in query), 'a query of weights has values')
+    const isWeighed = this.#head.definition.params.model === 'endee_bm25'
     const rows = version < this.#version ? this.#rowsBefore : this.#state.rows
-    const weighing = { version, rows: isWeighed ? rows : undefined }
-    const lists = weighLists(query, weighing, this.#state.memory, (index) => this.#placeOf(index))
+    const lists = weighLists(query, { version, rows: isWeighed ? rows : undefined }, memory, placeOf)
     assert(lists !== changing, 'searches begin with the newest version')
-    return lists
+    return { lists }
+  }
+
+  markRows(index: number, version: number, bitmap: Uint32Array): void {
+    this.#refuseWhenClosed()
+    const place = this.#placeOf(index)
+    if (place === undefined) return
+    const { memory, lists } = this.#state
+    if ('ordinal' in place) memory.markVisible(Uint32Array.of(place.ordinal), version, bitmap)
+    else
+      for (const block of lists.blocksOf(place.directory))
+        memory.markVisible(lists.postings(block).ordinals, version, bitmap)
+  }
+
+  rowsHaving(index: number, version: number): number {
+    this.#refuseWhenClosed()
+    const place = this.#placeOf(index)
+    const rows = place === undefined ? 0 : rowsAt(this.#state.memory, place, version)
+    assert(rows !== undefined, 'counts are read as of the newest version')
+    return rows
   }
 
   #placeOf(index: number): TermPlace {
@@ -261,7 +355,7 @@ class InvertedField implements SparseField {
     this.#cuts.add(cut)
     return {
       isDelta: false,
-      pieces: dumpSparse(this.definition, cut),
+      pieces: dumpSparse(this.#head, cut),
       written: () => undefined,
       release: () => {
         this.#cuts.delete(cut)
@@ -314,4 +408,15 @@ class InvertedField implements SparseField {
     await Promise.allSettled([...this.#running])
     if (this.#shared !== undefined) this.#pool.release(this.#shared)
   }
+}
+
+/** Total length of rows of texts: each posting has the length of its row, and a row without terms has the length 0. */
+function lengthOfRows({ counts, values }: SparseRows): number {
+  let total = 0
+  let posting = 0
+  for (const terms of counts) {
+    if (terms > 0) total += lengthOf(elementAt(values, posting))
+    posting += terms
+  }
+  return total
 }

@@ -4,6 +4,7 @@
 //
 //   field    magic "ANNALSF1" | version u32 | model u32 | largest index allowed u32 | end u32 | rows u32 | indices u32
 //            | birth u32, death u32 for each ordinal below end | lists
+//   texts    magic "ANNALTF1" | version u32 | total length of the live rows, low u32, high u32 | end u32 | ... as above
 //   list     index u32 | live rows u32 | blocks u32 | 0 u32 | blocks
 //   block    postings u32 | 0 u32 | ordinal u32 for each posting | weight f32 for each posting
 
@@ -13,20 +14,30 @@ import { numberOf, sparseModels } from '../../model/choices.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
 import type { SparseCut } from './cut.ts'
+import { startTotals } from './field-totals.ts'
 import { blockPostingsMax, type Postings } from './lists.ts'
-import { type SparseMemory, sparseOrdinalsMax } from './memory.ts'
+import { alive, type SparseMemory, sparseOrdinalsMax } from './memory.ts'
+import { isPackedCount, lengthOf } from './packed-counts.ts'
 import type { SparseState } from './state.ts'
 import { restorePostings } from './term-lists.ts'
 
-const magic = [0x414e4e41, 0x3146534c] // "ANNALSF1"
+const magics = {
+  weights: [0x414e4e41, 0x3146534c], // "ANNALSF1"
+  counts: [0x414e4e41, 0x3146544c], // "ANNALTF1"
+} as const
 const formatVersion = 1
 const headWords = 8
 const listHeadWords = 4
 const blockHeadWords = 2
 const pieceWords = 16 * 1024
 
+/** What the file says of its field. */
+export type FieldHead =
+  | { readonly form: 'weights'; readonly definition: SparseFieldSchema }
+  | { readonly form: 'counts'; readonly definition: { readonly name: string } }
+
 /** Pieces that the caller may keep, each as of the cut. */
-export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Generator<Uint8Array> {
+export function* dumpSparse(head: FieldHead, cut: SparseCut): Generator<Uint8Array> {
   const { end, rows, indices } = cut
   let piece = new Uint32Array(pieceWords)
   let used = 0
@@ -40,7 +51,7 @@ export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Gene
     piece.set(words, used)
     used += words.length
   }
-  put(...magic, formatVersion, numberOf(sparseModels, params.model), params.dimension - 1, end, rows, indices.length)
+  put(...magics[head.form], formatVersion, ...formWords(head, cut.length), end, rows, indices.length)
   for (let ordinal = 0; ordinal < end; ordinal++) {
     yield* room(2)
     put(cut.birth(ordinal), cut.death(ordinal))
@@ -60,36 +71,79 @@ export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Gene
   yield new Uint8Array(piece.buffer, 0, used * 4)
 }
 
+/** Two words that differ between the forms. */
+function formWords(head: FieldHead, length: number): [number, number] {
+  if (head.form === 'counts') return [length >>> 0, Math.floor(length / 2 ** 32)]
+  const { model, dimension } = head.definition.params
+  return [numberOf(sparseModels, model), dimension - 1]
+}
+
 /** The inverse of dumpSparse, into an empty state. Throws `snapshot_damaged` or `format_too_new`. */
-export async function loadSparse(
-  { name, params }: SparseFieldSchema,
-  state: SparseState,
-  source: ByteSource,
-): Promise<void> {
+export async function loadSparse(field: FieldHead, state: SparseState, source: ByteSource): Promise<void> {
+  const { name } = field.definition
   const words = new WordReader(source, name)
-  const [first, second, version = 0, model, largest, end = 0, rows = 0, terms = 0] = await words.take(headWords)
+  const head = await words.take(headWords)
+  const [first, second, version = 0, low = 0, high = 0, end = 0, rows = 0, terms = 0] = head
+  const magic = magics[field.form]
   if (first !== magic[0] || second !== magic[1]) throw words.damaged('magic')
   if (version > formatVersion) {
     const details = { field: name, value: version, limit: formatVersion }
     throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, details)
   }
-  const isOfField = model === numberOf(sparseModels, params.model) && largest === params.dimension - 1
-  if (!isOfField || end > sparseOrdinalsMax || rows > end) throw words.damaged('a header of another field')
+  const length = field.form === 'counts' ? low + high * 2 ** 32 : 0
+  const [model, largest] = formWords(field, length)
+  if (low !== model || high !== largest || end > sparseOrdinalsMax || rows > end)
+    throw words.damaged('a header of another field')
   await loadVersions(words, state.memory, end)
+  const lengths = field.form === 'counts' ? new TextLengths(state.memory, end) : undefined
+  const last = field.form === 'counts' ? 2 ** 32 - 1 : largest
   for (let i = 0, previous = -1; i < terms; i++) {
-    const [index = 0, alive = 0, blocks = 0] = await words.take(listHeadWords)
-    if (index <= previous || index >= params.dimension || blocks === 0)
-      throw words.damaged(`the list of index ${index}`)
+    const [index = 0, live = 0, blocks = 0] = await words.take(listHeadWords)
+    if (index <= previous || index > last || blocks === 0) throw words.damaged(`the list of index ${index}`)
     previous = index
     const loaded = await loadBlocks(words, blocks, end)
     const postings = loaded.reduce((sum, block) => sum + block.ordinals.length, 0)
-    if (alive > postings) throw words.damaged(`the count of index ${index}`)
+    if (live > postings) throw words.damaged(`the count of index ${index}`)
+    if (lengths !== undefined && !lengths.take(loaded)) throw words.damaged(`a count of index ${index}`)
     const term = state.vocabulary.findOrAdd(index)
-    restorePostings(state, term, loaded, alive)
+    restorePostings(state, term, loaded, live)
   }
   await words.expectEnd()
+  if (lengths !== undefined && lengths.total !== length) throw words.damaged('the total length')
   state.end = end
   state.rows = rows
+  state.length = length
+  if (field.form === 'counts' && end > 0) startTotals(state.memory.u32, 0, { rows, length })
+}
+
+/** The lengths of the rows of a field of texts, as their postings state them. */
+class TextLengths {
+  readonly #memory: SparseMemory
+  readonly #lengths: Uint32Array
+  /** Total of the live rows. */
+  total = 0
+
+  constructor(memory: SparseMemory, end: number) {
+    this.#memory = memory
+    this.#lengths = new Uint32Array(end)
+  }
+
+  /** False if a posting has no count, or another length than its row has. */
+  take(blocks: readonly Postings[]): boolean {
+    return blocks.every(({ ordinals, weights }) =>
+      ordinals.every((ordinal, i) => this.#takePosting(ordinal, elementAt(weights, i))),
+    )
+  }
+
+  #takePosting(ordinal: number, weight: number): boolean {
+    if (!isPackedCount(weight)) return false
+    const length = lengthOf(weight)
+    const known = elementAt(this.#lengths, ordinal)
+    if (known !== 0) return known === length
+    this.#lengths[ordinal] = length
+    if (this.#memory.death(ordinal) === alive) this.total += length
+    return true
+  }
 }
 
 async function loadVersions(words: WordReader, memory: SparseMemory, end: number): Promise<void> {

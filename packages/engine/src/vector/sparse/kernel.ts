@@ -5,7 +5,7 @@ import { ownFile } from '../own-files.ts'
 import { synchronized } from '../synchronized.ts'
 
 /** Version of the interface between host and kernel; assembly/sparse/index.ts has the same number. */
-const sparseKernelAbi = 2
+const sparseKernelAbi = 3
 
 /** Exports of assembly/sparse/index.ts. */
 export interface SparseKernel {

@@ -1,10 +1,12 @@
-// Inverted lists: for each index the ordinals that have it, ascending, with their weights, in blocks of up to 128 postings with their
-// largest weight. Postings at the end are written in place, and the count is stored last. Any other change writes a new block and then
-// stores its address in the directory. So readers see every posting that existed when they started, and may or may not see newer ones. The
-// same calls give the same blocks. The directory also has the number of live rows as of the last two versions that changed it.
+// Inverted lists: for each index the ordinals that have it, ascending, with their weights, in blocks of up to 128 postings with a bound of
+// their weights: the largest one, or what posting-form.ts says. Postings at the end are written in place, and the count is stored last. Any
+// other change writes a new block and then stores its address in the directory. So readers see every posting that existed when they started,
+// and may or may not see newer ones. The same calls give the same blocks. The directory also has the number of live rows as of the last two
+// versions that changed it.
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import type { SparseMemory } from './memory.ts'
+import { boundsOf, type PostingBounds, type PostingForm } from './posting-form.ts'
 import { copyRows, newestRows, startRows, storeRows } from './row-counts.ts'
 
 export const blockPostingsMax = 128
@@ -36,9 +38,11 @@ export type Directory = number
 
 export class PostingLists {
   readonly #in: SparseMemory
+  readonly #bounds: PostingBounds
 
-  constructor(memory: SparseMemory) {
+  constructor(memory: SparseMemory, form: PostingForm) {
     this.#in = memory
+    this.#bounds = boundsOf[form]
   }
 
   /** The list of `posting` and of others that are added to it, ascending; equals a list that was created with `posting` before. */
@@ -105,7 +109,7 @@ export class PostingLists {
   setRows(directory: Directory, version: number, rows: number): void {
     storeRows(this.#in.u32, rowCountsOf(directory), version, rows)
   }
-  /** Upper bound of the magnitude of the list's weights. */
+  /** Bound of the list's weights: the largest magnitude, or a packed bound of counts. */
   magnitude(directory: Directory): number {
     return elementAt(this.#in.f32, directory / 4 + 2)
   }
@@ -168,7 +172,7 @@ export class PostingLists {
     u32.set(ordinals, from)
     f32.set(weights, from + this.#capacityOf(block))
     u32[block / 4 + 2] = elementAt(ordinals, ordinals.length - 1)
-    f32[block / 4 + 3] = largest(weights, this.#largestOf(block))
+    f32[block / 4 + 3] = this.#bounds.ofBlock(weights, this.#largestOf(block))
     Atomics.store(u32, block / 4, count + ordinals.length)
   }
 
@@ -231,7 +235,7 @@ export class PostingLists {
     u32[block / 4] = ordinals.length
     u32[block / 4 + 1] = capacity
     u32[block / 4 + 2] = elementAt(ordinals, ordinals.length - 1)
-    f32[block / 4 + 3] = largest(weights, Number.NEGATIVE_INFINITY)
+    f32[block / 4 + 3] = this.#bounds.ofBlock(weights, this.#bounds.none)
     u32.set(ordinals, (block + headBytes) / 4)
     f32.set(weights, (block + headBytes) / 4 + capacity)
     return block
@@ -284,9 +288,7 @@ export class PostingLists {
   }
 
   #raise(directory: Directory, weights: Float32Array): void {
-    let most = this.magnitude(directory)
-    for (const weight of weights) most = Math.max(most, Math.abs(weight))
-    this.#in.f32[directory / 4 + 2] = most
+    this.#in.f32[directory / 4 + 2] = this.#bounds.ofList(weights, this.magnitude(directory))
   }
 
   /** The first block that does not end before the ordinal. */
@@ -359,12 +361,6 @@ function joined(a: Postings, b: Postings): Postings {
 
 function slice({ ordinals, weights }: Postings, from: number, to: number): Postings {
   return { ordinals: ordinals.subarray(from, to), weights: weights.subarray(from, to) }
-}
-
-function largest(weights: Float32Array, than: number): number {
-  let most = than
-  for (const weight of weights) if (weight > most) most = weight
-  return most
 }
 
 /** Merges two ascending arrays without common values. */

@@ -221,6 +221,17 @@ export class SparseMemory {
   death(ordinal: number): number {
     return elementAt(this.#u32, this.#rowAt(ordinal) + 1)
   }
+  /** Sets the bits of the rows, ascending, that a search as of `version` sees. */
+  markVisible(ordinals: Uint32Array, version: number, bitmap: Uint32Array): void {
+    const u32 = this.#u32
+    for (const ordinal of ordinals) {
+      const at = this.#rowAt(ordinal)
+      if (elementAt(u32, at + 1) <= version || elementAt(u32, at) > version) continue
+      const word = ordinal >>> 5
+      if (word >= bitmap.length) return
+      bitmap[word] = elementAt(bitmap, word) | (1 << (ordinal & 31))
+    }
+  }
   /** The birth is written first: a reader that finds the row alive then finds this birth, which is newer than its version. */
   setBirth(ordinal: number, version: number): void {
     Atomics.store(this.#u32, this.#rowAt(ordinal), version)

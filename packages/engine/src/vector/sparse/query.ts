@@ -4,6 +4,7 @@ import { elementAt } from '../element-at.ts'
 import { directoryHeadBytes, type SinglePosting } from './lists.ts'
 import type { SparseMemory } from './memory.ts'
 import type { SparseViews, WeighedList } from './term-view.ts'
+import type { TextImpacts } from './text-lists.ts'
 
 /** Words of a descriptor and of a list; assembly/sparse/layout.ts has the same numbers. */
 const word = {
@@ -21,13 +22,19 @@ const word = {
   found: 12,
   scored: 13,
   postings: 14,
+  form: 15,
+  base: 16,
+  slope: 18,
+  required: 20,
+  map: 21,
 } as const
 const listWord = { directory: 0, blocks: 1, current: 2, probe: 3, weight: 4, bound: 6 } as const
-const headBytes = 64
+const headBytes = 96
 const listBytes = 64
 /** A directory and a block, 32 bytes each. */
 const singleBytes = 64
 const window = 1024
+const mapBytes = 2 ** 14
 /** Scores are integers below 2 to this power, so that sums fit in 64 bits. */
 const scoreBits = 60
 
@@ -43,6 +50,14 @@ export interface SparseAnswer {
   readonly postings: number
 }
 
+export interface DescriptorOptions<Allowed> {
+  readonly k: number
+  readonly version: number
+  readonly allowed: Allowed | undefined
+  /** For texts. The lists of required terms are the first. */
+  readonly impacts?: TextImpacts | undefined
+}
+
 /** A bitmap of ordinals in the memory of the field. */
 export interface AllowedBits {
   readonly address: number
@@ -53,30 +68,34 @@ export interface AllowedBits {
 export function writeDescriptor(
   memory: SparseMemory,
   lists: readonly WeighedList[],
-  options: { readonly k: number; readonly version: number; readonly allowed: Uint32Array | undefined },
+  options: DescriptorOptions<Uint32Array>,
 ): Descriptor {
-  const { k, version, allowed } = options
-  const ownBytes = descriptorBytes(lists, k)
+  const { k, allowed, impacts } = options
+  const ownBytes = descriptorBytes(lists, k, impacts)
   const allowedBytes = allowed === undefined ? 0 : Math.ceil(allowed.length / 4) * 16
   // Sizes are powers of two, so that a descriptor fits into the space of an earlier one.
   const bytes = 2 ** Math.ceil(Math.log2(ownBytes + allowedBytes))
   const address = memory.allocate(bytes)
   const place = allowed && { address: address + ownBytes, bits: allowed.length * 32 }
   if (allowed && place) memory.u32.set(allowed, place.address / 4)
-  fillDescriptor(memory, address, lists, { k, version, allowed: place })
+  fillDescriptor(memory, address, lists, { ...options, allowed: place })
   return { address, bytes }
 }
 
 /** Bytes of a descriptor, a multiple of 16. */
-export function descriptorBytes(lists: readonly WeighedList[], k: number): number {
+export function descriptorBytes(lists: readonly WeighedList[], k: number, impacts?: TextImpacts): number {
   let singles = 0
   for (const { list } of lists) if ('ordinal' in list) singles++
-  const { scores, marks, order, best } = areaBytes(lists.length, k)
-  return headBytes + lists.length * listBytes + singles * singleBytes + scores + marks + order + best
+  return headBytes + lists.length * listBytes + singles * singleBytes + bytesOf(areaBytes(lists.length, k, impacts))
 }
 
-function areaBytes(lists: number, k: number) {
-  return { scores: window * 8, marks: window / 8, order: Math.ceil(lists / 4) * 16, best: k * 16 }
+function areaBytes(lists: number, k: number, impacts: TextImpacts | undefined) {
+  const map = impacts !== undefined && impacts.required > 1 ? mapBytes : 0
+  return { scores: window * 8, marks: window / 8, order: Math.ceil(lists / 4) * 16, map, best: k * 16 }
+}
+
+function bytesOf(parts: ReturnType<typeof areaBytes>): number {
+  return parts.scores + parts.marks + parts.order + parts.map + parts.best
 }
 
 /** Writes the descriptor at an address that has space for it. */
@@ -84,17 +103,17 @@ export function fillDescriptor(
   views: SparseViews,
   address: number,
   lists: readonly WeighedList[],
-  options: { readonly k: number; readonly version: number; readonly allowed: AllowedBits | undefined },
+  options: DescriptorOptions<AllowedBits>,
 ): void {
-  const { k, version, allowed } = options
+  const { k, version, allowed, impacts } = options
   const { u32, f64 } = views
-  const parts = areaBytes(lists.length, k)
+  const parts = areaBytes(lists.length, k, impacts)
   const head = address / 4
   let single = address + headBytes + lists.length * listBytes
   u32[head + word.listArea] = address + headBytes
   // The last parts, after the single postings.
-  let next = address + descriptorBytes(lists, k) - parts.scores - parts.marks - parts.order - parts.best
-  for (const name of ['scores', 'marks', 'order', 'best'] as const) {
+  let next = address + descriptorBytes(lists, k, impacts) - bytesOf(parts)
+  for (const name of ['scores', 'marks', 'order', 'map', 'best'] as const) {
     u32[head + word[name]] = next
     next += parts[name]
   }
@@ -103,10 +122,14 @@ export function fillDescriptor(
   u32[head + word.version] = version
   u32[head + word.allowed] = allowed?.address ?? 0
   u32[head + word.allowedBits] = allowed?.bits ?? 0
+  u32[head + word.form] = impacts === undefined ? 0 : 1
+  u32[head + word.required] = impacts?.required ?? 0
+  f64[(head + word.base) / 2] = impacts?.base ?? 0
+  f64[(head + word.slope) / 2] = impacts?.slope ?? 0
   const scale = scaleFor(lists)
   f64[(head + word.unscale) / 2] = 1 / scale
   // Lists that can add least come first, because they are the ones that are only probed.
-  const ordered = [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
+  const ordered = impacts?.required ? lists : [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
   const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
   ordered.forEach(({ list, weight, magnitude }, i) => {
     const from = (address + headBytes + i * listBytes) / 4

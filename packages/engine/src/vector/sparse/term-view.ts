@@ -31,9 +31,9 @@ export interface StoredList {
 
 export interface WeighedList {
   readonly list: StoredList | SinglePosting
-  /** Weight of the query, above 0. */
+  /** Weight of the query, above 0 unless every hit has the index. */
   readonly weight: number
-  /** Upper bound of the magnitude of the list's weights. */
+  /** Upper bound of what the list's postings multiply the weight by. */
   readonly magnitude: number
 }
 
@@ -60,7 +60,6 @@ export function weighLists(
   views: SparseViews,
   placeOf: (index: number) => TermPlace | typeof changing,
 ): WeighedList[] | typeof changing {
-  const { u32, f32 } = views
   const weighed: WeighedList[] = []
   for (let i = 0; i < indices.length; i++) {
     const value = elementAt(values, i)
@@ -74,14 +73,21 @@ export function weighLists(
       if (having === undefined) return changing
       weight *= rarity(rows, having)
     }
-    if ('ordinal' in place) weighed.push({ list: place, weight, magnitude: Math.abs(place.weight) })
-    else {
-      const { directory } = place
-      const list = { directory, blocks: Atomics.load(u32, directory / 4) }
-      weighed.push({ list, weight, magnitude: elementAt(f32, directory / 4 + 2) })
-    }
+    weighed.push({ list: listAt(views, place), weight, magnitude: Math.abs(boundAt(views, place)) })
   }
   return weighed
+}
+
+/** The list at a place, for a search that begins now. */
+export function listAt({ u32 }: Pick<SparseViews, 'u32'>, place: NonNullable<TermPlace>): StoredList | SinglePosting {
+  if ('ordinal' in place) return place
+  const { directory } = place
+  return { directory, blocks: Atomics.load(u32, directory / 4) }
+}
+
+/** The bound of the weights at a place: see `magnitude` in lists.ts. A search must take its list first. */
+export function boundAt({ f32 }: Pick<SparseViews, 'f32'>, place: NonNullable<TermPlace>): number {
+  return 'ordinal' in place ? place.weight : elementAt(f32, place.directory / 4 + 2)
 }
 
 /** Weight of an index that `having` of `rows` rows have: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
@@ -89,7 +95,12 @@ export function rarity(rows: number, having: number): number {
   return Math.log1p((rows - having + 0.5) / (having + 0.5))
 }
 
-function rowsAt({ u32 }: SparseViews, place: NonNullable<TermPlace>, version: number): number | undefined {
+/** Number of live rows of an index as of a version. Undefined: the version is too old, or the owner changed the number all the time. */
+export function rowsAt(
+  { u32 }: Pick<SparseViews, 'u32'>,
+  place: NonNullable<TermPlace>,
+  version: number,
+): number | undefined {
   if ('ordinal' in place) return isRowVisible(u32, place.ordinal, version) ? 1 : 0
   return rowsAsOf(u32, rowCountsOf(place.directory), version)
 }

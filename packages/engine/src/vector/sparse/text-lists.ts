@@ -1,0 +1,80 @@
+// Weighs the terms of a text query by BM25, as of a version, in any thread:
+//
+//   score    sum over the terms of boost * idf * count * (k1 + 1) / (count + k1 * (1 - b + b * length / average length))
+//   idf      ln(1 + (rows - having + 0.5) / (having + 0.5))
+//
+// The numbers of rows and the average length are those of the version, so all terms of all searches of a version are weighed alike.
+import type { TextQuery } from '../field.ts'
+import { totalsAsOf } from './field-totals.ts'
+import { countOf, lengthOf } from './packed-counts.ts'
+import {
+  boundAt,
+  changing,
+  listAt,
+  rarity,
+  rowsAt,
+  type SparseViews,
+  type TermPlace,
+  type WeighedList,
+} from './term-view.ts'
+
+/** What a posting adds, apart from the weight of its list: count / (count + (base + slope * length)). */
+export interface TextImpacts {
+  readonly base: number
+  readonly slope: number
+  /** Number of lists, from the first, that every hit is in; 0 if a hit may be in any list. */
+  readonly required: number
+}
+
+/** The lists of a query: those that every hit is in first, the shortest one before the others. */
+export interface TextLists {
+  readonly lists: readonly WeighedList[]
+  readonly impacts: TextImpacts
+}
+
+/** Quotients are rounded, so that one with a larger count may be smaller by this factor. */
+const roundingMax = 1 + 1e-12
+
+/** Undefined: there are no hits. */
+export function weighTexts(
+  { terms, k1, b }: TextQuery,
+  version: number,
+  views: SparseViews,
+  placeOf: (index: number) => TermPlace | typeof changing,
+): TextLists | typeof changing | undefined {
+  const totals = totalsAsOf(views.u32, version)
+  if (totals === undefined) return changing
+  const base = k1 * (1 - b)
+  const slope = totals.length > 0 ? (k1 * b * totals.rows) / totals.length : 0
+  const found: { readonly list: WeighedList; readonly rows: number; readonly isRequired: boolean }[] = []
+  for (const { index, boost, isRequired } of terms) {
+    if (!isRequired && !(boost > 0)) continue
+    const place = placeOf(index)
+    if (place === changing) return changing
+    const rows = place === undefined ? 0 : rowsAt(views, place, version)
+    if (rows === undefined) return changing
+    if (place === undefined || rows === 0) {
+      if (isRequired) return undefined
+      continue
+    }
+    const weight = Math.max(0, boost) * rarity(totals.rows, rows) * (k1 + 1)
+    const list = listAt(views, place)
+    found.push({
+      list: { list, weight, magnitude: largestImpact(boundAt(views, place), base, slope) },
+      rows,
+      isRequired,
+    })
+  }
+  if (found.length === 0) return undefined
+  // Every hit is in the only list.
+  const required = found.filter(({ isRequired }) => isRequired || found.length === 1).sort((x, y) => x.rows - y.rows)
+  const others = found.filter((list) => !required.includes(list))
+  const lists = [...required, ...others].map(({ list }) => list)
+  return { lists, impacts: { base, slope, required: required.length } }
+}
+
+/** At least what a posting adds that the bound of its list covers. */
+function largestImpact(bound: number, base: number, slope: number): number {
+  const count = countOf(bound)
+  return (count / (count + (base + slope * lengthOf(bound)))) * roundingMax
+}
