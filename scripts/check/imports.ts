@@ -31,7 +31,7 @@ const writtenInto: Readonly<Record<string, string>> = {
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
   ['errors', 'limits', 'file-damage', 'memory', 'node-version', 'wait-limit'],
-  ['model', 'events', 'requests', 'defaults'],
+  ['model', 'events', 'requests', 'defaults', 'text'],
   ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
   ['input'],
   ['replica', 'sharing'],

@@ -45,6 +45,12 @@ export const filterStringBytesMax = 1_024
 export const filterConditionsMax = 64
 /** Values of one $in or $nin. */
 export const filterOperandsMax = 10_000
+/** UTF-8 bytes of a term of a text field. Longer words are cut: they are data, such as a key in base64. */
+export const termBytesMax = 256
+/** Words of one list of a text field: stop words, or words that are not stemmed. The lists are in every definition that has the field. */
+export const wordListMax = 10_000
+/** Characters of the longest beginning of a word that is indexed. */
+export const wordPrefixMax = 32
 /** A hundred years. */
 export const ttlSecondsMax = 3_155_760_000
 /** The end of the year 9999, in milliseconds since 1970. */

@@ -1,0 +1,98 @@
+// What differs from language to language, besides stems. Every rule is part of version 1 of the analyzer.
+import { type Stemmer, stemmers } from './stemmers.ts'
+import { stopWordLists } from './stop-words.ts'
+
+export interface LanguageRules {
+  readonly stem?: Stemmer
+  readonly stopWords: string
+  /** Stop words are compared without accents, because the list has none. */
+  readonly bareStopWords?: boolean
+  /** What an apostrophe cuts from the beginning of a word: `l'amour` is `amour`. */
+  readonly articles?: readonly string[]
+  /** An apostrophe ends the word: `Ankara'da` is `Ankara`. */
+  readonly apostropheEnds?: boolean
+  /** Accented letters that are letters of their own in the alphabet, so folding keeps them: Swedish `får` is not `far`. */
+  readonly keptLetters?: string
+  /** I is the capital of the dotless i. */
+  readonly dotlessI?: boolean
+  /** Letters that are written with either of two marks, and what the stemmer expects. */
+  readonly respelled?: Readonly<Record<string, string>>
+}
+
+interface Language extends Omit<LanguageRules, 'stem' | 'stopWords'> {
+  readonly code: string
+}
+
+const nordic = 'æøå'
+const balticLetters = 'åäö'
+
+/** By Snowball's name, which the stemmer and the list of stop words have too. */
+const languageTable: Readonly<Record<keyof typeof stemmers, Language>> = {
+  arabic: { code: 'ar' },
+  armenian: { code: 'hy' },
+  danish: { code: 'da', keptLetters: nordic },
+  dutch: { code: 'nl' },
+  english: { code: 'en' },
+  finnish: { code: 'fi', keptLetters: balticLetters },
+  french: {
+    code: 'fr',
+    articles: ['l', 'm', 't', 'qu', 'n', 's', 'j', 'd', 'c', 'jusqu', 'quoiqu', 'lorsqu', 'puisqu'],
+  },
+  german: { code: 'de' },
+  greek: { code: 'el', bareStopWords: true },
+  hindi: { code: 'hi' },
+  hungarian: { code: 'hu' },
+  indonesian: { code: 'id' },
+  irish: { code: 'ga', articles: ['b', 'd', 'm'] },
+  italian: {
+    code: 'it',
+    articles: [
+      ...['c', 'l', 'all', 'dall', 'dell', 'nell', 'sull', 'coll', 'pell', 'gl', 'agl', 'dagl', 'degl', 'negl'],
+      ...['sugl', 'un', 'm', 't', 's', 'v', 'd'],
+    ],
+  },
+  lithuanian: { code: 'lt' },
+  nepali: { code: 'ne' },
+  norwegian: { code: 'no', keptLetters: nordic },
+  portuguese: { code: 'pt' },
+  romanian: { code: 'ro', respelled: { ș: 'ş', ț: 'ţ' } },
+  russian: { code: 'ru' },
+  serbian: { code: 'sr' },
+  spanish: { code: 'es', keptLetters: 'ñ' },
+  swedish: { code: 'sv', keptLetters: balticLetters },
+  tamil: { code: 'ta' },
+  turkish: { code: 'tr', keptLetters: 'çğıöşü', dotlessI: true, apostropheEnds: true },
+}
+
+/** Other names of a language. */
+const aliases: Readonly<Record<string, string>> = { nb: 'norwegian', nn: 'norwegian' }
+
+/** The language of a field whose words are neither stemmed nor left out. */
+export const noLanguage = 'none'
+
+/** Canonical names with their ISO codes. */
+export const languages: readonly { readonly name: string; readonly code: string }[] = Object.entries(languageTable).map(
+  ([name, { code }]) => ({ name, code }),
+)
+
+const nameOf = new Map<string, string>([
+  [noLanguage, noLanguage],
+  ...languages.flatMap(({ name, code }): [string, string][] => [
+    [name, name],
+    [code, name],
+  ]),
+  ...Object.entries(aliases),
+])
+
+/** `english`, `en` -> `english`; undefined: unknown. */
+export function languageOf(name: string): string | undefined {
+  return nameOf.get(name)
+}
+
+/** The rules of a canonical name. */
+export function rulesOf(name: string): LanguageRules {
+  if (name === noLanguage) return { stopWords: '' }
+  const key = name as keyof typeof languageTable
+  const lists: Readonly<Record<string, string>> = stopWordLists
+  return { ...languageTable[key], stem: stemmers[key], stopWords: lists[key] ?? '' }
+}
