@@ -1,7 +1,7 @@
 // `node scripts/run.mjs --built scripts/node-versions.ts [VERSION ...]`: runs what a user runs on each version of Node.js that is
 // supported: the packed packages in a project of their own, with the examples of the engine, the client, and the server, `require`, a
-// bundle as the guide shows it, and the command. Then `npm start` in this checkout with the Node.js that is first on the path. Prints
-// a line for each and exits with 1 if one fails. Downloads the versions from the registry.
+// bundle as the guide shows it, and the command; and compares the digest of the text analyzer. Then `npm start` in this checkout with the
+// Node.js that is first on the path. Prints a line for each and exits with 1 if one fails. Downloads the versions from the registry.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -109,6 +109,16 @@ async function checkVersion(node: string, project: string): Promise<void> {
       await rm(alone, { recursive: true })
     }
   })
+  await check(`${name}: the digest of the text analyzer`, async () => {
+    const corpus = path.join(root, 'packages', 'engine', 'test', 'text', 'corpus.ts')
+    return expect((await run(node, ['--conditions=annal-source', corpus])).stdout, /same digest/)
+  })
+  if (name.startsWith('v22.')) {
+    await check(`${name}: the tables of the text analyzer`, async () => {
+      await run(node, [path.join(root, 'packages', 'engine', 'scripts', 'make-text-tables.mjs'), '--check'])
+      return 'as its script makes them'
+    })
+  }
   const annal = path.join(project, 'node_modules', 'annal', 'dist', 'annal.js')
   const command = (...args: string[]) => run(node, [annal, ...args], { cwd: project, env: environment })
   await check(`${name}: annal verify`, async () => expect((await command('verify', './data')).stdout, /good/))
