@@ -1,4 +1,5 @@
 // One text gives the same tokens on every Node.js. This runs on the one that runs the tests; scripts/node-versions.ts runs it on all.
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { corpusDigest, digestOfVersion1 } from './corpus.ts'
 
@@ -9,5 +10,17 @@ test('texts of all scripts give the committed digest', (t) => {
 
 test('the digest does not depend on what was analyzed before', (t) => {
   t.equal(corpusDigest(), corpusDigest())
+  t.end()
+})
+
+test('the analyzer asks nothing that changes with the ICU of Node.js', (t) => {
+  const changing = /\bIntl\b|toLowerCase|toUpperCase|toLocale|localeCompare|normalize\(|\\p\{/
+  const folder = new URL('../../src/text/', import.meta.url)
+  const files = readdirSync(folder)
+  t.ok(files.includes('analyzer.ts'))
+  for (const file of files) {
+    const found = changing.exec(readFileSync(new URL(file, folder), 'utf8'))
+    t.equal(found, null, `${file} has ${found?.[0]}`)
+  }
   t.end()
 })
