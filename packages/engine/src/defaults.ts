@@ -8,6 +8,9 @@ export const mDefault = 16
 export const efConstructionDefault = 128
 export const sparseModelDefault: SparseModel = 'default'
 export const poolingDefault: Pooling = 'mean'
+export const languageDefault = 'none'
+export const k1Default = 1.2
+export const bDefault = 0.75
 
 // A search.
 export const topKDefault = 10

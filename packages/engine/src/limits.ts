@@ -66,6 +66,22 @@ export const filterKeysOfCollectionMax = 16_384
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32
 export const sparseTermsMax = 65_536
+/** Bytes of a text in one field of an object, as UTF-8: a book of 200,000 words; longer documents are split. */
+export const textBytesMax = 1_048_576
+/** Distinct terms of one text. */
+export const textTermsMax = sparseTermsMax
+/** Bytes of the words of one query of a text field, and the terms that it may become. */
+export const textQueryBytesMax = 16_384
+export const textQueryTermsMax = 1_024
+/** Parts of one query of a text field. */
+export const textClausesMax = 64
+/** Terms that a prefix or a misspelled word stands for: the most frequent ones. */
+export const expandedTermsMax = 128
+/** Letters that differ between a word and what is found for it. */
+export const editsMax = 2
+export const slopMax = 100
+export const boostMax = 1_000
+export const k1Max = 100
 /** Vectors of one object in a multi-vector field: pages and images of current models have up to 1,030. */
 export const membersMax = 2_048
 /** Vectors of one query in a multi-vector field: each is compared with every member of every candidate. */

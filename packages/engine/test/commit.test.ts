@@ -53,7 +53,7 @@ const columns = {
   filters: ['{"a":1}', ''],
   dense: [],
   sparse: [],
-  multi: [],
+  multi: [], text: [],
 }
 const upsert: EventDraft = { kind: 'objects-upserted', collectionId: 4, ...columns }
 

@@ -5,7 +5,11 @@ import { EngineError } from '../errors.ts'
 import { storedValues } from '../filter/indexed-values.ts'
 import { metaBytesMax } from '../limits.ts'
 import { parseId } from '../model/ids.ts'
+import { hasLists, type TextFieldSchema } from '../model/schema.ts'
+import type { SparseTermsOfField } from '../replica/object-record.ts'
 import type { Replica } from '../replica/replica.ts'
+import { countTerms } from '../text/counted-text.ts'
+import { packCount } from '../vector/sparse/packed-counts.ts'
 
 /** Objects checked before searches get a turn. */
 const atATime = 500
@@ -36,13 +40,30 @@ function auditObject(replica: Replica, ordinal: number): void {
     if (!Number.isFinite(field.norm(ordinal)) || !field.row(ordinal)?.every(Number.isFinite))
       throw wrong(`its vector of ${field.definition.name} contains a value that is not a number`)
   }
-  for (const { field, indices, values } of objects.sparse(ordinal)) {
+  for (const entry of objects.sparse(ordinal)) {
+    const { field, indices, values, text } = entry
     const schema = definition.fields[field]
-    if (schema?.kind !== 'sparse' || !sparse[field]) throw wrong(`it has terms of field ${field}`)
+    if (schema === undefined || !hasLists(schema) || !sparse[field]) throw wrong(`it has terms of field ${field}`)
+    if ((schema.kind === 'text') !== (text !== undefined)) throw wrong(`its value of ${schema.name} is of another kind`)
+    if (schema.kind === 'text') {
+      auditText(replica, schema, entry)
+      continue
+    }
     if (!values.every(Number.isFinite)) throw wrong(`its terms of ${schema.name} contain a value that is not a number`)
     if (indices.some((index, i) => index >= schema.params.dimension || (i > 0 && index <= (indices[i - 1] as number))))
       throw wrong(`its terms of ${schema.name} are not in order`)
   }
+}
+
+/** The terms of a text must be those that its analyzer makes. */
+function auditText({ terms }: Replica, { name, params }: TextFieldSchema, entry: SparseTermsOfField): void {
+  const { field, indices, values, text = '' } = entry
+  const counted = countTerms(text, params)
+  const expected = new Map(
+    counted.terms.map((term, i) => [terms.find(field, term), packCount(counted.counts[i] as number, counted.length)]),
+  )
+  const isSame = expected.size === indices.length && indices.every((index, i) => expected.get(index) === values[i])
+  if (!isSame) throw wrong(`its terms of ${name} are not those of its text`)
 }
 
 function wrong(what: string): EngineError {

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { HashSeed } from '../memory/id-hash.ts'
-import { type FieldSchema, hasPackedCodes } from '../model/schema.ts'
+import { type FieldSchema, hasPackedCodes, hasText } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { type ListedFile, listedFiles } from '../snapshot/manifest.ts'
 import { parseSealed, readSealed, type Seal, sealedText, type Unsealed, writeSealed } from '../snapshot/sealed-json.ts'
@@ -15,10 +15,11 @@ export const imageManifestName = 'manifest.json'
  * cosine fields unchanged, which a reader of format 2 would take for unit vectors. Format 4 has files with later changes of a part, which a
  * reader of format 3 would not find. Format 5 has them of the objects as well. Format 6 has fields of int4
  * and int2, which a reader of format 5 does not know. Format 7 has the aliases of the collection, which a reader of format 6 refuses in an
- * upload. Format 8 has objects that expire, which a reader of format 7 would return for ever. An image has the oldest format that can
- * express it.
+ * upload. Format 8 has objects that expire, which a reader of format 7 would return for ever. Format 9 has
+ * text fields, which a reader of format 8 does not know. An image has the oldest format that can express it.
  */
-const seal: Seal = { format: 8, key: 'image' }
+const seal: Seal = { format: 9, key: 'image' }
+const formatWithExpiries = 8
 const formatWithAliases = 7
 const formatWithPackedCodes = 6
 const formatWithObjectDeltas = 5
@@ -187,7 +188,8 @@ function sealed(image: Image): Seal & { readonly value: Image } {
   const ofFiles = hasObjects ? formatWithObjectDeltas : changed.length > 0 ? formatWithFieldDeltas : formatWithoutDeltas
   const ofFields = image.fields.some(hasPackedCodes) ? formatWithPackedCodes : ofFiles
   const ofAliases = image.aliases?.length ? formatWithAliases : ofFields
-  const format = image.expires || image.ttlSeconds !== undefined ? seal.format : ofAliases
+  const ofExpiries = image.expires || image.ttlSeconds !== undefined ? formatWithExpiries : ofAliases
+  const format = image.fields.some(hasText) ? seal.format : ofExpiries
   return { ...seal, format, value: image }
 }
 

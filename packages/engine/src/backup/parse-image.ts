@@ -4,7 +4,7 @@ import { EngineError } from '../errors.ts'
 import { parseDefinition } from '../input/definition.ts'
 import { ttlSecondsMax } from '../limits.ts'
 import { parseName, printed } from '../model/ids.ts'
-import { type FieldSchema, rulesNewest, withRules } from '../model/schema.ts'
+import { type FieldSchema, hasLists, rulesNewest, withRules } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import type { Image, ImageDelta, ImagePart } from './image.ts'
 
@@ -14,6 +14,7 @@ type Input = { readonly [key: string]: unknown }
 const typesByKind = new Map<unknown, string>([
   ['dense', 'vector'],
   ['sparse', 'sparse'],
+  ['text', 'text'],
   ['multi', 'multi_vector'],
 ])
 const filesMax = 100_000
@@ -89,11 +90,12 @@ function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void
     throw wrong('originals', originals.length)
 }
 
-/** Changes follow the part in the order of their records, and the last is as of the snapshot. Sparse fields have none. */
+/** Changes follow the part in the order of their records, and the last is as of the snapshot. Fields of inverted lists have none. */
 function checkDeltas({ part, lsn, deltas }: ImagePart, fields: readonly FieldSchema[], snapshotLsn: number): void {
   if (lsn === undefined && deltas === undefined) return
   if (lsn === undefined || deltas === undefined || deltas.length === 0) throw wrong('parts.deltas', deltas)
-  if (fields[part - 1]?.kind === 'sparse') throw wrong('parts.deltas', part)
+  const field = fields[part - 1]
+  if (field && hasLists(field)) throw wrong('parts.deltas', part)
   const lsns = [lsn, ...deltas.map((delta) => delta.lsn)]
   if (lsns.some((one, i) => one <= (lsns[i - 1] ?? 0)) || lsns.at(-1) !== snapshotLsn) throw wrong('parts.deltas', lsns)
 }

@@ -61,7 +61,7 @@ export class ConditionalWrites {
     conditions: readonly (ObjectConditions | undefined)[],
     options: DecideOptions,
   ): Promise<Acknowledgement & Outcome> {
-    return this.#write(columns.ids, roomFor(columns), options, async () => {
+    return this.#write(columns.ids, roomFor(columns, this.#collection.definition), options, async () => {
       const results: ShortResult[] = []
       const slice = new TimeSlice()
       for (const [i, id] of columns.ids.entries()) {
@@ -74,7 +74,12 @@ export class ConditionalWrites {
       const chosen = isWhole ? columns : chooseObjects(columns, positions)
       const needs = FilterNeeds.from(chosen.filters.map(indexedValues))
       const draft: Draft = { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...chosen }
-      return { outcome: { changed: positions.length, results }, draft, room: roomFor(chosen), needs }
+      return {
+        outcome: { changed: positions.length, results },
+        draft,
+        room: roomFor(chosen, this.#collection.definition),
+        needs,
+      }
     })
   }
 

@@ -71,7 +71,7 @@ export class ObjectWrites {
         const facts = { upserted: columns.ids.length }
         const { lsn, durable, result } = await this.#writer.write(
           { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...columns },
-          roomFor(columns),
+          roomFor(columns, definition),
           filters,
           { pieces, claim, facts },
         )

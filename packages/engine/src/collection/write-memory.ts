@@ -1,10 +1,13 @@
 // Estimates the memory that a write may need, before it is appended.
 
+import { assert } from '../errors.ts'
 import type { ObjectColumns } from '../input/objects.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 import { expiryBytes } from '../model/stored-text.ts'
 import { vectorForm } from '../model/vector-form.ts'
-import { recordBytes } from '../replica/object-record.ts'
+import { recordBytes, textBytes } from '../replica/object-record.ts'
 import type { Replica } from '../replica/replica.ts'
+import { countedTexts } from '../text/counted-text.ts'
 
 /** The memory a write may need; counted while it waits to be applied. */
 export interface Room {
@@ -12,17 +15,31 @@ export interface Room {
   readonly idBytes: number
   readonly recordBytes: number
   readonly sparseTerms: number
+  /** Distinct terms of texts, and their bytes. */
+  readonly textTerms: number
+  readonly textTermBytes: number
   /** For multi-vector fields. */
   readonly members: number
   /** Vectors of cosine fields that are not of unit length. */
   readonly scaled: number
 }
 
-export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0, members: 0, scaled: 0 }
+export const noRoom: Room = {
+  objects: 0,
+  idBytes: 0,
+  recordBytes: 0,
+  sparseTerms: 0,
+  textTerms: 0,
+  textTermBytes: 0,
+  members: 0,
+  scaled: 0,
+}
 
-export function roomFor({ ids, metas, filters, dense, sparse, multi }: ObjectColumns): Room {
-  const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
-  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
+export function roomFor(columns: ObjectColumns, definition: CollectionSchema): Room {
+  const { ids, metas, filters, dense, sparse, multi } = columns
+  const texts = roomForTexts(columns, definition)
+  const terms = sparse.reduce((sum, column) => sum + column.indices.length, texts.terms)
+  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, texts.objects)
   const bytes = metas.reduce(
     (sum, meta, i) => sum + recordBytes(meta.length, (filters[i] as string).length * 3, 0, 0),
     0,
@@ -30,11 +47,32 @@ export function roomFor({ ids, metas, filters, dense, sparse, multi }: ObjectCol
   return {
     objects: ids.length,
     idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
-    recordBytes: bytes + terms * 8 + sparseFields * 8,
+    recordBytes: bytes + terms * 8 + sparseFields * 8 + texts.bytes,
     sparseTerms: terms,
+    textTerms: texts.distinct,
+    textTermBytes: texts.distinctBytes,
     members: multi.reduce((sum, { counts }) => counts.reduce((more, count) => more + count, sum), 0),
     scaled: dense.reduce((most, { forms }) => Math.max(most, scaledIn(forms)), 0),
   }
+}
+
+/** What texts need: their terms were counted when they were checked. */
+function roomForTexts({ text }: ObjectColumns, { fields }: CollectionSchema) {
+  const room = { objects: 0, terms: 0, bytes: 0, distinct: 0, distinctBytes: 0 }
+  for (const { field, texts } of text) {
+    const schema = fields[field]
+    assert(schema?.kind === 'text', `field ${field} has texts`)
+    const distinct = new Set<string>()
+    for (const { terms } of countedTexts(texts, schema.params)) {
+      room.terms += terms.length
+      for (const term of terms) distinct.add(term)
+    }
+    room.objects += texts.length
+    for (const one of texts) room.bytes += textBytes(one)
+    room.distinct += distinct.size
+    for (const term of distinct) room.distinctBytes += Buffer.byteLength(term)
+  }
+  return room
 }
 
 function scaledIn(forms: Uint8Array | undefined): number {
@@ -49,7 +87,7 @@ export function roomForFilters(replica: Replica, ids: readonly string[], filters
   }, 0)
   // An object keeps its expiry.
   const recordBytes = filters.reduce((sum, text) => sum + text.length * 3 + expiryBytes, kept)
-  return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0, scaled: 0 }
+  return { ...noRoom, objects: ids.length, recordBytes }
 }
 
 /** Records are rewritten with other meta and filters. */
@@ -71,6 +109,8 @@ export function added(a: Room, b: Room, sign: 1 | -1): Room {
     idBytes: a.idBytes + sign * b.idBytes,
     recordBytes: a.recordBytes + sign * b.recordBytes,
     sparseTerms: a.sparseTerms + sign * b.sparseTerms,
+    textTerms: a.textTerms + sign * b.textTerms,
+    textTermBytes: a.textTermBytes + sign * b.textTermBytes,
     members: a.members + sign * b.members,
     scaled: a.scaled + sign * b.scaled,
   }

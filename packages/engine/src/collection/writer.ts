@@ -127,7 +127,7 @@ export class CollectionWriter {
 
 /** The memory and disk space that a change needs. */
 export function roomOf(draft: Draft, replica: Replica): Room {
-  if (draft.kind === 'objects-upserted' || draft.kind === 'objects-restored') return roomFor(draft)
+  if (draft.kind === 'objects-upserted' || draft.kind === 'objects-restored') return roomFor(draft, replica.definition)
   if (draft.kind === 'objects-patched') return roomForPatches(replica, draft)
   return draft.kind === 'filters-replaced' ? roomForFilters(replica, draft.ids, draft.filters) : noRoom
 }

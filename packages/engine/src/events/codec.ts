@@ -5,9 +5,19 @@ import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import type { Author } from '../model/requests.ts'
-import { type DenseSchemaParams, type FieldSchema, hasPackedCodes, hasRecall, rulesNewest } from '../model/schema.ts'
+import {
+  type DenseSchemaParams,
+  type FieldSchema,
+  hasLists,
+  hasPackedCodes,
+  hasRecall,
+  hasText,
+  rulesNewest,
+  type TextFieldSchema,
+} from '../model/schema.ts'
 import { hasExpiry } from '../model/stored-text.ts'
 import { encodeRequest, type RequestRecord, requestVersion } from '../requests/request-record.ts'
+import { analyzerVersions } from '../text/analyzer.ts'
 import { authorVersion, encodeAuthor, eventStart } from './author.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type {
@@ -18,6 +28,7 @@ import type {
   NameEvent,
   ObjectsUpserted,
   SparseColumn,
+  TextColumn,
 } from './event.ts'
 import { messageType } from './schema.ts'
 
@@ -60,10 +71,12 @@ export const changeKinds: readonly string[] = eventKinds.filter(
 )
 
 /** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
-const payloadVersion = 9
+const payloadVersion = 10
 const cursorVersion = 8
 /** The first payload version with expiries. */
 const expiryVersion = 9
+/** The first payload version with text fields. */
+const textVersion = 10
 /** The first payload version with restored objects. */
 const restoredVersion = 8
 
@@ -115,9 +128,11 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
  * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
  * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep; version 8 authors, cursors,
- * aliases, branches, patches, and restored objects; version 9 expiries, which version 8 would take for part of a filter, or ignore.
+ * aliases, branches, patches, and restored objects; version 9 expiries, which version 8 would take for part of a filter, or ignore;
+ * version 10 text fields.
  */
 function versionOf(event: Event): number {
+  if (hasTexts(event)) return textVersion
   if (hasExpiries(event)) return expiryVersion
   if (isNameKind(event.kind) || (event.kind === 'collection-restored' && event.parent)) return 8
   const fields = 'fields' in event ? event.fields : []
@@ -129,9 +144,14 @@ function versionOf(event: Event): number {
   if (fields.some(hasPackedCodes)) return 5
   if (event.kind === 'objects-upserted' && event.dense.some(({ forms }) => forms !== undefined)) return 4
   if (fields.some(({ kind, params }) => kind === 'dense' && params.keepOriginals === false)) return 4
-  if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3
+  if (fields.some((field) => !hasLists(field) && (field.params.rules ?? 1) > 1)) return 3
   const multi = event.kind === 'objects-upserted' ? event.multi : []
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
+}
+
+function hasTexts(event: Event): boolean {
+  if ('fields' in event) return event.fields.some(hasText)
+  return 'text' in event && event.text.length > 0
 }
 
 function hasExpiries(event: Event): boolean {
@@ -255,6 +275,7 @@ function toMessage(event: Event): Record<string, unknown> {
         dense: event.dense.map((column) => denseToMessage(column, event.ids.length)),
         sparse: event.sparse.map(sparseToMessage),
         multi: event.multi.map(multiToMessage),
+        text: event.text.map((column) => textToMessage(column, event.ids.length)),
       }
     default:
       return { ...event }
@@ -326,6 +347,7 @@ function objectsFromMessage(message: Message) {
     dense: message.dense.map((column: Message) => denseFromMessage(column, ids.length)) as DenseColumn[],
     sparse: message.sparse.map(sparseFromMessage) as SparseColumn[],
     multi: message.multi.map(multiFromMessage) as MultiColumn[],
+    text: message.text.map((column: Message) => textFromMessage(column, ids.length)) as TextColumn[],
   }
 }
 
@@ -351,9 +373,53 @@ function fieldToMessage(field: FieldSchema): Record<string, unknown> {
       sparseDimension: field.params.dimension,
     }
   }
+  if (field.kind === 'text') return textFieldToMessage(field)
   const { name } = field
   if (field.kind === 'dense') return { kind: 1, name, ...denseParamsToMessage(field.params) }
   return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: numberOf(poolings, field.params.pooling) }
+}
+
+function textFieldToMessage({ name, params }: TextFieldSchema): Record<string, unknown> {
+  const { language, analyzer, k1, b, stopWords, keptWords, prefixes } = params
+  return {
+    kind: 4,
+    name,
+    language,
+    analyzer,
+    k1,
+    b,
+    ...(stopWords && { wordLists: ownStopWords, stopWords }),
+    ...(keptWords && { keptWords }),
+    ...(prefixes && { prefixMin: prefixes.min, prefixMax: prefixes.max }),
+  }
+}
+
+/** Of `word_lists`: the list of stop words is that of the field, also if it is empty. */
+const ownStopWords = 1
+
+function textFieldFromMessage(message: Message): TextFieldSchema {
+  const { name, language, analyzer, k1, b, wordLists, stopWords, keptWords, prefixMin: min, prefixMax: max } = message
+  if (!analyzerVersions.includes(analyzer)) {
+    const message = `an analyzer of version ${analyzer} is newer than ${analyzerVersions.at(-1)}`
+    throw new EngineError('format_too_new', message, {
+      field: 'analyzer',
+      value: analyzer,
+      limit: analyzerVersions.at(-1),
+    })
+  }
+  return {
+    kind: 'text',
+    name,
+    params: {
+      language,
+      analyzer,
+      k1,
+      b,
+      ...(wordLists === ownStopWords && { stopWords }),
+      ...(keptWords.length > 0 && { keptWords }),
+      ...(max > 0 && { prefixes: { min, max } }),
+    },
+  }
 }
 
 function denseParamsToMessage(params: DenseSchemaParams) {
@@ -380,7 +446,8 @@ function fieldFromMessage(message: Message): FieldSchema {
       params: { model: choiceOf(sparseModels, message.sparseModel), dimension: message.sparseDimension },
     }
   }
-  assert(message.kind === 1 || message.kind === 3, 'a field is dense, sparse or multi-vector')
+  if (message.kind === 4) return textFieldFromMessage(message)
+  assert(message.kind === 1 || message.kind === 3, 'a field is dense, sparse, text or multi-vector')
   const params = {
     dimension: message.dimension as number,
     spaceType: choiceOf(spaceTypes, message.spaceType),
@@ -438,6 +505,17 @@ function sparseFromMessage(message: Message): SparseColumn {
     indices: new Uint32Array(alignedBuffer(message.indices)),
     values: new Float32Array(alignedBuffer(message.values)),
   }
+}
+
+/** The protobuf message of a text column of an upsert with `objects` objects. */
+export function textToMessage({ field, objects: having, texts }: TextColumn, objects: number): Record<string, unknown> {
+  return { field, objects: having.length === objects ? [] : having, texts }
+}
+
+function textFromMessage({ field, objects: having, texts }: Message, objects: number): TextColumn {
+  const positions = having.length === 0 ? Uint32Array.from({ length: objects }, (_, i) => i) : Uint32Array.from(having)
+  assert(positions.length === texts.length, 'a text column has one text for each object')
+  return { field, objects: positions, texts }
 }
 
 /** The protobuf message of a multi-vector column. */

@@ -156,6 +156,15 @@ export interface SparseColumn {
   readonly values: Float32Array
 }
 
+/** Texts of one text field for some of the objects of an upsert. */
+export interface TextColumn {
+  readonly field: number
+  /** Positions of the objects that have the field, ascending. */
+  readonly objects: Uint32Array
+  /** One for each of `objects`. */
+  readonly texts: readonly string[]
+}
+
 /** Members of one multi-vector field for some of the objects of an upsert. */
 export interface MultiColumn {
   readonly field: number
@@ -181,6 +190,7 @@ export interface ObjectsUpserted extends InCollection {
   readonly dense: readonly DenseColumn[]
   readonly sparse: readonly SparseColumn[]
   readonly multi: readonly MultiColumn[]
+  readonly text: readonly TextColumn[]
 }
 
 /** Objects get the content that they had at an earlier moment; those that did not exist then are deleted. */

@@ -19,4 +19,5 @@ export type {
   ObjectsRestored,
   ObjectsUpserted,
   SparseColumn,
+  TextColumn,
 } from './event.ts'

@@ -32,6 +32,15 @@ export const eventDescriptors = {
       rules: field(11, 'uint32'),
       originals: field(12, 'uint32'),
       recall: field(13, 'double'),
+      language: field(14, 'string'),
+      analyzer: field(15, 'uint32'),
+      k1: field(16, 'double'),
+      b: field(17, 'double'),
+      wordLists: field(18, 'uint32'),
+      stopWords: field(19, 'string', 'repeated'),
+      keptWords: field(20, 'string', 'repeated'),
+      prefixMin: field(21, 'uint32'),
+      prefixMax: field(22, 'uint32'),
     },
   },
   CollectionRestored: {
@@ -61,6 +70,7 @@ export const eventDescriptors = {
       dense: field(6, 'DenseColumn', 'repeated'),
       sparse: field(7, 'SparseColumn', 'repeated'),
       multi: field(8, 'MultiColumn', 'repeated'),
+      text: field(9, 'TextColumn', 'repeated'),
     },
   },
   ObjectsRestored: {
@@ -73,6 +83,7 @@ export const eventDescriptors = {
       dense: field(6, 'DenseColumn', 'repeated'),
       sparse: field(7, 'SparseColumn', 'repeated'),
       multi: field(8, 'MultiColumn', 'repeated'),
+      text: field(9, 'TextColumn', 'repeated'),
       deleted: field(10, 'string', 'repeated'),
       asOfLsn: field(11, 'double'),
     },
@@ -93,6 +104,13 @@ export const eventDescriptors = {
       counts: field(3, 'uint32', 'repeated'),
       indices: field(4, 'bytes'),
       values: field(5, 'bytes'),
+    },
+  },
+  TextColumn: {
+    fields: {
+      field: field(1, 'uint32'),
+      objects: field(2, 'uint32', 'repeated'),
+      texts: field(3, 'string', 'repeated'),
     },
   },
   MultiColumn: {

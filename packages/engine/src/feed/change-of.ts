@@ -64,9 +64,9 @@ function writtenObjects(
   return { objects, ...(filter !== undefined && { left }) }
 }
 
-/** The vectors of each object, by field. */
+/** The vectors and texts of each object, by field. */
 function vectorsOf(
-  { ids, dense, sparse, multi }: Pick<ObjectsUpserted, 'ids' | 'dense' | 'sparse' | 'multi'>,
+  { ids, dense, sparse, multi, text }: Pick<ObjectsUpserted, 'ids' | 'dense' | 'sparse' | 'multi' | 'text'>,
   { fields }: FedCollection,
 ): Readonly<Record<string, ChangedValue>>[] {
   const values: Record<string, ChangedValue>[] = ids.map(() => ({}))
@@ -95,6 +95,8 @@ function vectorsOf(
       from = to
     }
   }
+  for (const { field, objects, texts } of text)
+    for (const [row, object] of objects.entries()) put(object, field, texts[row] as string)
   for (const { field, objects, counts, vectors } of multi) {
     const schema = fields[field]
     if (schema?.kind !== 'multi') continue

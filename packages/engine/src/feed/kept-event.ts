@@ -12,7 +12,7 @@ export function keptEvent(
 ): { readonly event: Event; readonly bytes: number } {
   if (event.kind !== 'objects-upserted') return { event, bytes }
   if (!withVectors) {
-    const light = { ...event, dense: [], sparse: [], multi: [] }
+    const light = { ...event, dense: [], sparse: [], multi: [], text: [] }
     return { event: light, bytes: columnBytes(light) + event.ids.length * idBytes }
   }
   const copied = <C extends { readonly vectors: Float32Array }>(column: C): C => ({

@@ -1,8 +1,8 @@
 // Evaluates a condition to the set of ordinals that match. Reads the index and changes nothing.
 import { Bitmap } from '../memory/bitmap.ts'
+import type { TermTable } from '../memory/term-table.ts'
 import type { Condition, Scalar } from './condition.ts'
 import type { KeyIndex } from './key-index.ts'
-import type { TermTable } from './term-table.ts'
 
 export interface Indexed {
   readonly live: Bitmap

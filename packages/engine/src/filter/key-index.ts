@@ -1,7 +1,8 @@
 // The index of one filter key: the objects that have it, and their values by type. Conditions on numbers find numbers,
 // conditions on strings find strings, and conditions on time find strings that are points in time.
+
+import type { TermTable } from '../memory/term-table.ts'
 import type { JsonValue } from '../model/json.ts'
-import type { TermTable } from './term-table.ts'
 import { parseTimestamp } from './timestamp.ts'
 import type { ValuePages } from './value-pages.ts'
 import { type RunDirectory, ValueRun } from './value-run.ts'

@@ -6,6 +6,7 @@ import type { ObjectsRestored } from '../events/event.ts'
 import { columnBytes } from '../events/upsert-pieces.ts'
 import type { Filter } from '../filter/parse-filter.ts'
 import { undoBytesMax } from '../limits.ts'
+import { hasLists } from '../model/schema.ts'
 import { upsertOf } from '../replica/rebuild.ts'
 import type { Replica } from '../replica/replica.ts'
 
@@ -61,8 +62,8 @@ export async function restoredContent(
   const bytes =
     restored.reduce((sum, ordinal) => sum + bytesAt(past, ordinal), 0) + deleted.reduce((sum, id) => sum + id.length, 0)
   if (bytes > undoBytesMax) throw tooLarge(restored.length, bytes)
-  const { ids, metas, filters, dense, sparse, multi } = await upsertOf(past, restored)
-  const columns = { ids, metas, filters, dense, sparse, multi }
+  const { ids, metas, filters, dense, sparse, multi, text } = await upsertOf(past, restored)
+  const columns = { ids, metas, filters, dense, sparse, multi, text }
   const exact = columnBytes(columns)
   if (exact > undoBytesMax) throw tooLarge(restored.length, exact)
   return { ...columns, deleted, asOfLsn: lsn }
@@ -71,7 +72,8 @@ export async function restoredContent(
 /** At least what an object takes in the record. */
 function bytesAt({ definition, objects, originals, dense }: Replica, ordinal: number): number {
   return definition.fields.reduce((sum, field, index) => {
-    if (field.kind === 'sparse') return sum
+    // Their terms and texts are in the record.
+    if (hasLists(field)) return sum
     const rows = field.kind === 'multi' ? (originals[index]?.count(ordinal) ?? 0) : 1
     return dense[index] === undefined ? sum : sum + rows * field.params.dimension * 4
   }, objects.recordBytesAt(ordinal))

@@ -1,10 +1,11 @@
 // Some of the objects of an upsert, in the same order, with their values in every field.
-import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
+import { chooseCounts } from '../text/counted-text.ts'
 import type { ObjectColumns } from './objects.ts'
 
 /** The objects at these positions, which ascend. */
 export function chooseObjects(columns: ObjectColumns, positions: readonly number[]): ObjectColumns {
-  const { ids, metas, filters, dense, sparse, multi } = columns
+  const { ids, metas, filters, dense, sparse, multi, text } = columns
   const places = new Map(positions.map((position, place) => [position, place]))
   return {
     ids: positions.map((position) => ids[position] as string),
@@ -13,6 +14,7 @@ export function chooseObjects(columns: ObjectColumns, positions: readonly number
     dense: dense.map((column) => chooseDense(column, places)).filter(hasObjects),
     sparse: sparse.map((column) => chooseSparse(column, places)).filter(hasObjects),
     multi: multi.map((column) => chooseMulti(column, places)).filter(hasObjects),
+    text: text.map((column) => chooseText(column, places)).filter(hasObjects),
   }
 }
 
@@ -64,6 +66,13 @@ function chooseMulti(column: MultiColumn, places: Places): MultiColumn {
     counts: Uint32Array.from(rows, (row) => column.counts[row] as number),
     vectors: runsOf(column.vectors, rows, (row) => [ends[row] as number, ends[row + 1] as number]),
   }
+}
+
+function chooseText({ field, objects: having, texts }: TextColumn, places: Places): TextColumn {
+  const { rows, objects } = rowsOf(having, places)
+  const chosen = rows.map((row) => texts[row] as string)
+  chooseCounts(texts, rows, chosen)
+  return { field, objects, texts: chosen }
 }
 
 /** From and to. */

@@ -2,12 +2,19 @@
 // returns the column.
 import { payloadBytesMax, type TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
-import { cosineLengthMax, membersMax } from '../limits.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
+import { cosineLengthMax, membersMax, textBytesMax, textTermsMax } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import type { FieldValue, SparseVector } from '../model/object.ts'
-import type { DenseFieldSchema, FieldSchema, MultiFieldSchema, SparseFieldSchema } from '../model/schema.ts'
+import type {
+  DenseFieldSchema,
+  FieldSchema,
+  MultiFieldSchema,
+  SparseFieldSchema,
+  TextFieldSchema,
+} from '../model/schema.ts'
 import { isUnitLength, vectorForm } from '../model/vector-form.ts'
+import { type CountedText, countTerms, keepCounts } from '../text/counted-text.ts'
 import {
   checkLength,
   isArrayLike,
@@ -136,6 +143,65 @@ export class SparseParser implements ColumnParser {
     }
     return { field: this.#position, objects: Uint32Array.from(this.#positions), counts, indices, values }
   }
+}
+
+export class TextParser implements ColumnParser {
+  readonly field: TextFieldSchema
+  readonly #position: number
+  readonly #positions: number[] = []
+  readonly #texts: string[] = []
+  readonly #counted: CountedText[] = []
+
+  constructor(field: TextFieldSchema, position: number) {
+    this.field = field
+    this.#position = position
+  }
+
+  get count(): number {
+    return this.#positions.length
+  }
+
+  add(value: unknown, position: number, path: string): number {
+    const bytes = checkText(value, path)
+    const counted = countTerms(value as string, this.field.params)
+    if (counted.terms.length > textTermsMax) {
+      const message = `${path} has ${counted.terms.length} different terms, at most ${textTermsMax} are allowed`
+      throw new EngineError('limit_exceeded', message, {
+        field: path,
+        value: counted.terms.length,
+        limit: textTermsMax,
+      })
+    }
+    this.#positions.push(position)
+    this.#texts.push(value as string)
+    this.#counted.push(counted)
+    return bytes
+  }
+
+  finish(): TextColumn {
+    // The replica of this process needs the same terms when it applies the event.
+    keepCounts(this.#texts, this.#counted, this.field.params)
+    return { field: this.#position, objects: Uint32Array.from(this.#positions), texts: this.#texts }
+  }
+}
+
+/** Returns its bytes. Throws invalid_argument or limit_exceeded. */
+function checkText(value: unknown, path: string): number {
+  if (typeof value !== 'string') {
+    const message = `${path} must be a text, got ${printed(value)}`
+    throw new EngineError('invalid_argument', message, { field: path, value: printed(value) })
+  }
+  // Before anything is allocated for it: each unit of a text takes at least one byte.
+  const bytes = value.length > textBytesMax ? value.length : Buffer.byteLength(value)
+  if (bytes > textBytesMax) {
+    const message = `${path} has ${bytes} bytes or more, at most ${textBytesMax} are allowed; split the text`
+    throw new EngineError('limit_exceeded', message, { field: path, value: bytes, limit: textBytesMax })
+  }
+  if (!value.isWellFormed()) {
+    const message = `${path} is not well-formed: it has half of a surrogate pair`
+    throw new EngineError('invalid_argument', message, { field: path })
+  }
+  return bytes
 }
 
 export class MultiParser implements ColumnParser {

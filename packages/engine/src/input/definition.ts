@@ -29,11 +29,13 @@ import {
   type CollectionSchema,
   type DenseSchemaParams,
   type FieldSchema,
+  hasLists,
   rulesNewest,
   withRecall,
   withRules,
 } from '../model/schema.ts'
 import { parseTtl } from './expiry.ts'
+import { parseTextParams } from './text-params.ts'
 
 type Input = { readonly [key: string]: unknown }
 
@@ -83,7 +85,11 @@ export function checkHasFields(actual: CollectionSchema, wanted: CollectionSchem
       throw new EngineError('field_not_found', message, { field: `fields[${index}].name`, value: field.name })
     }
     checkSame(found.kind, field.kind, field.name, `fields[${index}].type`)
-    if (found.kind === 'sparse' || field.kind === 'sparse') continue
+    if (found.kind === 'text' && field.kind === 'text') {
+      checkSame(found.params.language, field.params.language, field.name, `fields[${index}].params.language`)
+      continue
+    }
+    if (hasLists(found) || hasLists(field)) continue
     checkSame(found.params.dimension, field.params.dimension, field.name, `fields[${index}].params.dimension`)
     checkSame(found.params.spaceType, field.params.spaceType, field.name, `fields[${index}].params.space_type`)
   }
@@ -103,7 +109,7 @@ export function rebuiltFields(definition: CollectionSchema, changes: RebuildChan
   checkObject(changes, 'changes')
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
-    if (field && field.kind !== 'sparse') continue
+    if (field && !hasLists(field)) continue
     throw new EngineError('field_not_found', `${printed(name)} is not a field with a graph`, {
       field: 'fields',
       value: name,
@@ -112,7 +118,7 @@ export function rebuiltFields(definition: CollectionSchema, changes: RebuildChan
   return definition.fields.map((before) => {
     const field = withRules(before, rulesNewest)
     const change = changes[field.name]
-    if (field.kind === 'sparse' || !change) return field
+    if (hasLists(field) || !change) return field
     const M = wholeNumber(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)
     const most = [efConstructionMin, efConstructionMax] as const
     const efConstruction = wholeNumber(
@@ -199,6 +205,8 @@ function parseField(raw: unknown, path: string): FieldSchema {
       )
       return { kind: 'sparse', name, params: { model, dimension } }
     }
+    case 'text':
+      return { kind: 'text', name, params: parseTextParams(params, `${path}.params`) }
     case 'multi_vector': {
       const pooling = oneOf(poolings, params.pooling ?? poolingDefault, `${path}.params.pooling`)
       const { keepOriginals, recall, ...dense } = parseDenseParams(params, `${path}.params`)
@@ -217,7 +225,7 @@ function parseField(raw: unknown, path: string): FieldSchema {
     default:
       throw new EngineError(
         'invalid_argument',
-        `${path}.type must be "vector", "sparse" or "multi_vector", got ${printed(input.type)}`,
+        `${path}.type must be "vector", "sparse", "text" or "multi_vector", got ${printed(input.type)}`,
         {
           field: `${path}.type`,
           value: printed(input.type),

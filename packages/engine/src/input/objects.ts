@@ -2,14 +2,14 @@
 // released once it is added, because only the event's data is kept.
 import { payloadBytesMax, TimeSlice, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
 import type { Limits } from '../limits.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { ObjectInput } from '../model/object.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import { type ColumnParser, DenseParser, MultiParser, SparseParser } from './columns.ts'
+import { type ColumnParser, DenseParser, MultiParser, SparseParser, TextParser } from './columns.ts'
 import { type ObjectConditions, parseConditions } from './conditions.ts'
 import { type GivenExpiry, parseExpiry } from './expiry.ts'
 import { parseMeta } from './meta.ts'
@@ -31,6 +31,7 @@ export interface ObjectColumns {
   readonly dense: readonly DenseColumn[]
   readonly sparse: readonly SparseColumn[]
   readonly multi: readonly MultiColumn[]
+  readonly text: readonly TextColumn[]
 }
 
 /** Objects of one upsert: all at once, or one after another. */
@@ -87,6 +88,7 @@ class ObjectParser {
   readonly #dense: DenseParser[] = []
   readonly #sparse: SparseParser[] = []
   readonly #multi: MultiParser[] = []
+  readonly #text: TextParser[] = []
   readonly #columns: ReadonlyMap<string, ColumnParser>
   readonly #positions = new Map<string, number>()
   readonly #ids: string[] = []
@@ -106,6 +108,7 @@ class ObjectParser {
     const columns = definition.fields.map((field, index): ColumnParser => {
       if (field.kind === 'dense') return last(this.#dense, new DenseParser(field, index, count))
       if (field.kind === 'sparse') return last(this.#sparse, new SparseParser(field, index))
+      if (field.kind === 'text') return last(this.#text, new TextParser(field, index))
       return last(this.#multi, new MultiParser(field, index))
     })
     this.#columns = new Map(columns.map((column) => [column.field.name, column]))
@@ -180,8 +183,9 @@ class ObjectParser {
     for (const column of this.#dense) if (column.count > 0) dense.push(column.finish())
     for (const column of this.#sparse) if (column.count > 0) sparse.push(await column.finish(slice))
     for (const column of this.#multi) if (column.count > 0) multi.push(await column.finish(slice))
+    const text = this.#text.filter(({ count }) => count > 0).map((column) => column.finish())
     return {
-      columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi },
+      columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi, text },
       filters: this.#needs,
       conditions: this.#hasConditions ? this.#conditions : undefined,
       expiries: this.#hasExpiries ? this.#expiries : undefined,

@@ -32,8 +32,9 @@ export interface ChangesRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A sparse vector or the dense vectors of a field, as given. */
+/** A vector, sparse terms, the vectors of a multi-vector field, or a text, as given. */
 export type ChangedValue =
+  | string
   | Float32Array
   | readonly Float32Array[]
   | { readonly indices: Uint32Array; readonly values: Float32Array }
@@ -47,7 +48,7 @@ export interface ChangedObject {
   readonly filter?: JsonObject
   /** Milliseconds since 1970, if the object expires; absent also if the change did not write it. */
   readonly expiresAt?: number
-  /** Vectors by field, with `includeVectors`, where the change wrote them. */
+  /** Vectors and texts by field, with `includeVectors`, where the change wrote them. */
   readonly fields?: { readonly [field: string]: ChangedValue }
 }
 

@@ -51,6 +51,28 @@ export interface SparseFieldDefinition<Name extends string = string> {
   readonly sparse_model?: SparseModel | undefined
 }
 
+export interface TextParams {
+  /** Name of the language as Snowball has it, such as `english`, or its ISO code; `none` for no stemming and no stop words. Default `none`. */
+  readonly language?: string | undefined
+  /** How soon more occurrences of a word in a text count no more, 0 to 100; default 1.2. */
+  readonly k1?: number | undefined
+  /** How much the length of a text counts, 0 to 1; default 0.75. */
+  readonly b?: number | undefined
+  /** Words that are not searched, in place of those of the language. */
+  readonly stopWords?: readonly string[] | undefined
+  /** Words that are not stemmed. */
+  readonly keptWords?: readonly string[] | undefined
+  /** Also finds words by their beginnings of `min` to `max` characters, at the cost of memory. */
+  readonly prefixes?: { readonly min: number; readonly max: number } | undefined
+}
+
+/** A text: found by its words. */
+export interface TextFieldDefinition<Name extends string = string> {
+  readonly name: Name
+  readonly type: 'text'
+  readonly params?: TextParams | undefined
+}
+
 export interface MultiVectorParams extends DenseParams {
   /** How the vectors of an object become the one vector that the graph links; default mean. */
   readonly pooling?: Pooling | undefined
@@ -63,7 +85,11 @@ export interface MultiVectorFieldDefinition<Name extends string = string> {
   readonly params: MultiVectorParams
 }
 
-export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiVectorFieldDefinition
+export type FieldDefinition =
+  | DenseFieldDefinition
+  | SparseFieldDefinition
+  | TextFieldDefinition
+  | MultiVectorFieldDefinition
 
 /**
  * The name and the fields of a collection.
@@ -96,6 +122,7 @@ export type FieldsOf<D> = D extends CollectionDefinition
 interface FieldDefinitions {
   readonly vector: DenseFieldDefinition
   readonly sparse: SparseFieldDefinition
+  readonly text: TextFieldDefinition
   readonly multi_vector: MultiVectorFieldDefinition
 }
 

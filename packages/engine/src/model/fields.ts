@@ -1,8 +1,8 @@
 // The fields of a collection at the level of types: what a definition says about names and kinds of fields, and what follows from it
 // for objects, queries and hits. Nothing here exists at run time.
 
-/** One vector per object, sparse terms, or several vectors per object. */
-export type FieldType = 'vector' | 'sparse' | 'multi_vector'
+/** One vector per object, sparse terms, a text, or several vectors per object. */
+export type FieldType = 'vector' | 'sparse' | 'text' | 'multi_vector'
 
 /** The type of each field by name. `Fields` itself describes a collection known only by name: it may have any field. */
 export interface Fields {
@@ -11,9 +11,9 @@ export interface Fields {
 
 export type FieldName<F extends Fields> = keyof F & string
 
-/** Names of the fields that have a graph: all but sparse ones. */
+/** Names of the fields that have a graph: all but those of sparse terms and texts. */
 export type GraphFieldName<F extends Fields> = {
-  readonly [Name in FieldName<F>]: F[Name] extends 'sparse' ? never : Name
+  readonly [Name in FieldName<F>]: F[Name] extends 'sparse' | 'text' ? never : Name
 }[FieldName<F>]
 
 /** A value for each field of one type. A stored object can lack any of them. */

@@ -26,6 +26,8 @@ export type MultiVector = ArrayLike<ArrayLike<number>>
 export interface FieldValues {
   readonly vector: ArrayLike<number> | UnitVector
   readonly sparse: SparseVector
+  /** Well-formed text of at most 1 MiB of UTF-8. */
+  readonly text: string
   readonly multi_vector: MultiVector | ArrayLike<number>
 }
 
@@ -139,6 +141,8 @@ export interface ReadObject<F extends Fields, Meta extends object | undefined, R
   /** Dense fields of the object. */
   readonly dense: ByField<F, 'vector', Row>
   readonly sparse: ByField<F, 'sparse', SparseRow>
+  /** Texts of the object, as given. */
+  readonly text: ByField<F, 'text', string>
   /** Multi-vector fields of the object: their members in the given order. */
   readonly multi: ByField<F, 'multi_vector', readonly Row[]>
 }

@@ -12,10 +12,69 @@ export interface StoredQuery {
   readonly id: string
 }
 
+/** How the words of a text are combined. */
+export const textOperators = ['or', 'and'] as const
+export type TextOperator = (typeof textOperators)[number]
+
+interface Boosted {
+  /** Multiplies its part of the score, from 0 to 1,000; default 1. */
+  readonly boost?: number | undefined
+}
+
+/** Words: `or` if one of them is enough, `and` if a text must have all of them. */
+export interface WordsClause extends Boosted {
+  readonly words: string
+  readonly operator?: TextOperator | undefined
+}
+
+/** Words one after another. */
+export interface PhraseClause extends Boosted {
+  readonly phrase: string
+  /** How many places the words may be away from where the phrase has them, in total; 0 to 100, default 0. */
+  readonly slop?: number | undefined
+}
+
+/** The beginning of a term as it is indexed: stemmed, if the field has a language. */
+export interface PrefixClause extends Boosted {
+  readonly prefix: string
+}
+
+/** A word, and terms that differ from it in a few letters. */
+export interface FuzzyClause extends Boosted {
+  readonly fuzzy: string
+  /** Letters that are added, left out, or replaced: 1 or 2; default 1 for words of 3 to 5 letters, 2 for longer ones, 0 for shorter ones. */
+  readonly edits?: number | undefined
+}
+
+/** A part of a query of a text field. A plain string stands for its words. */
+export type TextClause = string | WordsClause | PhraseClause | PrefixClause | FuzzyClause
+
+/** A query of a text field. It has at least one clause in `must` or `should`. */
+export interface TextQuery {
+  /** Each must match. The words of a string must all be there. */
+  readonly must?: readonly TextClause[] | undefined
+  /** Raise the score where they match; without `must`, one of them must match. The words of a string count one by one. */
+  readonly should?: readonly TextClause[] | undefined
+  /** None may match. A string excludes the texts with any of its words. */
+  readonly mustNot?: readonly TextClause[] | undefined
+}
+
+/** Where the words of a query are in a text. */
+export interface Highlight {
+  /** The part of the text around most of the words. */
+  readonly fragment: string
+  /** Where the fragment begins in the text, in units of UTF-16. */
+  readonly start: number
+  /** The words in the fragment: first unit, and the one after the last, counted in the fragment. */
+  readonly ranges: readonly (readonly [from: number, to: number])[]
+}
+
 /** What a field of each type is searched with. */
 export interface QueryValues {
   readonly vector: ArrayLike<number>
   readonly sparse: SparseVector
+  /** Words, or a query of several clauses. */
+  readonly text: string | TextQuery
   /** 1 to 256 vectors, or a single one. */
   readonly multi_vector: MultiVector | ArrayLike<number>
 }
@@ -37,6 +96,14 @@ export interface FieldQuery<Type extends FieldType = FieldType> {
   readonly recall?: number | undefined
   /** Hits with a lower similarity are excluded. */
   readonly scoreThreshold?: number | undefined
+  /** In a text field, for words as query: `and` if a text must have all of them; default `or`. */
+  readonly operator?: TextOperator | undefined
+  /** In a text field: hits have a `highlight`. */
+  readonly highlight?: boolean | undefined
+  /** In a text field, instead of that of the field. */
+  readonly k1?: number | undefined
+  /** In a text field, instead of that of the field. */
+  readonly b?: number | undefined
 }
 
 /**
@@ -88,12 +155,14 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
 interface HitRows {
   readonly vector: Float32Array | undefined
   readonly sparse: Float32Array | undefined
+  readonly text: Float32Array | undefined
   readonly multi_vector: undefined
 }
 
 interface HitMembers<Row> {
   readonly vector: undefined
   readonly sparse: undefined
+  readonly text: undefined
   readonly multi_vector: readonly Row[] | undefined
 }
 
@@ -101,7 +170,7 @@ interface HitMembers<Row> {
 export interface FoundObject<Type extends FieldType, Meta extends object | undefined, Row> {
   readonly id: string
   /**
-   * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse. For a
+   * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse; BM25 for text. For a
    * multi-vector field the mean, over the vectors of the query, of the similarity to the most similar member.
    */
   readonly similarity: number
@@ -119,6 +188,8 @@ export interface FoundObject<Type extends FieldType, Meta extends object | undef
   readonly vector: HitRows[Type]
   /** Only with includeVectors, for hits of multi-vector fields, which have no `vector`. */
   readonly members: HitMembers<Row>[Type]
+  /** Only in a text field, if it was requested. */
+  readonly highlight?: Highlight | undefined
 }
 
 export interface SearchHit<Type extends FieldType = FieldType, Meta extends object | undefined = JsonObject | undefined>
@@ -218,6 +289,8 @@ export interface FieldExplanation {
   readonly ef?: number
   /** The planner's cost estimates, in comparisons. */
   readonly costs?: { readonly scan: number; readonly walk: number }
+  /** In a text field: the terms that were searched, and how many texts have each; at most 32. */
+  readonly terms?: readonly { readonly term: string; readonly rows: number }[]
   /** Graph nodes, or postings. */
   readonly visited: number
   /** Comparisons, or rows scored in full precision. */

@@ -1,6 +1,7 @@
 // The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. The
 // engine does not check it again.
 
+import type { AnalyzerParams } from '../text/analyzer.ts'
 import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 
 export type { Pooling, Precision, SpaceType, SparseModel }
@@ -27,6 +28,14 @@ export interface DenseSchemaParams {
   readonly recall?: number
 }
 
+/** How texts of a field become terms, and how they are scored. */
+export interface TextSchemaParams extends AnalyzerParams {
+  /** How soon more occurrences of a term in a text count no more, 0 to 100. */
+  readonly k1: number
+  /** How much the length of a text counts, 0 to 1. */
+  readonly b: number
+}
+
 /** The rules of newly created graphs. */
 export const rulesNewest = 4
 
@@ -35,7 +44,7 @@ export const rulesNewest = 4
  * read them as text.
  */
 export function withRules(field: FieldSchema, rules: number): FieldSchema {
-  if (field.kind === 'sparse') return field
+  if (hasLists(field)) return field
   if (field.kind === 'dense') {
     return { ...field, params: inOrder({ ...field.params, rules }) }
   }
@@ -73,6 +82,13 @@ export interface SparseFieldSchema {
   }
 }
 
+/** A text per object, searched by its words. */
+export interface TextFieldSchema {
+  readonly kind: 'text'
+  readonly name: string
+  readonly params: TextSchemaParams
+}
+
 /** Several vectors per object: found by their pooled vector, ordered by the members themselves. */
 export interface MultiFieldSchema {
   readonly kind: 'multi'
@@ -80,11 +96,19 @@ export interface MultiFieldSchema {
   readonly params: DenseSchemaParams & { readonly pooling: Pooling }
 }
 
-export type FieldSchema = DenseFieldSchema | SparseFieldSchema | MultiFieldSchema
+export type FieldSchema = DenseFieldSchema | SparseFieldSchema | TextFieldSchema | MultiFieldSchema
+
+/** Fields of inverted lists instead of a graph. */
+export type ListFieldSchema = SparseFieldSchema | TextFieldSchema
+
+/** Whether the field has inverted lists instead of a graph. */
+export function hasLists(field: FieldSchema): field is ListFieldSchema {
+  return field.kind === 'sparse' || field.kind === 'text'
+}
 
 /** Whether the precision of a field is one that versions before int4 and int2 do not know. */
-export function hasPackedCodes({ kind, params }: FieldSchema): boolean {
-  return kind !== 'sparse' && (params.precision === 'int4' || params.precision === 'int2')
+export function hasPackedCodes(field: FieldSchema): boolean {
+  return !hasLists(field) && (field.params.precision === 'int4' || field.params.precision === 'int2')
 }
 
 /** Whether searches of the field have a default recall, which versions before do not know. */
@@ -92,14 +116,19 @@ export function hasRecall({ kind, params }: FieldSchema): boolean {
   return kind === 'dense' && params.recall !== undefined
 }
 
+/** Whether the field is one that versions before text fields do not know. */
+export function hasText({ kind }: FieldSchema): boolean {
+  return kind === 'text'
+}
+
 /**
  * The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none for a
- * sparse field.
+ * field of inverted lists.
  */
 export function graphField(field: DenseFieldSchema | MultiFieldSchema): DenseFieldSchema
 export function graphField(field: FieldSchema): DenseFieldSchema | undefined
 export function graphField(field: FieldSchema): DenseFieldSchema | undefined {
-  if (field.kind === 'sparse') return undefined
+  if (hasLists(field)) return undefined
   if (field.kind === 'dense') return field
   const { pooling: _pooling, ...params } = field.params
   return { kind: 'dense', name: field.name, params }

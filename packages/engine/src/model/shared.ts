@@ -15,6 +15,8 @@ export type {
   MultiVectorParams,
   SparseFieldDefinition,
   SparseParams,
+  TextFieldDefinition,
+  TextParams,
   UnknownOption,
 } from './definition.ts'
 export type { ByField, ByMember, FieldName, Fields, FieldType, GraphFieldName } from './fields.ts'
@@ -47,6 +49,10 @@ export type {
   FoundObject,
   Fused,
   Fusion,
+  FuzzyClause,
+  Highlight,
+  PhraseClause,
+  PrefixClause,
   QueryValues,
   RecallReport,
   RecallRequest,
@@ -55,4 +61,8 @@ export type {
   SearchRequest,
   Standing,
   StoredQuery,
+  TextClause,
+  TextOperator,
+  TextQuery,
+  WordsClause,
 } from './query.ts'

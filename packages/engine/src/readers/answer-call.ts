@@ -61,17 +61,28 @@ function sentResult({ results, fused, ...report }: SearchResult): SentResult {
 }
 
 function sentHit(hit: SearchHit): SentHit {
-  const { id, similarity, distance, norm, metaBytes, filterText, row, vector, members } = hit
+  const { id, similarity, distance, norm, metaBytes, filterText, row, vector, members, highlight } = hit
   return {
     ...{ id, similarity, distance, norm, metaBytes, storedText: filterText },
     row: row && vector ? { row, vector, norm } : undefined,
     members: members?.map(sentRow),
+    highlight,
   }
 }
 
-function sentObject({ id, lsn, metaBytes, filterText, expiresAt, dense, sparse, multi }: StoredObject): SentObject {
+function sentObject({
+  id,
+  lsn,
+  metaBytes,
+  filterText,
+  expiresAt,
+  dense,
+  sparse,
+  multi,
+  text,
+}: StoredObject): SentObject {
   return {
-    ...{ id, lsn, metaBytes, storedText: storedText(filterText, expiresAt), sparse },
+    ...{ id, lsn, metaBytes, storedText: storedText(filterText, expiresAt), sparse, text },
     dense: mapValues(dense, sentRow),
     multi: mapValues(multi, (rows) => rows.map(sentRow)),
   }

@@ -3,12 +3,12 @@
 
 import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import type { FieldSchema } from '../model/schema.ts'
+import { type FieldSchema, hasLists } from '../model/schema.ts'
 import { splitText } from '../model/stored-text.ts'
 import { vectorForm } from '../model/vector-form.ts'
 import type { SharedOriginals } from '../replica/originals-rows.ts'
 import type { ObjectText } from '../search/object-text.ts'
-import { ReadObject } from '../search/read-object.ts'
+import { type FieldContents, listContents, ReadObject } from '../search/read-object.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
 import { emptyPlace } from './hit-buffer.ts'
 import type { OriginalFiles, Slots } from './original-files.ts'
@@ -41,7 +41,7 @@ export interface ObjectDraft {
   readonly metaBytes: Uint8Array
   readonly storedText: string
   readonly vectors: readonly DraftVector[]
-  readonly sparse: StoredObject['sparse']
+  readonly lists: Pick<FieldContents, 'sparse' | 'text'>
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -72,14 +72,14 @@ export function draftObjects(
     if (bytes > bytesMax) return 'owner'
     const text = copyRecordText(place)
     if ((splitText(text.storedText).expiresAt ?? Number.POSITIVE_INFINITY) <= nowMs) continue
-    const sparse = sparseOf(view, view.sparseOf(place))
-    if (sparse === undefined) return 'again'
+    const terms = view.sparseOf(place)
+    if (terms === undefined) return 'again'
     drafts.push({
       id,
       lsn: view.lsnAt(ordinal),
       ...text,
       vectors: draftVectors(view, ordinal, version),
-      sparse,
+      lists: listContents(view.facts.definition.fields, terms),
     })
   }
   return drafts
@@ -112,7 +112,7 @@ function vectorBytes(view: ReplicaView, ordinal: number, version: number): numbe
 function draftVectors(view: ReplicaView, ordinal: number, version: number): DraftVector[] {
   const { definition, fields } = view.facts
   return definition.fields.flatMap((field, index) => {
-    if (field.kind === 'sparse' || (field.kind === 'dense' && !view.hasRow(index, ordinal, version))) return []
+    if (hasLists(field) || (field.kind === 'dense' && !view.hasRow(index, ordinal, version))) return []
     const originals = fields[index]?.originals
     const slots = originals && slotsOf(view, index, ordinal)
     if (field.kind === 'multi' && slots === undefined) return []
@@ -131,16 +131,6 @@ export function slotsOf(view: ReplicaView, field: number, ordinal: number): Slot
   if (slot < 0) return undefined
   const isSeveral = view.facts.fields[field]?.originals?.isSeveral === true
   return { slot, count: isSeveral ? view.originalsEntry(field, 'counts', ordinal) : 1 }
-}
-
-function sparseOf(view: ReplicaView, terms: ReturnType<ReplicaView['sparseOf']>): StoredObject['sparse'] | undefined {
-  if (terms === undefined) return undefined
-  const sparse: Record<string, StoredObject['sparse'][string]> = {}
-  for (const { field, indices, values } of terms) {
-    const definition = view.facts.definition.fields[field]
-    if (definition) sparse[definition.name] = { indices, values }
-  }
-  return sparse
 }
 
 /** The objects with their vectors. Undefined: only the owner can read them. A promise if a vector is on disk. */
@@ -182,5 +172,5 @@ function finishObject(draft: ObjectDraft, vectors: readonly Float32Array[]): Sto
     if (field.kind === 'multi') multi[name] = memberRows(kept, field)
     else if (field.kind === 'dense') dense[name] = denseRow({ kept, form, norm }, field.params.spaceType)
   }
-  return new ReadObject(draft, dense, draft.sparse, multi)
+  return new ReadObject(draft, { ...draft.lists, dense, multi })
 }

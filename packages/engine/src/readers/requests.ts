@@ -106,7 +106,5 @@ function receivedResult({ results, fused, ...report }: SentResult): SearchResult
 
 export function receivedObjects(sent: unknown): readonly StoredObject[] {
   // A message between threads loses its type. The owner replies to `get` with exactly this.
-  return (sent as readonly SentObject[]).map(
-    (object) => new ReadObject(object, object.dense, object.sparse, object.multi),
-  )
+  return (sent as readonly SentObject[]).map((object) => new ReadObject(object, object))
 }

@@ -5,6 +5,7 @@ import { unitRows } from '../input/pooling.ts'
 import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
+import { hasLists } from '../model/schema.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import type { SharedOriginals } from '../replica/originals-rows.ts'
 import { CandidateRanking } from '../search/candidate-ranking.ts'
@@ -149,7 +150,8 @@ class Turn {
 
   #runTask(task: Task, search: PinnedSearch): Found {
     const { input } = search
-    if (input.explain) throw left
+    // The owner has the terms of texts.
+    if (input.explain || task.kind === 'text') throw left
     if (task.kind === 'sparse') return this.#runSparse(task, search)
     const shared = this.#state.view.facts.fields[task.fieldIndex]
     if (task.kind === 'multi') {
@@ -334,7 +336,7 @@ class Turn {
     const { view, version } = this.#state
     const { definition } = task
     const dense = this.#vectorFieldOf(task)
-    const spaceType = definition.kind === 'sparse' ? 'ip' : definition.params.spaceType
+    const spaceType = hasLists(definition) ? 'ip' : definition.params.spaceType
     const list: SearchHit[] = []
     for (const [i, ordinal] of ordinals.entries()) {
       view.findAddresses(ordinal, place)

@@ -1,7 +1,7 @@
 // Decides which fields keep original vectors and how their files are named, and removes files without an owner.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CollectionSchema, FieldSchema } from '../model/schema.ts'
+import { type CollectionSchema, type FieldSchema, hasLists } from '../model/schema.ts'
 
 /** Where the files of original vectors are, and who writes them. */
 export interface OriginalsPlace {
@@ -52,7 +52,7 @@ export function originalsOwner(
   generation: number,
 ): OriginalsOwner | undefined {
   const definition = fields[field]
-  if (definition === undefined || definition.kind === 'sparse') return undefined
+  if (definition === undefined || hasLists(definition)) return undefined
   const { dimension, spaceType, precision, keepOriginals } = definition.params
   const scales = definition.kind === 'dense' && spaceType === 'cosine'
   const several = definition.kind === 'multi'
@@ -65,7 +65,7 @@ export function originalsOwner(
 
 /** Dimension of the vectors in the files of a field; 0 if it has none. */
 export function dimensionOf(field: FieldSchema | undefined): number {
-  return field === undefined || field.kind === 'sparse' ? 0 : field.params.dimension
+  return field === undefined || hasLists(field) ? 0 : field.params.dimension
 }
 
 /** Prefix of the names of a collection's files. */

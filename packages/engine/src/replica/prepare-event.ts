@@ -1,5 +1,6 @@
 // Applies an event to the parts of a replica: first its rows to the fields, which nobody sees yet, then its ids, records, and filter values
 // in steps, after which the version is published (publication.ts).
+import { assert } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsPatched, ObjectsRestored, ObjectsUpserted } from '../events/event.ts'
 import type { FilterIndex } from '../filter/filter-index.ts'
 import { indexedValues } from '../filter/indexed-values.ts'
@@ -13,6 +14,7 @@ import type { Ordinals } from './ordinals.ts'
 import type { Originals } from './originals.ts'
 import type { Pins } from './pins.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
+import type { TextRows, TextTerms } from './text-terms.ts'
 import type { VersionWindow } from './version-window.ts'
 
 /** The parts of a replica that events change. */
@@ -25,6 +27,8 @@ export interface ChangedParts {
   readonly dense: readonly (DenseField | undefined)[]
   /** One for each field of the definition; undefined for those with a graph. */
   readonly sparse: readonly (SparseField | undefined)[]
+  /** The terms of its text fields. */
+  readonly terms: TextTerms
   /** One for each field of the definition; undefined if the field itself keeps every bit, or if none are kept. */
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
@@ -110,22 +114,42 @@ async function upsert(
       return Promise.all([appended, field?.apply(version, added[index]?.rows, replaced)])
     }),
   )
+  const texts = await textRows(parts, event, ordinals)
   await Promise.all(
     parts.sparse.map((field, index) =>
-      field?.apply(version, addedRows(event, index, ordinals), keptRows(parts.objects, index, replaced)),
+      field?.apply(
+        version,
+        texts.get(index)?.rows ?? addedRows(event, index, ordinals),
+        keptRows(parts.objects, index, replaced),
+      ),
     ),
   )
   function* work(): Generator<number, void> {
-    yield* publishUpsert(parts, place, event, ordinals)
+    yield* publishUpsert(parts, place, { ...event, texts }, ordinals)
     yield* publishDelete(parts, version, gone)
   }
   return { touched: [...event.ids, ...gone], work: work() }
 }
 
+/** The rows that the texts of an upsert become, by field. Their terms are numbered in the order of fields, objects, and occurrence. */
+async function textRows(
+  { definition, terms }: ChangedParts,
+  { text }: Pick<ObjectsUpserted, 'text'>,
+  ordinals: Uint32Array,
+): Promise<ReadonlyMap<number, TextRows>> {
+  const rows = new Map<number, TextRows>()
+  for (const column of text) {
+    const schema = definition.fields[column.field]
+    assert(schema?.kind === 'text', `field ${column.field} has texts`)
+    rows.set(column.field, await terms.rowsOf(column, schema.params, ordinals))
+  }
+  return rows
+}
+
 function* publishUpsert(
   parts: ChangedParts,
   { version, lsnOf }: EventPlace,
-  event: ObjectsUpserted | ObjectsRestored,
+  event: (ObjectsUpserted | ObjectsRestored) & { readonly texts: ReadonlyMap<number, TextRows> },
   ordinals: Uint32Array,
 ): Generator<number, void> {
   const sparse = sparseByObject(event)
@@ -220,8 +244,13 @@ async function ripen(parts: ChangedParts, version: number): Promise<void> {
   await read
   const freed = parts.ordinals.ripen(version)
   const ascending = Uint32Array.from(freed).sort()
-  for (const [index, field] of parts.sparse.entries())
-    await field?.purge(version, keptRows(parts.objects, index, ascending))
+  for (const [index, field] of parts.sparse.entries()) {
+    if (field === undefined) continue
+    const rows = keptRows(parts.objects, index, ascending)
+    await field.purge(version, rows)
+    // After the lists, which are found by the numbers of terms.
+    if (parts.definition.fields[index]?.kind === 'text') await parts.terms.drop(rows.indices)
+  }
   for (const ordinal of freed) {
     parts.objects.release(ordinal)
     for (const originals of parts.originals) originals?.release(ordinal)

@@ -22,6 +22,7 @@ export interface ReadableReplica
     | 'lsnApplied'
     | 'objects'
     | 'sparse'
+    | 'terms'
     | 'renumberings'
     | 'find'
     | 'findStored'

@@ -1,9 +1,11 @@
 // Builds a replica again from the live objects of another: ordinals without gaps, no dead rows, new graphs. A pure function of the old
 // replica and the new definition, so a replay builds the same one.
 
-import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
-import type { FieldSchema } from '../model/schema.ts'
+import { TimeSlice } from '@annal/wal'
+import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn, TextColumn } from '../events/event.ts'
+import type { FieldSchema, TextFieldSchema } from '../model/schema.ts'
 import { vectorForm } from '../model/vector-form.ts'
+import { type CountedText, countTerms, keepCounts } from '../text/counted-text.ts'
 import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
@@ -55,9 +57,11 @@ export async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<Obj
   const dense: DenseColumn[] = []
   const sparse: SparseColumn[] = []
   const multi: MultiColumn[] = []
+  const text: TextColumn[] = []
   for (const [index, field] of definition.fields.entries()) {
     if (field.kind === 'dense') dense.push(await denseColumn(old, index, ordinals))
     else if (field.kind === 'sparse') sparse.push(sparseColumn(old, index, ordinals))
+    else if (field.kind === 'text') text.push(await textColumn(old, { index, field }, ordinals))
     else multi.push(await multiColumn(old, index, ordinals))
   }
   return {
@@ -70,6 +74,7 @@ export async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<Obj
     dense: dense.filter(hasObjects),
     sparse: sparse.filter(hasObjects),
     multi: multi.filter(hasObjects),
+    text: text.filter(hasObjects),
   }
 }
 
@@ -128,4 +133,26 @@ function sparseColumn(old: Replica, field: number, ordinals: Uint32Array): Spars
   }
   const counts = Uint32Array.from(found, (term) => term.indices.length)
   return { field, objects: Uint32Array.from(having), counts, indices, values }
+}
+
+/** The texts as given. Their terms are counted here, some at a time, because the replica needs them when it applies the event. */
+async function textColumn(
+  old: Replica,
+  { index, field }: { readonly index: number; readonly field: TextFieldSchema },
+  ordinals: Uint32Array,
+): Promise<TextColumn> {
+  const objects: number[] = []
+  const texts: string[] = []
+  const counted: CountedText[] = []
+  const slice = new TimeSlice()
+  for (const [position, ordinal] of ordinals.entries()) {
+    const text = old.objects.sparse(ordinal).find((candidate) => candidate.field === index)?.text
+    if (text === undefined) continue
+    objects.push(position)
+    texts.push(text)
+    counted.push(countTerms(text, field.params))
+    if (slice.isOver) await slice.renew()
+  }
+  keepCounts(texts, counted, field.params)
+  return { field: index, objects: Uint32Array.from(objects), texts }
 }

@@ -63,6 +63,7 @@ const grownRows = 256
 class ReplicaAt implements ReadableReplica {
   readonly dense: readonly (ReadableField | undefined)[]
   readonly sparse: Replica['sparse']
+  readonly terms: Replica['terms']
   readonly originals: readonly (ReadableOriginals | undefined)[]
   readonly objects: StoredRecords
   readonly filters: Pick<FilterIndex, 'evaluate' | 'valuesOf'>
@@ -85,6 +86,7 @@ class ReplicaAt implements ReadableReplica {
     const removed = () => this.#now().removed
     this.dense = live.dense.map((field, index) => field && new FieldAt(field, index, window, removed))
     this.sparse = live.sparse
+    this.terms = live.terms
     this.originals = live.originals.map((files, index) => files && new OriginalsAt(files, index, heldAt))
     this.objects = new RecordsAt(live.objects, heldAt)
     this.filters = {

@@ -28,6 +28,7 @@ import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
 import { Renumberings } from './renumbering.ts'
 import { shareableOf } from './shareable.ts'
+import { TextTerms } from './text-terms.ts'
 import { type VersionPlace, VersionWindow, type WindowOptions } from './version-window.ts'
 
 /** Facts that apply found, for the reply. */
@@ -65,6 +66,7 @@ export class Replica {
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
+  readonly terms: TextTerms
   readonly ordinals: Ordinals
   readonly generation: number
   /** The rebuilds that led to the generation, as far as they are known. */
@@ -106,6 +108,7 @@ export class Replica {
     this.#visible = new VisibleFilters(parts.filters, () => this.expired)
     this.dense = parts.dense
     this.sparse = parts.sparse
+    this.terms = parts.terms
     this.originals = parts.originals
     this.ordinals = parts.ordinals
     this.generation = parts.generation
@@ -138,13 +141,17 @@ export class Replica {
       }),
     )
     const sparse = await Promise.all(
-      definition.fields.map((field) => (field.kind === 'sparse' ? openSparseField(field, options.pool) : undefined)),
+      definition.fields.map((field) => {
+        if (field.kind === 'text') return openSparseField(field, options.pool, 'counts')
+        return field.kind === 'sparse' ? openSparseField(field, options.pool) : undefined
+      }),
     )
     return new Replica({
       id,
       definition,
       objects: ObjectStore.empty(options.seed),
       filters: new FilterIndex(options.seed),
+      terms: TextTerms.empty(options.seed, definition),
       dense,
       sparse,
       originals: definition.fields.map((_, index) => {
@@ -318,6 +325,8 @@ export class Replica {
       readonly idBytes: number
       readonly recordBytes: number
       readonly sparseTerms: number
+      readonly textTerms: number
+      readonly textTermBytes: number
     },
     filters: FilterNeeds,
   ): void {
@@ -329,6 +338,7 @@ export class Replica {
         this.sparse[index]?.reserve(end, room.sparseTerms)
       })
     this.#objects.reserve(room.objects, room.idBytes, room.recordBytes)
+    this.terms.reserve(room.textTerms, room.textTermBytes)
   }
 
   async apply(lsn: number, event: ObjectEvent): Promise<Applied> {
@@ -424,7 +434,12 @@ export class Replica {
     const originals = this.originals.flatMap(
       (file, index) => file?.dump(`originals.${index}`, this.ordinals.end, options) ?? [],
     )
-    return [...this.#objects.dump('objects', options), ...this.#filters.dump('filters', options), ...originals]
+    return [
+      ...this.#objects.dump('objects', options),
+      ...this.#filters.dump('filters', options),
+      ...this.terms.dump('terms', options),
+      ...originals,
+    ]
   }
 
   /** The LSNs of the objects as of now. They are no part of the digest. */
@@ -473,6 +488,8 @@ export class Replica {
       ...this.#objects.bytes(),
       filters: this.#filters.bytes() + this.#matches.bytes() + this.renumberings.bytes(),
     }
+    const terms = this.terms.bytes()
+    if (terms > 0) parts.terms = terms
     const originals = this.originals.reduce((sum, file) => sum + (file?.bytes() ?? 0), 0)
     if (originals > 0) parts.originals = originals
     for (const field of [...this.dense, ...this.sparse]) {

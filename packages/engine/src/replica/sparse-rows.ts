@@ -3,9 +3,12 @@ import type { ObjectsUpserted } from '../events/event.ts'
 import type { SparseRows } from '../vector/field.ts'
 import type { SparseTermsOfField } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'
+import type { TextRows } from './text-terms.ts'
 
-/** The terms of each object of an upsert, by position, as its record keeps them. */
-export function sparseByObject(event: Pick<ObjectsUpserted, 'sparse'>): Map<number, SparseTermsOfField[]> {
+/** The terms and texts of each object of an upsert, by position, as its record keeps them. */
+export function sparseByObject(
+  event: Pick<ObjectsUpserted, 'sparse'> & { readonly texts: ReadonlyMap<number, TextRows> },
+): Map<number, SparseTermsOfField[]> {
   const found = new Map<number, SparseTermsOfField[]>()
   for (const { field, objects, counts, indices, values } of event.sparse) {
     let offset = 0
@@ -16,6 +19,8 @@ export function sparseByObject(event: Pick<ObjectsUpserted, 'sparse'>): Map<numb
       offset = end
     })
   }
+  for (const { terms } of event.texts.values())
+    for (const [object, entry] of terms) found.set(object, [...(found.get(object) ?? []), entry])
   return found
 }
 

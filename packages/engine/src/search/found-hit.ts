@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
-import type { SearchHit } from '../model/query.ts'
+import type { Highlight, SearchHit } from '../model/query.ts'
 import { filterIn } from '../model/stored-text.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
@@ -12,6 +12,7 @@ export class FoundHit implements SearchHit {
   readonly distance: number
   readonly norm: number
   readonly members: readonly DenseRow[] | undefined
+  readonly highlight: Highlight | undefined
   readonly #text: ObjectText
   readonly #row: DenseRow | undefined
 
@@ -23,6 +24,7 @@ export class FoundHit implements SearchHit {
       readonly norm: number
       readonly row: DenseRow | undefined
       readonly members: readonly DenseRow[] | undefined
+      readonly highlight?: Highlight | undefined
     },
   ) {
     this.id = text.id
@@ -30,6 +32,7 @@ export class FoundHit implements SearchHit {
     this.distance = found.distance
     this.norm = found.norm
     this.members = found.members
+    this.highlight = found.highlight
     this.#text = text
     this.#row = found.row
   }
@@ -60,7 +63,7 @@ export class FoundHit implements SearchHit {
 
   /** The form for JSON.stringify and console. */
   toJSON(): Record<string, unknown> {
-    const { id, similarity, distance, norm, meta, filter, vector, members } = this
+    const { id, similarity, distance, norm, meta, filter, vector, members, highlight } = this
     const vectors = members?.map((member) => [...member.vector])
     return {
       id,
@@ -71,6 +74,7 @@ export class FoundHit implements SearchHit {
       filter,
       ...(vector && { vector: [...vector] }),
       ...(vectors && { vectors }),
+      ...(highlight && { highlight }),
     }
   }
 }

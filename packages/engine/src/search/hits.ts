@@ -2,13 +2,15 @@
 
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow } from '../model/object.ts'
-import type { SearchHit } from '../model/query.ts'
+import type { Highlight, SearchHit } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
+import { analyzerOf } from '../text/analyzer.ts'
+import { highlightOf } from '../text/highlight.ts'
+import type { FieldAnswer } from './field-run.ts'
 import { FoundHit } from './found-hit.ts'
 import { readGivenRows } from './given.ts'
-import type { Task } from './request.ts'
+import type { Task, TextTask } from './request.ts'
 import { memberRows } from './returned-rows.ts'
-import type { FieldAnswer } from './run-field.ts'
 import { StoredParts } from './stored.ts'
 
 /** Vectors read from disk at a time. */
@@ -18,7 +20,7 @@ const rowsAtOnce = 64
 export async function createHits(
   replica: ReadableReplica,
   task: Task,
-  { found, members }: FieldAnswer,
+  { found, members, matched }: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
 ): Promise<SearchHit[]> {
   const fieldIndex = vectorFieldOf(replica, task)
@@ -37,8 +39,9 @@ export async function createHits(
     const norm = has && field ? field.norm(ordinal) : 1
     const hitMembers = includeVectors ? members?.[i] : undefined
     const memberVectors = hitMembers && memberRows(hitMembers, replica.definition.fields[fieldIndex])
-    const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
-    hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors }))
+    const distance = hasGraph(task) && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
+    const highlight = task.kind === 'text' ? highlightAt(replica, task, ordinal, matched) : undefined
+    hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors, highlight }))
   }
   return hits
 }
@@ -54,7 +57,22 @@ async function readRows(replica: ReadableReplica, fieldIndex: number, ordinals: 
   return rows
 }
 
-/** The field whose vector a hit includes. A hit of a sparse field includes the vector of the first dense field. */
+/** The field whose vector a hit includes. A hit of a field without a graph includes the vector of the first dense field. */
 export function vectorFieldOf({ definition }: ReadableReplica, task: Task): number {
-  return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.fieldIndex
+  return hasGraph(task) ? task.fieldIndex : definition.fields.findIndex(({ kind }) => kind === 'dense')
+}
+
+function hasGraph({ kind }: Task): boolean {
+  return kind === 'dense' || kind === 'multi'
+}
+
+function highlightAt(
+  replica: ReadableReplica,
+  { definition, fieldIndex, options }: TextTask,
+  ordinal: number,
+  terms: ReadonlySet<string> = new Set(),
+): Highlight | undefined {
+  if (!options.highlight || terms.size === 0) return undefined
+  const text = replica.objects.sparse(ordinal).find(({ field }) => field === fieldIndex)?.text
+  return text === undefined ? undefined : highlightOf(analyzerOf(definition.params), text, terms)
 }

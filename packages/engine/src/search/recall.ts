@@ -8,14 +8,14 @@ import { efMax, type Limits, recallSampleMax } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'
-import type { CollectionSchema } from '../model/schema.ts'
+import { type CollectionSchema, hasLists } from '../model/schema.ts'
 import type { ReadableField, ReadableOriginals, ReadableReplica } from '../replica/readable.ts'
 import type { DenseHits } from '../vector/field.ts'
+import type { RunContext } from './field-run.ts'
 import { planDense } from './plan.ts'
 import { rankOriginalsOfEach, vectorsOf } from './rank-originals.ts'
 import { type DenseTask, plainSearch } from './request.ts'
 import { isRescored, runRescored } from './rescore.ts'
-import type { RunContext } from './run-field.ts'
 
 /** A checked request to measure recall. */
 export interface RecallInput {
@@ -30,7 +30,7 @@ export interface RecallInput {
 export function parseRecall(request: RecallRequest, definition: CollectionSchema, limits: Limits): RecallInput {
   checkObject(request, 'request')
   const fieldIndex = definition.fields.findIndex(
-    ({ kind, name }) => kind !== 'sparse' && (request.field === undefined || name === request.field),
+    (field) => !hasLists(field) && (request.field === undefined || field.name === request.field),
   )
   const field = definition.fields[fieldIndex]
   if (field === undefined) {

@@ -24,8 +24,10 @@ import type {
   FieldSchema,
   MultiFieldSchema,
   SparseFieldSchema,
+  TextFieldSchema,
 } from '../model/schema.ts'
 import type { FusionPlan } from './fuse.ts'
+import { parseTextOptions, parseTextSearch, type TextOptions, type TextSearch } from './text-query.ts'
 
 /** Rank constant of reciprocal rank fusion, as in the published clients. */
 const rankConstantDefault = 60
@@ -60,6 +62,14 @@ export interface SparseTask extends InField {
   readonly source: QuerySource<SparseTerms>
 }
 
+/** A checked search in a text field. */
+export interface TextTask extends InField {
+  readonly kind: 'text'
+  readonly definition: TextFieldSchema
+  readonly source: QuerySource<TextSearch>
+  readonly options: TextOptions
+}
+
 /** A checked search in a multi-vector field. */
 export interface MultiTask extends InField {
   readonly kind: 'multi'
@@ -69,7 +79,7 @@ export interface MultiTask extends InField {
 }
 
 /** A checked search in one field. */
-export type Task = DenseTask | SparseTask | MultiTask
+export type Task = DenseTask | SparseTask | TextTask | MultiTask
 
 /** A checked search request. */
 export interface SearchPlanInput {
@@ -157,9 +167,10 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
   const scoreThreshold =
     input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
   const common = { fieldIndex, k, ef, scoreThreshold, ...(recall !== undefined && { recall }) }
+  const own = field.kind === 'text' ? { options: parseTextOptions(input, field, path) } : refuseTextOptions(input, path)
   if (isStored(input.query)) {
     const source = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
-    return { ...common, kind: field.kind, definition: field, source } as Task
+    return { ...common, ...own, kind: field.kind, definition: field, source } as Task
   }
   switch (field.kind) {
     case 'dense': {
@@ -169,6 +180,10 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
     case 'sparse': {
       const query = parseTerms(input.query, field, path)
       return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
+    }
+    case 'text': {
+      const query = parseTextSearch(input, field, path)
+      return { ...common, ...own, kind: field.kind, definition: field, source: { kind: 'vector', query } } as TextTask
     }
     case 'multi': {
       const query = parseMembers(input.query, field.params, path, queryMembersMax)
@@ -185,6 +200,16 @@ function parseRecallTarget({ ef, recall }: FieldQuery, field: FieldSchema, path:
   if (field.kind === 'multi')
     throw new EngineError('invalid_argument', `${path}: a field of several vectors has ef, not recall`, details)
   return finiteNumber(recall, 'recall', recallTargetMin, recallTargetMax)
+}
+
+const textOptions = ['operator', 'highlight', 'k1', 'b'] as const
+
+/** Options of text fields mean nothing elsewhere. */
+function refuseTextOptions(input: FieldQuery, path: string): undefined {
+  const option = textOptions.find((name) => input[name] !== undefined)
+  if (option === undefined) return undefined
+  const field = `${path}.${option}`
+  throw new EngineError('invalid_argument', `${field} is for text fields`, { field, value: printed(input[option]) })
 }
 
 function isStored(query: FieldQuery['query']): query is StoredQuery {

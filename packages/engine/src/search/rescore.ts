@@ -5,11 +5,12 @@ import type { Precision } from '../model/schema.ts'
 import type { ReadableField, ReadableOriginals } from '../replica/readable.ts'
 import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
+import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
 import { rankCandidates } from './rank-candidates.ts'
 import { rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
-import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
+import { runField } from './run-field.ts'
 
 /** Whether the search rescores. Fields of few bits do by default, because their codes alone order too coarsely. */
 export function isRescored(

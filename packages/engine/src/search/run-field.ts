@@ -1,37 +1,11 @@
 // Runs one field of a search: chooses the plan and reports its cost. If at least k objects match, k are found: if an index returns fewer
 // than may exist, every match is compared.
-import { EngineError } from '../errors.ts'
-import type { Bitmap } from '../memory/bitmap.ts'
-import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
 import type { ReadableField, ReadableReplica } from '../replica/readable.ts'
 import type { DenseHits, SparseField } from '../vector/field.ts'
+import { type FieldAnswer, type FieldRun, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
 import { type DensePlan, planDense } from './plan.ts'
-import type { DenseTask, SearchPlanInput, SparseTask, Task } from './request.ts'
-
-/** The objects that match the filter, and their exact number. */
-export interface Matches {
-  readonly bitmap: Bitmap
-  readonly count: number
-}
-
-/** What all fields of one search share: the replica, the pinned version, and the matches of the filter. */
-export interface RunContext {
-  readonly replica: ReadableReplica
-  readonly version: number
-  readonly matches: Matches | undefined
-  readonly input: SearchPlanInput
-  readonly room: AnswerRoom | undefined
-}
-
-/** The result of a search in one field. */
-export interface FieldAnswer {
-  readonly found: DenseHits
-  /** Whether all requested hits were found, or all that exist. */
-  readonly complete: boolean
-  readonly explanation: FieldExplanation
-  /** The members of each hit of a multi-vector field, one after another, if vectors are requested. */
-  readonly members?: readonly Float32Array[]
-}
+import type { DenseTask, SparseTask, TextTask } from './request.ts'
+import { runText } from './run-text.ts'
 
 const noHits: DenseHits = {
   ordinals: new Uint32Array(0),
@@ -41,26 +15,24 @@ const noHits: DenseHits = {
 }
 
 /**
- * Searches one dense or sparse field. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the
+ * Searches one dense, sparse, or text field. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the
  * field.
  */
-export async function runField(task: DenseTask | SparseTask, context: RunContext): Promise<FieldAnswer> {
+export async function runField(task: DenseTask | SparseTask | TextTask, context: RunContext): Promise<FieldAnswer> {
   const started = performance.now()
   const own = task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id) : undefined
   // The object whose vector is the query is one of the nearest, and is excluded.
   const k = own === undefined ? task.k : task.k + 1
-  const { found, explanation, complete } =
-    task.kind === 'dense' ? await runDense(task, k, context) : await runSparse(task, k, context)
+  const { found, explanation, complete, matched } = await runKind(task, k, context)
   const hits = trimHits(found, { k: task.k, without: own, threshold: task.scoreThreshold })
   const ms = performance.now() - started
   const { visited, distances } = found
-  return { found: hits, complete, explanation: { ...explanation, visited, distances, ms } }
+  return { found: hits, complete, explanation: { ...explanation, visited, distances, ms }, ...(matched && { matched }) }
 }
 
-interface FieldRun {
-  readonly found: DenseHits
-  readonly complete: boolean
-  readonly explanation: Omit<FieldExplanation, 'visited' | 'distances' | 'ms'>
+function runKind(task: DenseTask | SparseTask | TextTask, k: number, context: RunContext): Promise<FieldRun> {
+  if (task.kind === 'dense') return runDense(task, k, context)
+  return task.kind === 'text' ? runText(task, k, context) : runSparse(task, k, context)
 }
 
 async function runDense(
@@ -114,15 +86,6 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
   return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
 }
 
-/** The ordinal of the object whose vector is the query. Throws object_not_found. */
-export function ordinalOf(replica: ReadableReplica, id: string): number {
-  const ordinal = replica.find(id)
-  if (ordinal >= 0) return ordinal
-  throw new EngineError('object_not_found', `there is no object with id ${JSON.stringify(id)} to search with`, {
-    value: id,
-  })
-}
-
 function rowOf(field: ReadableField, replica: ReadableReplica, id: string, task: DenseTask): Float32Array {
   const ordinal = replica.findStored(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
@@ -138,13 +101,6 @@ function termsOf(
   const terms = replica.objects.sparse(replica.findStored(id)).find(({ field }) => field === task.fieldIndex)
   if (terms !== undefined) return terms
   throw missingVectorError(task)
-}
-
-/** The error for a search by a stored object that has no vector in the field. */
-export function missingVectorError({ definition, source }: Task): EngineError {
-  const id = source.kind === 'stored' ? source.id : ''
-  const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
-  return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
 }
 
 /** The best k hits, without the ordinal `without` and without hits below the threshold. */

@@ -3,18 +3,20 @@
 import { unitRows } from '../input/pooling.ts'
 import type { ReadableOriginals } from '../replica/readable.ts'
 import { memberBytes } from './answer-room.ts'
+import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
 import { pooledTask } from './pooled-task.ts'
 import { membersOf, rankOriginals } from './rank-originals.ts'
 import type { MultiTask, Task } from './request.ts'
 import { compareOriginals, isRescored, runRescored } from './rescore.ts'
-import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
+import { runField } from './run-field.ts'
 
 /** Searches one field of any kind, exactly or with rescoring if the request or the precision demands it. */
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
   const originals = context.replica.originals[task.fieldIndex]
   // Fields with partial originals compare their rows in memory exactly.
-  if (task.kind === 'sparse' || !originals || originals.owner.isPartial) return runField(task, context)
+  if (task.kind === 'sparse' || task.kind === 'text' || !originals || originals.owner.isPartial)
+    return runField(task, context)
   if (context.input.exact) return compareOriginals(task, originals, context)
   return isRescored(task, context.input) ? runRescored(task, originals, context) : runField(task, context)
 }

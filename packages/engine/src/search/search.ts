@@ -6,11 +6,12 @@ import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { hitBytes } from './answer-room.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
+import type { FieldAnswer, Matches, RunContext } from './field-run.ts'
 import { fuseResults } from './fuse.ts'
 import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
-import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
+import { prepareTexts } from './run-text.ts'
 
 /** The filter that all objects match. */
 const everything: Filter = []
@@ -35,6 +36,8 @@ export async function search(
   { room, slice, calibrator }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
+  const preparing = prepareTexts(input.tasks, replica)
+  if (preparing) await preparing
   if (needsWholeVersion(input)) replica.publish()
   // Objects that have expired are rows that a filter excludes. Before the version, because it may complete a publication.
   const { expired } = replica

@@ -4,7 +4,7 @@ import { TimeSlice } from '@annal/wal'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { readGivenRows } from './given.ts'
-import { ReadObject, type StoredHead } from './read-object.ts'
+import { listContents, noContents, ReadObject, type StoredHead } from './read-object.ts'
 import { memberRows } from './returned-rows.ts'
 
 /** Objects read from disk at a time. */
@@ -35,7 +35,7 @@ async function readObjects(
 ): Promise<readonly StoredObject[]> {
   const heads = ordinals.map((ordinal) => ({
     parts: new StoredParts(replica, ordinal, version),
-    sparse: sparseOf(replica, ordinal),
+    lists: listContents(replica.definition.fields, replica.objects.sparse(ordinal)),
   }))
   const fields = replica.definition.fields.map(async ({ kind, name }, index) => ({
     name,
@@ -45,12 +45,14 @@ async function readObjects(
     Promise.all(fields),
     Promise.all(ordinals.map((ordinal) => multiOf(replica, ordinal))),
   ])
-  return heads.map(({ parts, sparse }, i) => new ReadObject(parts, denseOf(dense, i), sparse, multi[i] ?? {}))
+  return heads.map(
+    ({ parts, lists }, i) => new ReadObject(parts, { ...lists, dense: denseOf(dense, i), multi: multi[i] ?? {} }),
+  )
 }
 
 /** Objects with id, meta, and filter only; nothing is read from disk. */
 export function storedWithoutVectors(replica: ReadableReplica, ordinals: readonly number[]): StoredObject[] {
-  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
+  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, replica.version), noContents))
 }
 
 function denseOf(
@@ -62,15 +64,6 @@ function denseOf(
     return row === undefined ? [] : [[name, row] as const]
   })
   return Object.fromEntries(entries)
-}
-
-function sparseOf(replica: ReadableReplica, ordinal: number): StoredObject['sparse'] {
-  const sparse: Record<string, StoredObject['sparse'][string]> = {}
-  for (const { field, indices, values } of replica.objects.sparse(ordinal)) {
-    const definition = replica.definition.fields[field]
-    if (definition) sparse[definition.name] = { indices, values }
-  }
-  return sparse
 }
 
 async function multiOf(replica: ReadableReplica, ordinal: number): Promise<StoredObject['multi']> {

@@ -9,13 +9,13 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { CalibrationTable, ReceivedQueries } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
-import type { Fused, SearchReport, SearchRequest } from '../model/query.ts'
+import type { Fused, Highlight, SearchReport, SearchRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type OriginalsList, originalsLists, type SharedOriginals } from '../replica/originals-rows.ts'
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 7
+export const readerProtocol = 8
 
 /** Numbers of the chunk lists of a replica that its readers read. Those of each field follow: of its original vectors, and of its terms. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4, lsns: 5 } as const
@@ -151,6 +151,7 @@ export interface SentHit {
   readonly storedText: string
   readonly row: DenseRow | undefined
   readonly members: readonly DenseRow[] | undefined
+  readonly highlight: Highlight | undefined
 }
 
 /** The result of a search between threads. */
@@ -168,5 +169,6 @@ export interface SentObject {
   readonly storedText: string
   readonly dense: { readonly [field: string]: DenseRow }
   readonly sparse: { readonly [field: string]: SparseRow }
+  readonly text: { readonly [field: string]: string }
   readonly multi: { readonly [field: string]: readonly DenseRow[] }
 }

@@ -3,7 +3,7 @@
 import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
-import { type FieldSchema, hasPackedCodes, hasRecall } from '../model/schema.ts'
+import { type FieldSchema, hasPackedCodes, hasRecall, hasText } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-owner.ts'
@@ -19,10 +19,11 @@ export const manifestName = 'manifest.json'
  * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
  * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose. Format 10 has the LSNs of objects, cursors of the
  * change feed, aliases, branches, and new names of collections, which a reader of format 9 would lose. Format 11 has objects that expire, which
- * a reader of format 10 would return for ever.
+ * a reader of format 10 would return for ever. Format 12 has text fields, which a reader of format 11 does not know.
  */
-const formatVersion = 11
+const formatVersion = 12
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
+const formatWithExpiries = 11
 const formatWithLsns = 10
 const formatWithRequestKeys = 9
 const formatWithRecall = 8
@@ -166,7 +167,10 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
   const hasLsns = manifest.collections.some(({ files }) => files.some(({ part }) => part === lsnsPart))
   const hasMore = manifest.catalog.cursors?.length || hasNames(manifest.catalog)
   const ofLsns = hasLsns || hasMore ? formatWithLsns : ofKeys
-  const format = hasExpiries(manifest) ? formatVersion : ofLsns
+  const ofExpiries = hasExpiries(manifest) ? formatWithExpiries : ofLsns
+  const hasTexts =
+    fields.some(hasText) || manifest.catalog.collections.some((one) => one.definition.fields.some(hasText))
+  const format = hasTexts ? formatVersion : ofExpiries
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 

@@ -23,6 +23,7 @@ import type { OriginalsFile } from '../replica/originals-chunks.ts'
 import { type OriginalsPlace, originalsOwner } from '../replica/originals-owner.ts'
 import { loadOriginalsState } from '../replica/originals-state.ts'
 import { Replica } from '../replica/replica.ts'
+import { TextTerms } from '../replica/text-terms.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense/field.ts'
 import type { DenseField, EarlierCut, FieldCut, PreparedCut, SparseField } from '../vector/field.ts'
@@ -278,8 +279,13 @@ async function loadField(
 ) {
   const graph = graphField(field)
   const dense = graph && (await loadDenseField(graph, pool, source, { deltas }))
-  const sparse = field.kind === 'sparse' ? await loadSparseField(field, pool, source) : undefined
+  const sparse = await loadLists(field, source, pool)
   return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
+}
+
+async function loadLists(field: FieldSchema, source: SnapshotSource, pool: WorkerPool) {
+  if (field.kind === 'text') return loadSparseField(field, pool, source, 'counts')
+  return field.kind === 'sparse' ? loadSparseField(field, pool, source) : undefined
 }
 
 /** The LSNs by ordinal, and how many of them there are. */
@@ -317,6 +323,7 @@ async function loadObjects(
     throw damaged('objects.lsns', `it has ${lsns.length} entries, not ${ordinals.end}`)
   const objects = await ObjectStore.load(reader, 'objects', ordinals.end, lsns?.column)
   const filters = await FilterIndex.load(reader, 'filters')
+  const terms = await TextTerms.load(reader, 'terms', entry)
   const originals: (Originals | undefined)[] = []
   const close = async () => {
     for (const one of originals) await one?.close()
@@ -328,7 +335,7 @@ async function loadObjects(
     await close()
     throw error
   }
-  return { objects, filters, originals, ordinals, generation, version, close }
+  return { objects, filters, terms, originals, ordinals, generation, version, close }
 }
 
 /** Location and list of the files of original vectors. */

@@ -189,10 +189,19 @@ export interface SparseQuery {
   readonly values: Float32Array
 }
 
+/** The number of live rows of a field of texts, and the total of their lengths, as of a version. */
+export interface FieldTotals {
+  readonly rows: number
+  /** Total number of tokens of their texts; may exceed 2^32. */
+  readonly length: number
+}
+
 /** A query of a field of texts, scored by BM25 (sparse/text-lists.ts). */
 export interface TextQuery {
   /** Distinct terms. */
   readonly terms: readonly TextQueryTerm[]
+  /** As of the version, where they were read before; so must be the rows of each term. */
+  readonly totals?: FieldTotals
   /** At least 0: how much further occurrences of a term in a text count. */
   readonly k1: number
   /** 0 to 1: how much long texts count less. */
@@ -205,6 +214,8 @@ export interface TextQueryTerm {
   readonly boost: number
   /** Whether every hit has the term. */
   readonly isRequired: boolean
+  /** Number of live rows with the term, if the query has totals. */
+  readonly rows?: number
 }
 
 export interface SparseSearch {
@@ -251,6 +262,10 @@ export interface SparseField {
   markRows(index: number, version: number, bitmap: Uint32Array): void
   /** Number of rows with the index as of `version`, which is the newest version or the one before it. */
   rowsHaving(index: number, version: number): number
+  /** Of a field of texts, as of `version`, which is the newest version or the one before it. */
+  totals(version: number): FieldTotals
+  /** All rows have ordinals below this. */
+  readonly end: Ordinal
   /** Like prepareCut of a dense field. */
   prepareCut(): PreparedCut
   digest(): bigint

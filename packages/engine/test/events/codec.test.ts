@@ -113,6 +113,10 @@ test('every kind of event decodes to what was encoded', async (t) => {
           vectors: Float32Array.of(1, 0, 0, 3e38, -0, 5),
         },
       ],
+      text: [
+        { field: 4, objects: Uint32Array.of(1), texts: ['ä\u0000😀'] },
+        { field: 5, objects: Uint32Array.of(0, 1), texts: ['', 'two words'] },
+      ],
     },
     {
       kind: 'objects-restored',
@@ -148,6 +152,10 @@ test('every kind of event decodes to what was encoded', async (t) => {
           counts: Uint32Array.of(2, 1),
           vectors: Float32Array.of(1, 0, 0, 3e38, -0, 5),
         },
+      ],
+      text: [
+        { field: 4, objects: Uint32Array.of(1), texts: ['ä\u0000😀'] },
+        { field: 5, objects: Uint32Array.of(0, 1), texts: ['', 'two words'] },
       ],
     },
     { kind: 'objects-deleted', ...base, ids: ['x', 'y'] },
@@ -200,15 +208,15 @@ test(`any well-formed text decodes to what was encoded, seed ${seed}`, async (t)
 
 test('a record of an unknown type or a newer version is rejected with a code', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 10, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 11, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record has the oldest version that can express it', async (t) => {
   const base = { timeMs: 0, collectionId: 1 } as const
   const objects = { kind: 'objects-upserted', ids: ['x'], metas: [new Uint8Array(0)], filters: [''] } as const
   const multi = { field: 0, objects: Uint32Array.of(0), counts: Uint32Array.of(1), vectors: Float32Array.of(1, 2) }
-  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [] }).version, 1)
-  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [multi] }).version, 2)
+  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [], text: [] }).version, 1)
+  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [multi], text: [] }).version, 2)
   t.equal(encodeEvent({ ...base, kind: 'collection-rebuilt', fields: [] }).version, 1)
   const params = { dimension: 2, spaceType: 'l2', precision: 'int8', M: 4, efConstruction: 8 } as const
   const rebuiltBy = (rules: object) => {
@@ -226,7 +234,7 @@ test('a record has the oldest version that can express it', async (t) => {
   t.equal(encodeEvent(keeping).version, 4)
   t.strictSame(roundTrip(keeping), keeping)
   const column = { field: 0, objects: Uint32Array.of(0), vectors: Float32Array.of(3), norms: Float32Array.of(3) }
-  const upsertOf = (dense: DenseColumn) => encodeEvent({ ...base, ...objects, dense: [dense], sparse: [], multi: [] })
+  const upsertOf = (dense: DenseColumn) => encodeEvent({ ...base, ...objects, dense: [dense], sparse: [], multi: [], text: [] })
   t.equal(upsertOf(column).version, 1)
   t.equal(
     upsertOf({ ...column, forms: Uint8Array.of(1) }).version,
@@ -253,6 +261,8 @@ test('a definition and the one decoded from its event have the same text, which 
     { name: 'r', type: 'vector', params: { ...params, keep_originals: false, recall: 0.9 } },
     { name: 'm', type: 'multi_vector', params },
     { name: 's', type: 'sparse' },
+    { name: 't', type: 'text', params: { language: 'en', k1: 0, b: 1 } },
+    { name: 'p', type: 'text', params: { stop_words: [], kept_words: ['x'], prefixes: { min: 2, max: 5 } } },
   ]
   const { name, fields } = parseDefinition({ name: 'a', fields: raw })
   for (let rules = 1; rules <= rulesNewest; rules++) {
@@ -283,6 +293,7 @@ test('an upsert encoded in pieces equals one encoded at once, byte for byte', (t
         vector: fc.option(floats),
         terms: fc.option(fc.uniqueArray(fc.nat(), { maxLength: 5 })),
         members: fc.option(fc.array(floats, { minLength: 1, maxLength: 3 })),
+        text: fc.option(fc.string({ unit: 'grapheme' })),
       }),
       { maxLength: 6 },
     )
@@ -305,6 +316,7 @@ test('an upsert encoded in pieces equals one encoded at once, byte for byte', (t
       vector: null,
       terms: null,
       members: null,
+      text: 'y'.repeat(30_000),
     })),
   )
   const event: Event = { kind: 'objects-upserted', timeMs: 1, collectionId: 7, ...long }
@@ -321,6 +333,7 @@ interface Given {
   readonly vector: Float32Array | null
   readonly terms: readonly number[] | null
   readonly members: readonly Float32Array[] | null
+  readonly text: string | null
 }
 
 function columnsOf(objects: readonly Given[]): ObjectColumns {
@@ -329,10 +342,12 @@ function columnsOf(objects: readonly Given[]): ObjectColumns {
   const vectors = objects.flatMap(({ vector }) => (vector === null ? [] : [...vector]))
   const terms = objects.flatMap((object) => (object.terms === null ? [] : [object.terms]))
   const members = objects.flatMap((object) => (object.members === null ? [] : [object.members]))
-  const [dense, sparse, multi] = [
+  const texts = objects.flatMap((object) => (object.text === null ? [] : [object.text]))
+  const [dense, sparse, multi, text] = [
     positions(({ vector }) => vector !== null),
     positions((object) => object.terms !== null),
     positions((object) => object.members !== null),
+    positions((object) => object.text !== null),
   ]
   return {
     ids: objects.map(({ id }) => id),
@@ -365,5 +380,6 @@ function columnsOf(objects: readonly Given[]): ObjectColumns {
               vectors: Float32Array.from(members.flatMap((rows) => rows.flatMap((row) => [...row]))),
             },
           ],
+    text: text.length === 0 ? [] : [{ field: 3, objects: text, texts }],
   }
 }

@@ -8,7 +8,7 @@ import { requestOf } from '../../src/requests/request-record.ts'
 
 const request = { id: Buffer.alloc(16, 7), digest: Buffer.alloc(16, 9), facts: '{"upserted":2}' }
 const columns = { ids: ['a', 'b'], metas: [new Uint8Array([1]), new Uint8Array()], filters: ['', '{"x":1}'] }
-const upsert = { ...columns, dense: [], sparse: [], multi: [] }
+const upsert = { ...columns, dense: [], sparse: [], multi: [], text: [] }
 const events: Event[] = [
   { kind: 'objects-upserted', timeMs: 5, collectionId: 3, ...upsert },
   { kind: 'objects-deleted', timeMs: 6, collectionId: 300, ids: ['a'] },

@@ -22,6 +22,7 @@ import { Ordinals } from '../../src/replica/ordinals.ts'
 import { Originals } from '../../src/replica/originals.ts'
 import { originalsOwner } from '../../src/replica/originals-owner.ts'
 import { Replica } from '../../src/replica/replica.ts'
+import { TextTerms } from '../../src/replica/text-terms.ts'
 import { parseSearch } from '../../src/search/request.ts'
 import { search } from '../../src/search/search.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
@@ -115,6 +116,7 @@ async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | 
     definition,
     objects: ObjectStore.empty(hashSeed),
     filters: new FilterIndex(hashSeed),
+    terms: TextTerms.empty(hashSeed, definition),
     dense: [await openDenseField(graph, pool, segmentRows === undefined ? {} : { segmentRows })],
     sparse: [undefined],
     originals: [

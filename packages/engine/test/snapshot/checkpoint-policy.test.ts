@@ -50,7 +50,7 @@ test('a row of many dimensions counts as several, and an object without vectors 
     kind: 'objects-upserted',
     ...{ timeMs: 1, collectionId: 1, ids: Array<string>(12).fill('a'), metas: [], filters: [] },
     dense: [{ field: 0, objects, vectors: new Float32Array(10 * 1_536), norms: new Float32Array(10) }],
-    ...{ sparse: [], multi: [] },
+    ...{ sparse: [], multi: [], text: [] },
   } as const
   t.equal(linkWork(event), 54)
   t.equal(linkWork({ ...event, dense: [] }), 12)

@@ -177,7 +177,7 @@ async function write(replica: Replica, lsn: number): Promise<void> {
         values: Float32Array.of(1, 2, 3),
       },
     ],
-    multi: [],
+    multi: [], text: [],
   })
 }
 

@@ -5,15 +5,9 @@
 //   | version u32 | rows u32 | length, low u32 | length, high u32 | the same of another version |
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
+import type { FieldTotals } from '../field.ts'
 
 type Words = Uint32Array<SharedArrayBuffer>
-
-export interface FieldTotals {
-  /** Number of live rows. */
-  readonly rows: number
-  /** Total number of tokens of their texts; may exceed 2^32. */
-  readonly length: number
-}
 
 /** Below the data of the kernel, which begins at 1,024. */
 const totalsAddress = 512

@@ -11,6 +11,7 @@ import { elementAt } from '../element-at.ts'
 import type {
   DenseHits,
   FieldCut,
+  FieldTotals,
   PreparedCut,
   SharedLists,
   SparseField,
@@ -23,7 +24,7 @@ import { InFlight } from '../in-flight.ts'
 import type { WorkerPool } from '../pool.ts'
 import { ListsMemory } from './attached.ts'
 import { IndicesAhead, SparseCut } from './cut.ts'
-import { storeTotals } from './field-totals.ts'
+import { storeTotals, totalsAsOf } from './field-totals.ts'
 import { dumpSparse, type FieldHead, loadSparse } from './file.ts'
 import { compileSparseKernel } from './kernel.ts'
 import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
@@ -323,6 +324,19 @@ class InvertedField implements SparseField {
     const rows = place === undefined ? 0 : rowsAt(this.#state.memory, place, version)
     assert(rows !== undefined, 'counts are read as of the newest version')
     return rows
+  }
+
+  totals(version: number): FieldTotals {
+    this.#refuseWhenClosed()
+    const { memory } = this.#state
+    if (memory.memory === undefined) return { rows: 0, length: 0 }
+    const totals = totalsAsOf(memory.u32, version)
+    assert(totals !== undefined, 'totals are read as of the newest version')
+    return totals
+  }
+
+  get end(): number {
+    return this.#state.end
   }
 
   #placeOf(index: number): TermPlace {

@@ -37,21 +37,21 @@ const roundingMax = 1 + 1e-12
 
 /** Undefined: there are no hits. */
 export function weighTexts(
-  { terms, k1, b }: TextQuery,
+  { terms, totals: known, k1, b }: TextQuery,
   version: number,
   views: SparseViews,
   placeOf: (index: number) => TermPlace | typeof changing,
 ): TextLists | typeof changing | undefined {
-  const totals = totalsAsOf(views.u32, version)
+  const totals = known ?? totalsAsOf(views.u32, version)
   if (totals === undefined) return changing
   const base = k1 * (1 - b)
   const slope = totals.length > 0 ? (k1 * b * totals.rows) / totals.length : 0
   const found: { readonly list: WeighedList; readonly rows: number; readonly isRequired: boolean }[] = []
-  for (const { index, boost, isRequired } of terms) {
+  for (const { index, boost, isRequired, rows: knownRows } of terms) {
     if (!isRequired && !(boost > 0)) continue
     const place = placeOf(index)
     if (place === changing) return changing
-    const rows = place === undefined ? 0 : rowsAt(views, place, version)
+    const rows = place === undefined ? 0 : (knownRows ?? rowsAt(views, place, version))
     if (rows === undefined) return changing
     if (place === undefined || rows === 0) {
       if (isRequired) return undefined

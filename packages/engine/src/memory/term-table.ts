@@ -1,14 +1,14 @@
-// Assigns a number to every string that some object has under some key, so that strings are indexed as numbers. A term
-// is counted; its number becomes free when its last object is gone.
+// Assigns a number to every string that some object has under some key, so that strings are indexed as numbers: string values of filters
+// by the key of the filter, and terms of texts by the field. A term is counted; its number becomes free when its last object is gone.
 //
 //   term, in the heap:  | u32 key | UTF-8 |
 import { assert } from '../errors.ts'
 import { filterStringBytesMax } from '../limits.ts'
-import { ByteHeap } from '../memory/byte-heap.ts'
-import { Column } from '../memory/column.ts'
-import { HashPages } from '../memory/hash-pages.ts'
-import { type HashSeed, hashWords, TextWords } from '../memory/id-hash.ts'
-import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
+import { ByteHeap } from './byte-heap.ts'
+import { Column } from './column.ts'
+import { HashPages } from './hash-pages.ts'
+import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
+import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
 
 /** The term of the last lookup. */
 const text = new TextWords(filterStringBytesMax, 1)
@@ -43,11 +43,11 @@ export class TermTable {
   intern(key: number, value: string): number {
     const slot = this.#slotOf(key, value)
     if (slot >= 0) return this.#pages.ordinalAt(slot)
-    assert(this.#wanted > 0, 'filter strings are well-formed and at most 1,024 bytes')
+    assert(this.#wanted > 0, 'terms are well-formed and at most 1,024 bytes')
     const term = this.#free === 0 ? this.#end++ : this.#free - 1
     if (this.#free !== 0) this.#free = this.#addresses.get(term)
     const address = this.#heap.write(text.bytes(this.#wanted))
-    assert(address < heapBytesMax, 'filter strings take less than 32 GiB')
+    assert(address < heapBytesMax, 'terms take less than 32 GiB')
     this.#addresses.set(term, address / 8)
     this.#pages.add(hashWords(text.words, this.#wanted, this.#seed), term)
     return term
@@ -68,6 +68,30 @@ export class TermTable {
   drop(key: number, value: string): void {
     const slot = this.#slotOf(key, value)
     assert(slot >= 0, 'a term is dropped at most once for each use')
+    this.#dropAt(slot)
+  }
+
+  /** Counts one object fewer of a term in use, by its number. */
+  dropNumber(term: number): void {
+    this.drop(this.keyAt(term), this.textAt(term))
+  }
+
+  /** Returns the key of a term in use. */
+  keyAt(term: number): number {
+    return this.#heap.wordAt(this.#addresses.get(term) * 8, 0)
+  }
+
+  /** Number of objects that have a term; 0 for a free number. */
+  countOf(term: number): number {
+    return this.#counts.get(term)
+  }
+
+  /** All numbers given so far are below this. */
+  get end(): number {
+    return this.#end
+  }
+
+  #dropAt(slot: number): void {
     const term = this.#pages.ordinalAt(slot)
     const count = this.#counts.get(term) - 1
     this.#counts.set(term, count)

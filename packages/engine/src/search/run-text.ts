@@ -1,0 +1,441 @@
+// Runs a search of a text field. The inverted lists score the terms; clauses that they do not know become sets of rows that may be found:
+// beginnings and misspelled words with the terms that they stand for, phrases with the texts that have them.
+import { TimeSlice } from '@annal/wal'
+import { expandedTermsMax } from '../limits.ts'
+import { Bitmap } from '../memory/bitmap.ts'
+import type { FieldExplanation } from '../model/query.ts'
+import type { TextSchemaParams } from '../model/schema.ts'
+import type { ReadableReplica } from '../replica/readable.ts'
+import type { TermOrder } from '../replica/term-order.ts'
+import { analyzerOf } from '../text/analyzer.ts'
+import { hasPhrase } from '../text/phrase.ts'
+import type { DenseHits, FieldTotals, SparseField } from '../vector/field.ts'
+import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
+import type { Task, TextTask } from './request.ts'
+import type { PhraseWord, TextPart } from './text-query.ts'
+
+/** Hits in whose texts phrases are looked for, at most; then every text with the words is looked through first. */
+const lookedThroughMax = 16_384
+/** Terms of a query that explain lists. */
+const explainedMax = 32
+
+/** A term of the index that a clause stands for. */
+interface Term {
+  readonly index: number
+  readonly term: string
+  readonly boost: number
+  /** Number of texts that have it. */
+  readonly rows: number
+}
+
+/** A phrase whose words all are in the index. */
+interface Phrase {
+  readonly words: readonly PhraseWord[]
+  readonly slop: number
+  readonly terms: readonly Term[]
+}
+
+/** A clause of `should` that counts only in some rows. */
+interface Conditional {
+  readonly terms: readonly Term[]
+  /** Undefined: it counts in rows with all of the terms. */
+  readonly phrase: Phrase | undefined
+}
+
+interface ScoredTerm {
+  readonly boost: number
+  readonly rows: number
+  readonly isRequired: boolean
+}
+
+/** The search of the lists that a query becomes. */
+interface Search {
+  /** By the number of the term. */
+  readonly terms: Map<number, ScoredTerm>
+  /** Sets of rows of which every hit is in each. */
+  readonly required: Bitmap[]
+  /** Rows that are no hits. */
+  readonly excluded: Bitmap[]
+  readonly phrases: Phrase[]
+  readonly excludedPhrases: Phrase[]
+  readonly conditional: Conditional[]
+}
+
+/** A run, and the terms that hits are highlighted by. */
+export interface TextRun extends FieldRun {
+  readonly matched: ReadonlySet<string>
+}
+
+const noHits: DenseHits = {
+  ordinals: new Uint32Array(0),
+  similarities: new Float32Array(0),
+  visited: 0,
+  distances: 0,
+}
+
+/** Throws invalid_argument if the query is a stored object without a text in the field. */
+export async function runText(task: TextTask, k: number, context: RunContext): Promise<TextRun> {
+  const run = new TextSearchRun(task, k, context)
+  return run.run()
+}
+
+/** What searches of these fields need before a version is pinned. Undefined: nothing. */
+export function prepareTexts(tasks: readonly Task[], { terms }: ReadableReplica): Promise<unknown> | undefined {
+  const expanding = tasks.filter((task) => task.kind === 'text' && isExpanding(task))
+  return expanding.length === 0 ? undefined : Promise.all(expanding.map((task) => terms.renewOrder(task.fieldIndex)))
+}
+
+function isExpanding({ source }: TextTask): boolean {
+  if (source.kind === 'stored') return false
+  const { must, should, mustNot } = source.query
+  return [...must, ...should, ...mustNot].some(({ kind }) => kind === 'prefix' || kind === 'fuzzy')
+}
+
+class TextSearchRun {
+  readonly #task: TextTask
+  readonly #k: number
+  readonly #context: RunContext
+  readonly #field: SparseField
+  readonly #params: TextSchemaParams
+  readonly #explained = new Map<string, number>()
+  readonly #slice = new TimeSlice()
+  readonly #verdicts = new Map<number, boolean>()
+  #totals: FieldTotals = { rows: 0, length: 0 }
+
+  constructor(task: TextTask, k: number, context: RunContext) {
+    this.#task = task
+    this.#k = k
+    this.#context = context
+    this.#field = context.replica.sparse[task.fieldIndex] as SparseField
+    this.#params = task.definition.params
+  }
+
+  async run(): Promise<TextRun> {
+    const { matches } = this.#context
+    if (matches?.count === 0) return this.#answer(noHits, { plan: 'nothing', reason: 'no object matches the filter' })
+    // In the turn that pinned the version, because the lists count rows as of the newest versions only.
+    this.#totals = this.#field.totals(this.#context.version)
+    const search = this.#resolve()
+    if (search === undefined)
+      return this.#answer(noHits, { plan: 'nothing', reason: 'no text has a word that every hit must have' })
+    const found = await this.#search(search)
+    return this.#answer(found, { plan: 'lists', reason: 'inverted lists are exact' })
+  }
+
+  #answer(found: DenseHits, explanation: Pick<FieldExplanation, 'plan' | 'reason'>): TextRun {
+    const terms = [...this.#explained].slice(0, explainedMax).map(([term, rows]) => ({ term, rows }))
+    return { found, complete: true, explanation: { ...explanation, terms }, matched: new Set(this.#explained.keys()) }
+  }
+
+  /** Undefined: nothing can match. */
+  #resolve(): Search | undefined {
+    const search: Search = {
+      terms: new Map(),
+      required: [],
+      excluded: [],
+      phrases: [],
+      excludedPhrases: [],
+      conditional: [],
+    }
+    const { source } = this.#task
+    if (source.kind === 'stored') {
+      this.#addStored(search, source.id)
+      return search
+    }
+    const { must, should, mustNot } = source.query
+    for (const part of must) if (!this.#addMust(search, part)) return undefined
+    for (const part of mustNot) this.#addMustNot(search, part)
+    for (const part of should) this.#addShould(search, part)
+    return search
+  }
+
+  #addStored(search: Search, id: string): void {
+    const { replica } = this.#context
+    const terms = replica.objects.sparse(replica.findStored(id)).find(({ field }) => field === this.#task.fieldIndex)
+    if (terms === undefined) throw missingVectorError(this.#task)
+    for (const index of terms.indices) {
+      const rows = this.#field.rowsHaving(index, this.#context.version)
+      search.terms.set(index, { boost: 1, rows, isRequired: false })
+    }
+  }
+
+  /** False: nothing can match. A clause without terms, of stop words only, says nothing. */
+  #addMust(search: Search, part: TextPart): boolean {
+    if (part.kind === 'phrase') {
+      if (part.words.length === 0) return true
+      const phrase = this.#phraseOf(part)
+      if (phrase === undefined) return false
+      for (const term of phrase.terms) add(search.terms, term, true)
+      if (part.words.length > 1) search.phrases.push(phrase)
+      return true
+    }
+    if (part.kind === 'words' && part.terms.length === 0) return true
+    const terms = this.#termsOf(part)
+    if (part.kind === 'words' && part.operator === 'and') {
+      if (terms.length < part.terms.length) return false
+      for (const term of terms) add(search.terms, term, true)
+      return true
+    }
+    const [only] = terms
+    if (only === undefined) return false
+    if (terms.length === 1) add(search.terms, only, true)
+    else {
+      for (const term of terms) add(search.terms, term, false)
+      search.required.push(this.#rowsOf(terms))
+    }
+    return true
+  }
+
+  #addMustNot(search: Search, part: TextPart): void {
+    if (part.kind === 'phrase' && part.words.length > 1) {
+      const phrase = this.#phraseOf(part)
+      if (phrase !== undefined) search.excludedPhrases.push(phrase)
+      return
+    }
+    const terms = this.#termsOf(part)
+    const isWhole = part.kind !== 'words' || part.operator === 'or' || terms.length === part.terms.length
+    if (terms.length === 0 || !isWhole) return
+    const isAnd = part.kind === 'words' && part.operator === 'and'
+    search.excluded.push(isAnd ? this.#rowsWithAll(terms) : this.#rowsOf(terms))
+  }
+
+  #addShould(search: Search, part: TextPart): void {
+    if (part.kind === 'phrase' && part.words.length > 1) {
+      const phrase = this.#phraseOf(part)
+      if (phrase !== undefined) search.conditional.push({ phrase, terms: phrase.terms })
+      return
+    }
+    const terms = this.#termsOf(part)
+    if (part.kind === 'words' && part.operator === 'and' && part.terms.length > 1) {
+      if (terms.length === part.terms.length) search.conditional.push({ phrase: undefined, terms })
+      return
+    }
+    for (const term of terms) add(search.terms, term, false)
+  }
+
+  /** The terms of the index that a clause stands for. */
+  #termsOf(part: TextPart): readonly Term[] {
+    switch (part.kind) {
+      case 'words':
+        return part.terms.flatMap(({ term, times }) => this.#termOf(term, part.boost * times))
+      case 'phrase':
+        return part.words.flatMap(({ term }) => this.#termOf(term, part.boost))
+      case 'prefix': {
+        const order = this.#order()
+        return this.#expanded(
+          [...order.beginningWith(part.beginning)].map(([index, term]) => [index, term, part.boost]),
+        )
+      }
+      case 'fuzzy': {
+        const order = this.#order()
+        const letters = Math.max(1, [...part.term].length)
+        const near = [...order.near(part.term, part.edits)]
+        return this.#expanded(
+          near.map(([index, term, edits]) => [index, term, part.boost * (1 - edits / (letters + 1))]),
+        )
+      }
+    }
+  }
+
+  #order(): TermOrder {
+    return this.#context.replica.terms.orderOf(this.#task.fieldIndex)
+  }
+
+  #termOf(term: string, boost: number): readonly Term[] {
+    const index = this.#context.replica.terms.find(this.#task.fieldIndex, term)
+    const rows = index < 0 ? 0 : this.#field.rowsHaving(index, this.#context.version)
+    if (rows === 0) return []
+    this.#explained.set(term, rows)
+    return [{ index, term, boost, rows }]
+  }
+
+  /** The terms that most texts have, each once. */
+  #expanded(candidates: readonly (readonly [index: number, term: string, boost: number])[]): readonly Term[] {
+    const { replica, version } = this.#context
+    const found = new Map<number, Term>()
+    for (const [index, term, boost] of candidates) {
+      if (!replica.terms.isTerm(this.#task.fieldIndex, index, term)) continue
+      const rows = this.#field.rowsHaving(index, version)
+      if (rows > 0) found.set(index, { index, term, boost, rows })
+    }
+    const best = [...found.values()]
+      .sort((a, b) => b.boost - a.boost || b.rows - a.rows || (a.term < b.term ? -1 : 1))
+      .slice(0, expandedTermsMax)
+    for (const { term, rows } of best) this.#explained.set(term, rows)
+    return best
+  }
+
+  /** Undefined: a word is in no text. */
+  #phraseOf({ words, slop, boost }: Extract<TextPart, { kind: 'phrase' }>): Phrase | undefined {
+    const terms = new Map<string, Term>()
+    for (const { term } of words) {
+      const [found] = this.#termOf(term, boost)
+      if (found === undefined) return undefined
+      const known = terms.get(term)
+      terms.set(term, known ? { ...known, boost: known.boost + boost } : found)
+    }
+    return { words, slop, terms: [...terms.values()] }
+  }
+
+  #rowsOf(terms: readonly Term[]): Bitmap {
+    const words = this.#emptyWords()
+    for (const { index } of terms) this.#field.markRows(index, this.#context.version, words)
+    return Bitmap.over(words, 0).recount()
+  }
+
+  #rowsWithAll(terms: readonly Term[]): Bitmap {
+    const [first, ...others] = terms.map((term) => this.#rowsOf([term]))
+    return others.reduce((all, rows) => all.and(rows), first ?? new Bitmap())
+  }
+
+  #emptyWords(): Uint32Array<SharedArrayBuffer> {
+    return new Uint32Array(new SharedArrayBuffer(Math.ceil(this.#field.end / 32) * 4))
+  }
+
+  /** The rows that may be hits as far as sets of rows say; undefined for all. */
+  #allowed({ required, excluded }: Search): Bitmap | undefined {
+    const { matches } = this.#context
+    if (required.length + excluded.length === 0) return matches?.bitmap
+    const [first, ...others] = required
+    const start = first?.clone() ?? matches?.bitmap.clone() ?? new Bitmap().not(this.#field.end)
+    if (first && matches) start.and(matches.bitmap)
+    for (const rows of others) start.and(rows)
+    for (const rows of excluded) start.andNot(rows)
+    return start
+  }
+
+  /** The rows in which a clause counts. */
+  async #rowsOfConditional({ phrase, terms }: Conditional, allowed: Bitmap | undefined): Promise<Bitmap> {
+    const rows = this.#rowsWithAll(terms)
+    if (allowed) rows.and(allowed)
+    if (phrase === undefined) return rows
+    const found = new Bitmap(this.#field.end)
+    for (const ordinal of rows.toOrdinals()) {
+      if (this.#hasPhrase(ordinal, phrase)) found.set(ordinal)
+      if (this.#slice.isOver) await this.#slice.renew()
+    }
+    return found
+  }
+
+  /**
+   * Clauses that count only in some rows split the rows by which of these clauses they have. For each part there is a search of its own, and the
+   * best hits of all are the answer.
+   */
+  async #search(search: Search): Promise<DenseHits> {
+    const allowed = this.#allowed(search)
+    if (search.conditional.length === 0) return this.#best(search, search.terms, allowed)
+    const countingRows: Bitmap[] = []
+    for (const conditional of search.conditional) countingRows.push(await this.#rowsOfConditional(conditional, allowed))
+    const answers: DenseHits[] = []
+    const count = search.conditional.length
+    for (let chosen = 0; chosen < 2 ** count; chosen++) {
+      const rows = allowed?.clone() ?? new Bitmap().not(this.#field.end)
+      const terms = new Map(search.terms)
+      for (const [i, conditional] of search.conditional.entries()) {
+        const isChosen = ((chosen >>> i) & 1) === 1
+        const counting = countingRows[i] as Bitmap
+        if (isChosen) rows.and(counting)
+        else rows.andNot(counting)
+        if (isChosen) for (const term of conditional.terms) add(terms, term, false)
+      }
+      if (rows.count > 0 && terms.size > 0) answers.push(await this.#best(search, terms, rows))
+    }
+    return mergeHits(answers, this.#k)
+  }
+
+  /** The best hits by these terms, without those whose texts do not have the phrases. */
+  async #best(search: Search, terms: Search['terms'], allowed: Bitmap | undefined): Promise<DenseHits> {
+    const { phrases, excludedPhrases } = search
+    if (terms.size === 0) return noHits
+    if (phrases.length + excludedPhrases.length === 0) return this.#find(terms, allowed, this.#k)
+    for (let k = this.#k; k <= lookedThroughMax; k *= 4) {
+      const found = await this.#find(terms, allowed, k)
+      const kept = await this.#withPhrases(found, search)
+      if (kept.ordinals.length >= this.#k || found.ordinals.length < k) return firstHits(kept, this.#k)
+    }
+    return this.#find(terms, await this.#allWithPhrases(search, terms, allowed), this.#k)
+  }
+
+  async #withPhrases(found: DenseHits, search: Search): Promise<DenseHits> {
+    const kept: number[] = []
+    for (const [i, ordinal] of found.ordinals.entries()) {
+      if (this.#hasPhrases(ordinal, search)) kept.push(i)
+      if (this.#slice.isOver) await this.#slice.renew()
+    }
+    return {
+      ...found,
+      ordinals: Uint32Array.from(kept, (i) => found.ordinals[i] as number),
+      similarities: Float32Array.from(kept, (i) => found.similarities[i] as number),
+    }
+  }
+
+  async #allWithPhrases(search: Search, terms: Search['terms'], allowed: Bitmap | undefined): Promise<Bitmap> {
+    const having = Array.from(terms, ([index, { rows }]) => ({ index, term: '', boost: 1, rows }))
+    const must = search.phrases.flatMap((phrase) => phrase.terms)
+    const rows = must.length > 0 ? this.#rowsWithAll(must) : this.#rowsOf(having)
+    if (allowed) rows.and(allowed)
+    for (const ordinal of rows.toOrdinals()) {
+      if (!this.#hasPhrases(ordinal, search)) rows.clear(ordinal)
+      if (this.#slice.isOver) await this.#slice.renew()
+    }
+    return rows
+  }
+
+  #hasPhrases(ordinal: number, { phrases, excludedPhrases }: Search): boolean {
+    const known = this.#verdicts.get(ordinal)
+    if (known !== undefined) return known
+    const verdict =
+      phrases.every((phrase) => this.#hasPhrase(ordinal, phrase)) &&
+      !excludedPhrases.some((phrase) => this.#hasPhrase(ordinal, phrase))
+    this.#verdicts.set(ordinal, verdict)
+    return verdict
+  }
+
+  #hasPhrase(ordinal: number, { words, slop, terms }: Phrase): boolean {
+    const entry = this.#context.replica.objects.sparse(ordinal).find(({ field }) => field === this.#task.fieldIndex)
+    if (entry?.text === undefined) return false
+    // Without analyzing the text.
+    if (!terms.every(({ index }) => entry.indices.includes(index))) return false
+    return hasPhrase(analyzerOf(this.#params), entry.text, words, slop)
+  }
+
+  #find(terms: Search['terms'], allowed: Bitmap | undefined, k: number): Promise<DenseHits> {
+    const { version } = this.#context
+    const { k1, b } = this.#task.options
+    const query = {
+      terms: Array.from(terms, ([index, term]) => ({ index, ...term })),
+      totals: this.#totals,
+      k1,
+      b,
+    }
+    return this.#field.search(query, { k, version, ...(allowed && { allowed }) })
+  }
+}
+
+function add(terms: Search['terms'], { index, boost, rows }: Term, isRequired: boolean): void {
+  const known = terms.get(index)
+  terms.set(index, {
+    rows,
+    boost: (known?.boost ?? 0) + boost,
+    isRequired: isRequired || known?.isRequired === true,
+  })
+}
+
+function firstHits(found: DenseHits, k: number): DenseHits {
+  if (found.ordinals.length <= k) return found
+  return { ...found, ordinals: found.ordinals.slice(0, k), similarities: found.similarities.slice(0, k) }
+}
+
+/** The best hits of lists that have no row in common; ties by ordinal. */
+function mergeHits(answers: readonly DenseHits[], k: number): DenseHits {
+  const all = answers.flatMap(({ ordinals, similarities }) =>
+    Array.from(ordinals, (ordinal, i) => ({ ordinal, similarity: similarities[i] as number })),
+  )
+  const best = all.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal).slice(0, k)
+  return {
+    ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
+    similarities: Float32Array.from(best, ({ similarity }) => similarity),
+    visited: answers.reduce((sum, { visited }) => sum + visited, 0),
+    distances: answers.reduce((sum, { distances }) => sum + distances, 0),
+  }
+}

@@ -1,0 +1,246 @@
+// Checks a query of a text field and splits it into terms by the analyzer of the field.
+import { EngineError } from '../errors.ts'
+import { boostMax, editsMax, k1Max, slopMax, textClausesMax, textQueryBytesMax, textQueryTermsMax } from '../limits.ts'
+import { checkObject, printed } from '../model/ids.ts'
+import { finiteNumber, wholeNumber } from '../model/numbers.ts'
+import { type FieldQuery, type TextOperator, textOperators } from '../model/query.ts'
+import type { TextFieldSchema } from '../model/schema.ts'
+import { type Analyzer, analyzerOf, isSearchedByPrefix } from '../text/analyzer.ts'
+
+/** A word of a phrase; `offset` is its place in the phrase. */
+export interface PhraseWord {
+  readonly term: string
+  readonly offset: number
+}
+
+/** A checked clause. `terms` are distinct; a term that stands there twice has `times` 2. */
+export type TextPart =
+  | {
+      readonly kind: 'words'
+      readonly terms: readonly { readonly term: string; readonly times: number }[]
+      readonly operator: TextOperator
+      readonly boost: number
+    }
+  | {
+      readonly kind: 'phrase'
+      readonly words: readonly PhraseWord[]
+      readonly slop: number
+      readonly boost: number
+    }
+  | { readonly kind: 'prefix'; readonly beginning: string; readonly boost: number }
+  | { readonly kind: 'fuzzy'; readonly term: string; readonly edits: number; readonly boost: number }
+
+/** A checked query of a text field. */
+export interface TextSearch {
+  readonly must: readonly TextPart[]
+  readonly should: readonly TextPart[]
+  readonly mustNot: readonly TextPart[]
+}
+
+/** How the hits of a text field are scored and returned. */
+export interface TextOptions {
+  readonly k1: number
+  readonly b: number
+  readonly highlight: boolean
+}
+
+/** Phrases of `should`: for each set of them that a text can have, there is a search of its own. */
+const shouldPhrasesMax = 4
+
+export function parseTextOptions(input: FieldQuery, field: TextFieldSchema, path: string): TextOptions {
+  const { k1 = field.params.k1, b = field.params.b, highlight = false } = input
+  if (typeof highlight !== 'boolean') {
+    const message = `${path}.highlight must be true or false, got ${printed(highlight)}`
+    throw new EngineError('invalid_argument', message, { field: `${path}.highlight`, value: printed(highlight) })
+  }
+  return {
+    k1: finiteNumber(k1, `${path}.k1`, 0, k1Max),
+    b: finiteNumber(b, `${path}.b`, 0, 1),
+    highlight,
+  }
+}
+
+/** Throws invalid_argument or limit_exceeded. */
+export function parseTextSearch({ query, operator }: FieldQuery, field: TextFieldSchema, path: string): TextSearch {
+  const parser = new TextQueryParser(analyzerOf(field.params))
+  if (typeof query === 'string') {
+    const how = parseOperator(operator ?? 'or', `${path}.operator`)
+    const parts = parser.words(query, how, path)
+    return how === 'and' ? { must: parts, should: [], mustNot: [] } : { must: [], should: parts, mustNot: [] }
+  }
+  if (operator !== undefined) {
+    const message = `${path}.operator is for a query that is a text; clauses have their own`
+    throw new EngineError('invalid_argument', message, { field: `${path}.operator`, value: printed(operator) })
+  }
+  if (typeof query !== 'object' || query === null || Array.isArray(query)) {
+    const message = `${path} must be a text, or an object with must, should, and mustNot; got ${printed(query)}`
+    throw new EngineError('invalid_argument', message, { field: path, value: printed(query) })
+  }
+  const { must, should, mustNot, must_not: snake, ...others } = query as { readonly [key: string]: unknown }
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) {
+    const message = `${path}.${printed(unknown)} is no part of a query of a text; must, should, and mustNot are`
+    throw new EngineError('invalid_argument', message, { field: `${path}.${unknown}` })
+  }
+  const search = {
+    must: parser.parts(must, 'and', `${path}.must`),
+    should: parser.parts(should, 'or', `${path}.should`),
+    mustNot: parser.parts(mustNot ?? snake, 'or', `${path}.mustNot`),
+  }
+  if (search.must.length + search.should.length === 0) {
+    const message = `${path} must have a clause in must or should, because the others only exclude`
+    throw new EngineError('invalid_argument', message, { field: path })
+  }
+  const phrases = search.should.filter(({ kind }) => kind === 'phrase').length
+  if (phrases > shouldPhrasesMax) {
+    const message = `${path}.should has ${phrases} phrases, at most ${shouldPhrasesMax} are allowed`
+    throw new EngineError('limit_exceeded', message, {
+      field: `${path}.should`,
+      value: phrases,
+      limit: shouldPhrasesMax,
+    })
+  }
+  return search
+}
+
+class TextQueryParser {
+  readonly #analyzer: Analyzer
+  #clauses = 0
+  #bytes = 0
+  #terms = 0
+
+  constructor(analyzer: Analyzer) {
+    this.#analyzer = analyzer
+  }
+
+  parts(clauses: unknown, operator: TextOperator, path: string): TextPart[] {
+    if (clauses === undefined || clauses === null) return []
+    if (!Array.isArray(clauses)) {
+      const message = `${path} must be an array of clauses, got ${printed(clauses)}`
+      throw new EngineError('invalid_argument', message, { field: path, value: printed(clauses) })
+    }
+    this.#clauses += clauses.length
+    if (this.#clauses > textClausesMax) {
+      const message = `the query has ${this.#clauses} clauses up to ${path}, at most ${textClausesMax} are allowed`
+      throw new EngineError('limit_exceeded', message, { field: path, value: this.#clauses, limit: textClausesMax })
+    }
+    return clauses.flatMap((clause, i) => splitPairs(this.#part(clause, operator, `${path}[${i}]`)))
+  }
+
+  /** The words of a query that is a text. */
+  words(query: string, operator: TextOperator, path: string): TextPart[] {
+    return splitPairs(this.#words(this.#text(query, path), operator, 1, path))
+  }
+
+  #part(clause: unknown, operator: TextOperator, path: string): TextPart {
+    if (typeof clause === 'string') return this.#words(this.#text(clause, path), operator, 1, path)
+    checkObject(clause, path)
+    const input = clause as { readonly [key: string]: unknown }
+    const kinds = clauseKinds.filter((kind) => input[kind] !== undefined)
+    const [kind] = kinds
+    if (kind === undefined || kinds.length > 1) {
+      const message = `${path} must have one of ${clauseKinds.join(', ')}, got ${printed(kinds.join(' and ') || clause)}`
+      throw new EngineError('invalid_argument', message, { field: path, limit: [...clauseKinds] })
+    }
+    const strange = Object.keys(input).find((key) => key !== kind && key !== 'boost' && key !== optionOf[kind])
+    if (strange !== undefined) {
+      const message = `${path}.${printed(strange)} is no option of ${kind}`
+      throw new EngineError('invalid_argument', message, { field: `${path}.${strange}` })
+    }
+    const boost = finiteNumber(input.boost ?? 1, `${path}.boost`, 0, boostMax)
+    const text = this.#text(input[kind], `${path}.${kind}`)
+    switch (kind) {
+      case 'words':
+        return this.#words(text, parseOperator(input.operator ?? operator, `${path}.operator`), boost, path)
+      case 'phrase': {
+        const slop = wholeNumber(input.slop ?? 0, `${path}.slop`, 0, slopMax)
+        return { kind, words: this.#phraseWords(text, path), slop, boost }
+      }
+      case 'prefix': {
+        const beginning = this.#analyzer.fold(text.trim())
+        if (beginning !== '') return { kind, beginning, boost }
+        throw new EngineError('invalid_argument', `${path}.prefix must have a letter or a digit`, {
+          field: `${path}.prefix`,
+          value: printed(text),
+        })
+      }
+      case 'fuzzy':
+        return this.#fuzzy(text, input.edits, boost, path)
+    }
+  }
+
+  #text(value: unknown, path: string): string {
+    if (typeof value !== 'string') {
+      const message = `${path} must be a text, got ${printed(value)}`
+      throw new EngineError('invalid_argument', message, { field: path, value: printed(value) })
+    }
+    this.#bytes += Buffer.byteLength(value)
+    if (this.#bytes > textQueryBytesMax) {
+      const message = `the query has more than ${textQueryBytesMax} bytes up to ${path}`
+      throw new EngineError('limit_exceeded', message, { field: path, value: this.#bytes, limit: textQueryBytesMax })
+    }
+    if (value.isWellFormed()) return value
+    const message = `${path} is not well-formed: it has half of a surrogate pair`
+    throw new EngineError('invalid_argument', message, { field: path })
+  }
+
+  #words(text: string, operator: TextOperator, boost: number, path: string): TextPart {
+    const times = new Map<string, number>()
+    for (const { term } of this.#analyzer.queryTokens(text)) times.set(term, (times.get(term) ?? 0) + 1)
+    this.#countTerms(times.size, path)
+    const terms = Array.from(times, ([term, count]) => ({ term, times: count }))
+    return { kind: 'words', terms, operator, boost }
+  }
+
+  #phraseWords(text: string, path: string): readonly PhraseWord[] {
+    const tokens = this.#analyzer.queryTokens(text)
+    this.#countTerms(tokens.length, path)
+    const first = tokens[0]?.position ?? 0
+    return tokens.map(({ term, position }) => ({ term, offset: position - first }))
+  }
+
+  #fuzzy(text: string, given: unknown, boost: number, path: string): TextPart {
+    const tokens = this.#analyzer.queryTokens(text)
+    const [token] = tokens
+    if (token === undefined || tokens.length > 1) {
+      const message = `${path}.fuzzy must be one word that is not left out, got ${printed(text)}`
+      throw new EngineError('invalid_argument', message, { field: `${path}.fuzzy`, value: printed(text) })
+    }
+    this.#countTerms(1, path)
+    const { term } = token
+    const letters = [...term].length
+    const byLength = letters < 3 ? 0 : letters < 6 ? 1 : editsMax
+    const edits = wholeNumber(given ?? byLength, `${path}.edits`, 0, editsMax)
+    return { kind: 'fuzzy', term, edits, boost }
+  }
+
+  #countTerms(terms: number, path: string): void {
+    this.#terms += terms
+    if (this.#terms <= textQueryTermsMax) return
+    const message = `the query has ${this.#terms} terms up to ${path}, at most ${textQueryTermsMax} are allowed`
+    throw new EngineError('limit_exceeded', message, { field: path, value: this.#terms, limit: textQueryTermsMax })
+  }
+}
+
+/**
+ * A character of a script that is indexed in pairs stands for all pairs that begin with it. In words of which any is enough, and in those that
+ * all are needed, it becomes a clause of its own.
+ */
+function splitPairs(part: TextPart): TextPart[] {
+  if (part.kind !== 'words') return [part]
+  const single = part.terms.filter(({ term }) => isSearchedByPrefix(term))
+  if (single.length === 0) return [part]
+  const terms = part.terms.filter((one) => !single.includes(one))
+  const others = terms.length > 0 ? [{ ...part, terms }] : []
+  return [...others, ...single.map(({ term }) => ({ kind: 'prefix' as const, beginning: term, boost: part.boost }))]
+}
+
+const clauseKinds = ['words', 'phrase', 'prefix', 'fuzzy'] as const
+const optionOf = { words: 'operator', phrase: 'slop', prefix: undefined, fuzzy: 'edits' } as const
+
+function parseOperator(value: unknown, field: string): TextOperator {
+  const found = textOperators.find((operator) => operator === value)
+  if (found !== undefined) return found
+  const message = `${field} must be one of ${textOperators.join(', ')}, got ${printed(value)}`
+  throw new EngineError('invalid_argument', message, { field, value: printed(value), limit: [...textOperators] })
+}

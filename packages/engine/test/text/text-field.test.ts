@@ -1,0 +1,266 @@
+// Text fields through the engine: what is found, in which order, what is returned, and that everything that makes the state again makes
+// the same.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { type Test, test } from 'tap'
+import { type Collection, type Engine, openEngine, type SearchRequest } from '../../src/index.ts'
+import { TextWorld } from './text-world.ts'
+
+const texts: { readonly [id: string]: string } = {
+  a: 'The quick brown fox jumps over the lazy dog',
+  b: 'A quick answer to a slow question',
+  c: 'Brown dogs and brown foxes are quick',
+  d: 'Nothing of the kind',
+  e: 'the the the',
+}
+
+interface Opened {
+  readonly dataDir: string
+  readonly engine: Engine
+  readonly collection: Collection
+}
+
+async function withTexts(t: Test, params: object = { language: 'english' }): Promise<Opened> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-text-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const engine = await openEngine({ dataDir, threads: 2 })
+  const fields = [
+    { name: 'body', type: 'text', params },
+    { name: 'v', type: 'vector', params: { dimension: 2, spaceType: 'l2', precision: 'float32' } },
+  ] as const
+  const collection = await engine.database().createCollection({ name: 'c', fields })
+  const objects = Object.entries(texts).map(([id, body], i) => ({
+    id,
+    fields: { body, v: [i, 1] },
+    filter: { odd: i % 2 === 1 },
+  }))
+  await collection.upsert(objects)
+  return { dataDir, engine, collection }
+}
+
+type Query = SearchRequest['fields'][string]
+
+async function idsOf(collection: Collection, query: Query['query'], options: Partial<Query> = {}): Promise<string[]> {
+  const found = await collection.search({ fields: { body: { query, ...options } } })
+  return (found.results.body ?? []).map(({ id }) => id)
+}
+
+test('words, clauses, phrases, beginnings, and misspelled words find the texts that have them', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const find = (query: Query['query'], options?: Partial<Query>) => idsOf(collection, query, options)
+  t.strictSame((await find('quick')).sort(), ['a', 'b', 'c'])
+  t.strictSame(
+    await find('quick foxes', { operator: 'and' }),
+    ['c', 'a'],
+    'words are stemmed, and shorter texts come first',
+  )
+  t.strictSame(await find('the'), [], 'stop words find nothing')
+  t.strictSame(await find('absent'), [])
+  t.strictSame(await find({ must: ['absent quick'] }), [], 'all words of a must are needed')
+  t.strictSame((await find({ must: [{ words: 'absent quick', operator: 'or' }] })).sort(), ['a', 'b', 'c'])
+  t.strictSame(await find({ must: ['quick'], mustNot: ['dog'] }), ['b'])
+  t.strictSame((await find({ must: ['quick'], mustNot: [{ words: 'dog lazy', operator: 'and' }] })).sort(), ['b', 'c'])
+  t.strictSame(await find({ must: [{ phrase: 'quick brown' }] }), ['a'])
+  t.strictSame(await find({ must: [{ phrase: 'jumps lazy' }] }), [])
+  t.strictSame(await find({ must: [{ phrase: 'jumps lazy', slop: 1 }] }), [])
+  t.strictSame(await find({ must: [{ phrase: 'jumps lazy', slop: 2 }] }), ['a'])
+  t.strictSame(await find({ must: [{ phrase: 'jumps over the lazy dog' }] }), ['a'], 'stop words keep their places')
+  t.strictSame(await find({ must: ['quick'], mustNot: [{ phrase: 'quick brown' }] }).then((ids) => ids.sort()), [
+    'b',
+    'c',
+  ])
+  t.strictSame(
+    await find({ should: [{ phrase: 'slow question' }, 'lazy'] }),
+    ['b', 'a'],
+    'both words of a phrase count',
+  )
+  t.strictSame(await find({ should: [{ phrase: 'question slow' }, 'lazy'] }), ['a'], 'or none')
+  t.strictSame(await find({ should: [{ words: 'lazy question', operator: 'and' }, 'dog'] }).then((ids) => ids.sort()), [
+    'a',
+    'c',
+  ])
+  t.strictSame(await find({ must: [{ prefix: 'ques' }] }), ['b'])
+  t.strictSame((await find({ must: [{ prefix: 'qu' }] })).sort(), ['a', 'b', 'c'])
+  t.strictSame((await find({ must: [{ fuzzy: 'quik' }] })).sort(), ['a', 'b', 'c'])
+  t.strictSame(await find({ must: [{ fuzzy: 'qk', edits: 0 }] }), [])
+  t.strictSame(await find({ should: ['quick', { words: 'question', boost: 50 }] }).then((ids) => ids[0]), 'b')
+  t.strictSame((await find({ id: 'a' })).sort(), ['b', 'c'], 'texts with the words of another one')
+  await engine.close()
+})
+
+test('filters, thresholds, fusion, and explain work as in other fields', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const filter = [{ odd: { $eq: true } }]
+  const filtered = await collection.search({ fields: { body: { query: 'quick' } }, filter })
+  t.strictSame(
+    filtered.results.body?.map(({ id }) => id),
+    ['b'],
+  )
+  const all = await collection.search({ fields: { body: { query: 'quick brown' } }, explain: true })
+  const scores = all.results.body?.map(({ similarity }) => similarity) ?? []
+  t.strictSame(
+    scores,
+    [...scores].sort((a, b) => b - a),
+  )
+  const cut = await collection.search({
+    fields: { body: { query: 'quick brown', scoreThreshold: scores[1] as number } },
+  })
+  t.equal(cut.results.body?.length, 2)
+  t.strictSame(all.explain?.fields.body?.terms, [
+    { term: 'quick', rows: 3 },
+    { term: 'brown', rows: 2 },
+  ])
+  const fused = await collection.search({
+    fields: { body: { query: 'question' }, v: { query: [0, 1], limit: 2 } },
+    fusion: { method: 'rrf' },
+    includeVectors: true,
+  })
+  t.strictSame(fused.fused?.map(({ hit }) => hit.id).sort(), ['a', 'b'])
+  t.strictSame([...(fused.results.body?.[0]?.vector ?? [])], [1, 1], 'hits have the vector of the first dense field')
+  await engine.close()
+})
+
+test('hits show the part of a text with the words', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const padding = 'lorem ipsum dolor sit amet '.repeat(40)
+  await collection.upsert([{ id: 'long', fields: { body: `${padding}here is 😀 a Zebra crossing, ${padding}` } }])
+  const found = await collection.search({ fields: { body: { query: 'zebras crossings', highlight: true } } })
+  const highlight = found.results.body?.[0]?.highlight
+  t.ok(highlight && highlight.fragment.length < 300, 'it is a part')
+  t.strictSame(
+    highlight?.ranges.map(([from, to]) => highlight.fragment.slice(from, to)),
+    ['Zebra', 'crossing'],
+  )
+  const [stored] = await collection.getMany(['long'])
+  t.equal(stored?.text.body?.slice(highlight?.start).startsWith(highlight?.fragment ?? '?'), true)
+  t.equal(JSON.parse(JSON.stringify(found.results.body?.[0])).highlight.start, highlight?.start)
+  await engine.close()
+})
+
+test('texts are returned unchanged', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const odd = '\ufeffÄ\u0000 😀 "quotes"\r\n\u2028end '
+  await collection.upsert([
+    { id: 'odd', fields: { body: odd } },
+    { id: 'empty', fields: { body: '' } },
+    { id: 'none', fields: { v: [1, 2] } },
+  ])
+  const [one, empty, none] = await collection.getMany(['odd', 'empty', 'none'])
+  t.equal(one?.text.body, odd)
+  t.equal(empty?.text.body, '')
+  t.notOk('body' in (none?.text ?? {}))
+  const page = await collection.scroll({ includeVectors: true, limit: 10 })
+  t.equal(page.objects.find(({ id }) => id === 'odd')?.text.body, odd)
+  await collection.updateFilters([{ id: 'odd', filter: { a: 1 } }])
+  t.equal((await collection.getMany(['odd']))[0]?.text.body, odd, 'a change of the filter keeps them')
+  await engine.close()
+})
+
+test('bad texts and queries are refused by name', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const put = (body: unknown) => collection.upsert([{ id: 'x', fields: { body: body as string } }])
+  await t.rejects(put(7), { code: 'invalid_argument', details: { field: 'objects[0].fields.body' } })
+  await t.rejects(put('half \ud800'), { code: 'invalid_argument', details: { field: 'objects[0].fields.body' } })
+  await t.rejects(put('ä'.repeat(524_289)), {
+    code: 'limit_exceeded',
+    details: { field: 'objects[0].fields.body', value: 1_048_578, limit: 1_048_576 },
+  })
+  const many = Array.from({ length: 65_537 }, (_, i) => `w${i}`).join(' ')
+  await t.rejects(put(many), { code: 'limit_exceeded', details: { value: 65_537, limit: 65_536 } })
+  const ask = (query: unknown, options: object = {}) =>
+    collection.search({ fields: { body: { query: query as string, ...options } } })
+  for (const [query, field, options] of [
+    [7, 'query for body'],
+    [[1, 2], 'query for body'],
+    [{}, 'query for body'],
+    [{ mustNot: ['a'] }, 'query for body'],
+    [{ must: 'a' }, 'query for body.must'],
+    [{ must: [7] }, 'query for body.must[0]'],
+    [{ must: [{}] }, 'query for body.must[0]'],
+    [{ must: [{ words: 'a', phrase: 'b' }] }, 'query for body.must[0]'],
+    [{ must: [{ words: 'a', slop: 1 }] }, 'query for body.must[0].slop'],
+    [{ must: [{ words: 'a', boost: -1 }] }, 'query for body.must[0].boost'],
+    [{ must: [{ words: 'a', operator: 'xor' }] }, 'query for body.must[0].operator'],
+    [{ must: [{ phrase: 'a', slop: 101 }] }, 'query for body.must[0].slop'],
+    [{ must: [{ fuzzy: 'two words' }] }, 'query for body.must[0].fuzzy'],
+    [{ must: [{ fuzzy: 'word', edits: 3 }] }, 'query for body.must[0].edits'],
+    [{ must: [{ prefix: ' ' }] }, 'query for body.must[0].prefix'],
+    [{ must: ['a'], filter: [] }, 'query for body.filter'],
+    [{ should: Array.from({ length: 65 }, () => 'a') }, 'query for body.should'],
+    [{ should: Array.from({ length: 5 }, () => ({ phrase: 'a b' })) }, 'query for body.should'],
+    ['x '.repeat(8_193), 'query for body'],
+    ['half \udc00', 'query for body'],
+    ['a', 'query for body.k1', { k1: 101 }],
+    ['a', 'query for body.b', { b: 1.1 }],
+    ['a', 'query for body.highlight', { highlight: 'yes' }],
+    ['a', 'query for body.operator', { operator: 'not' }],
+    [{ must: ['a'] }, 'query for body.operator', { operator: 'and' }],
+  ] as const)
+    await t.rejects(ask(query, options), hasField(field), `${JSON.stringify(query).slice(0, 60)}`)
+  const other = collection.search({ fields: { v: { query: [1, 2], highlight: true } } })
+  await t.rejects(other, { code: 'invalid_argument', details: { field: 'query for v.highlight' } })
+  t.equal(collection.describe().objects, 5)
+  for (const [params, field] of [
+    [{ language: 'klingon' }, 'language'],
+    [{ language: 7 }, 'language'],
+    [{ analyzer: 99 }, 'analyzer'],
+    [{ k1: -1 }, 'k1'],
+    [{ b: 2 }, 'b'],
+    [{ stopWords: 'the' }, 'stop_words'],
+    [{ stopWords: [''] }, 'stop_words[0]'],
+    [{ keptWords: Array.from({ length: 10_001 }, () => 'a') }, 'kept_words'],
+    [{ prefixes: { min: 3, max: 2 } }, 'prefixes.max'],
+    [{ prefixes: 7 }, 'prefixes'],
+  ] as const) {
+    const definition = { name: 'bad', fields: [{ name: 'body', type: 'text' as const, params: params as object }] }
+    await t.rejects(engine.database().createCollection(definition), hasField(`fields[0].params.${field}`))
+  }
+  await engine.close()
+})
+
+/** An error whose details name the field. */
+function hasField(field: string): Error {
+  return { details: { field } } as unknown as Error
+}
+
+test('replays, checkpoints, restores, clones, rebuilds, and undo have the texts and find the same', async (t) => {
+  const { dataDir, engine, collection } = await withTexts(t, { language: 'none' })
+  const world = new TextWorld(20261127)
+  await world.change(collection, 300)
+  await engine.checkpoint()
+  await world.change(collection, 100)
+  await world.check(t, collection, 'live')
+  const digest = await collection.stateDigest()
+  const moment = engine.lsnApplied
+  await engine.close()
+
+  const again = await openEngine({ dataDir, threads: 1 })
+  t.equal(await again.database().collection('c').stateDigest(), digest, 'from the checkpoint and the tail')
+  await world.check(t, again.database().collection('c'), 'from the checkpoint')
+  await again.close()
+  for (const name of readdirSync(path.join(dataDir, 'checkpoints')))
+    rmSync(path.join(dataDir, 'checkpoints', name), { recursive: true })
+  const replayed = await openEngine({ dataDir, threads: 2 })
+  const database = replayed.database()
+  const live = database.collection('c')
+  t.equal(await live.stateDigest(), digest, 'from the log alone')
+  await world.check(t, live, 'from the log')
+
+  await database.backups.create('c', 'kept')
+  await database.backups.settled()
+  await database.backups.restore('kept', 'restored')
+  await world.check(t, database.collection('restored'), 'restored')
+  await database.backups.clone('c', 'cloned')
+  await database.collection('cloned').served()
+  await world.check(t, database.collection('cloned'), 'cloned')
+  await live.rebuild({})
+  await world.check(t, live, 'rebuilt')
+
+  const then = world.copy()
+  await world.change(live, 60)
+  await world.check(t, live, 'changed')
+  await database.history.undo({ collection: 'c', asOf: { lsn: moment }, ids: then.ids(150) })
+  await then.check(t, live, 'undone')
+  await replayed.close()
+})
