@@ -74,7 +74,7 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
     ],
   )
   t.match(
-    fields.map((field) => field.type !== 'sparse' && field.params.spaceType),
+    fields.map((field) => 'spaceType' in field.params && field.params.spaceType),
     ['cosine', 'ip', false],
   )
 }
@@ -206,7 +206,7 @@ async function everyColumn(t: Test, { server, db, address }: Databases): Promise
   })
   t.same(Array.from(objectWithId('9007199254740993')?.dense.plot?.vector ?? []), [993, 0.5, -1])
   t.match(
-    fields.map((field) => (field.type === 'sparse' ? [field.name] : [field.name, field.params.spaceType])),
+    fields.map((field) => ('spaceType' in field.params ? [field.name, field.params.spaceType] : [field.name])),
     [['plot', 'ip'], ['half', 'cosine'], ['words']],
   )
   t.notOk('seen' in (objectWithId('9007199254740993')?.meta ?? {}))

@@ -35,8 +35,9 @@ export type ChangeKind =
   | 'collection-promoted'
   | (string & {})
 
-/** A vector, the members of a multi-vector field, or a sparse vector. */
+/** A vector, the members of a multi-vector field, a sparse vector, or a text. */
 export type ChangedValue =
+  | string
   | ArrayLike<number>
   | readonly ArrayLike<number>[]
   | { readonly indices: ArrayLike<number>; readonly values: ArrayLike<number> }
@@ -48,7 +49,7 @@ export interface ChangedObject {
   readonly filter?: JsonObject
   /** Milliseconds since 1970, if the object expires; absent also if the change did not write it. */
   readonly expiresAt?: number
-  /** Vectors by field, with `includeVectors`. */
+  /** Vectors and texts by field, with `includeVectors`. */
   readonly fields?: { readonly [field: string]: ChangedValue }
 }
 

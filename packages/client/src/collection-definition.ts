@@ -12,6 +12,8 @@ import type {
   SparseFieldDefinition,
   SparseModel,
   SparseParams,
+  TextFieldDefinition,
+  TextParams,
 } from './model.ts'
 
 /**
@@ -52,6 +54,19 @@ export interface SparseDescription {
   readonly dimension: number
 }
 
+/** The parameters of a text field. */
+export interface TextDescription {
+  readonly language: string
+  /** Version of the analyzer that makes terms of texts. */
+  readonly analyzer: number
+  readonly k1: number
+  readonly b: number
+  /** Absent: those of the language. */
+  readonly stopWords?: readonly string[]
+  readonly keptWords?: readonly string[]
+  readonly prefixes?: { readonly min: number; readonly max: number }
+}
+
 export type FieldDescription = (
   | { readonly name: string; readonly type: 'vector'; readonly params: DenseDescription }
   | {
@@ -60,6 +75,7 @@ export type FieldDescription = (
       readonly params: DenseDescription & { readonly pooling: Pooling }
     }
   | ({ readonly name: string; readonly type: 'sparse'; readonly params: SparseDescription } & EarlierSparseDescription)
+  | { readonly name: string; readonly type: 'text'; readonly params: TextDescription }
 ) & {
   /** Number of objects with a value in the field. */
   readonly count: number
@@ -158,4 +174,16 @@ export function sparseField<const Name extends string>(
   options: SparseParams = {},
 ): SparseFieldDefinition<Name> {
   return { name, type: 'sparse', params: options }
+}
+
+/**
+ * A field of texts that are found by their words: `{ name, type: 'text', params }`.
+ *
+ * @example
+ * ```ts
+ * const notes = await client.createCollection({ name: 'notes', fields: [textField('body', { language: 'english' })] })
+ * ```
+ */
+export function textField<const Name extends string>(name: Name, options: TextParams = {}): TextFieldDefinition<Name> {
+  return { name, type: 'text', params: options }
 }

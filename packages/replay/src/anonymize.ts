@@ -2,7 +2,14 @@
 // transformed by a secret rotation. Numbers and booleans stay; dates move by a secret number of days, so that ranges over them still
 // match. The secret is discarded.
 import { randomBytes } from 'node:crypto'
-import type { FieldSchema, FilterCondition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
+import {
+  type FieldSchema,
+  type FilterCondition,
+  hasLists,
+  type JsonObject,
+  type JsonValue,
+  type SearchRequest,
+} from '@annal/engine'
 import {
   type DenseColumn,
   type Event,
@@ -99,7 +106,7 @@ export class Anonymizer {
     const fields = this.#collections.get(event.collectionId)?.fields ?? []
     const turned = <T extends DenseColumn | MultiColumn>(column: T): T => {
       const field = fields[column.field]
-      if (!this.#rotate || field === undefined || field.kind === 'sparse') return column
+      if (!this.#rotate || field === undefined || hasLists(field)) return column
       return { ...column, vectors: this.#turnedRows(column.vectors, field.params.dimension) }
     }
     return {
@@ -109,7 +116,32 @@ export class Anonymizer {
       filters: event.filters.map((text) => this.#text(text)),
       dense: event.dense.map(turned),
       multi: event.multi.map(turned),
+      text: event.text.map((column) => ({ ...column, texts: column.texts.map((text) => this.#words(text)) })),
     }
+  }
+
+  /** Each word becomes a token, the same word the same one; what stands between words stays. */
+  #words(text: string): string {
+    return text.replaceAll(/[\p{L}\p{N}\p{M}]+/gu, (word) => this.#tokens.of(word.toLowerCase()))
+  }
+
+  #clause(clause: unknown): unknown {
+    if (typeof clause === 'string') return this.#words(clause)
+    if (typeof clause !== 'object' || clause === null) return clause
+    const turned = Object.entries(clause).map(([key, value]) => [
+      key,
+      typeof value === 'string' && key !== 'operator' ? this.#words(value) : value,
+    ])
+    return Object.fromEntries(turned)
+  }
+
+  #textQuery(query: unknown): SearchRequest['fields'][string]['query'] {
+    if (typeof query === 'string') return this.#words(query)
+    const parts = Object.entries(query as object).map(([key, clauses]) => [
+      key,
+      Array.isArray(clauses) ? clauses.map((clause) => this.#clause(clause)) : clauses,
+    ])
+    return Object.fromEntries(parts)
   }
 
   #field<T extends FieldSchema>(field: T): T {
@@ -184,7 +216,8 @@ export class Anonymizer {
 
   #query(query: unknown, field: FieldSchema): SearchRequest['fields'][string]['query'] {
     if (typeof query === 'object' && query !== null && 'id' in query) return { id: this.#tokens.of(String(query.id)) }
-    if (field.kind === 'sparse' || !this.#rotate) return query as SearchRequest['fields'][string]['query']
+    if (field.kind === 'text') return this.#textQuery(query)
+    if (hasLists(field) || !this.#rotate) return query as SearchRequest['fields'][string]['query']
     const rows = query as ArrayLike<number> | ArrayLike<ArrayLike<number>>
     const turn = (row: ArrayLike<number>) => this.#turnedRows(Float32Array.from(row), field.params.dimension)
     const isOne = typeof rows[0] === 'number'

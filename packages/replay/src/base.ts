@@ -14,6 +14,7 @@ import {
   type ObjectsRestored,
   type ObjectsUpserted,
   type SparseColumn,
+  type TextColumn,
   withFilter,
 } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
@@ -174,10 +175,18 @@ function picked(event: ObjectsUpserted | ObjectsRestored, positions: readonly nu
     dense: event.dense.flatMap((column) => pickedDense(column, places)),
     sparse: event.sparse.flatMap((column) => pickedCounted(column, places, ['indices', 'values'])),
     multi: event.multi.flatMap((column) => pickedCounted(column, places, ['vectors'])),
+    text: event.text.flatMap((column) => pickedTexts(column, places)),
   }
 }
 
 type Places = ReadonlyMap<number, number>
+
+function pickedTexts(column: TextColumn, places: Places): TextColumn[] {
+  const rows = rowsIn(column.objects, places)
+  if (rows.length === 0) return []
+  const objects = Uint32Array.from(rows, (row) => places.get(column.objects[row] as number) as number)
+  return [{ field: column.field, objects, texts: rows.map((row) => column.texts[row] as string) }]
+}
 
 function pickedDense(column: DenseColumn, places: Places): DenseColumn[] {
   const rows = rowsIn(column.objects, places)

@@ -146,6 +146,7 @@ class ServerTarget implements ReplayTarget {
 
 function fieldRequest(field: FieldSchema): FieldDefinition {
   if (field.kind === 'sparse') return { name: field.name, type: 'sparse', params: { model: field.params.model } }
+  if (field.kind === 'text') return { name: field.name, type: 'text', params: field.params }
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = { dimension, spaceType, precision, M, efConstruction, keepOriginals }
   if (field.kind === 'multi')

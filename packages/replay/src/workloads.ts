@@ -158,6 +158,7 @@ class Maker {
       dense,
       sparse: terms.length > 0 ? [sparse] : [],
       multi: [],
+      text: [],
     }
   }
 

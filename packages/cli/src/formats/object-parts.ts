@@ -2,16 +2,18 @@
 import type { JsonObject, StoredObject } from '@annal/client'
 
 export type PlainValue =
+  | string
   | readonly number[]
   | readonly (readonly number[])[]
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
 
 /** Values of any kind, by field. */
-export function fieldsOfObject({ dense, sparse, multi }: StoredObject): { readonly [field: string]: PlainValue } {
+export function fieldsOfObject({ dense, sparse, multi, text }: StoredObject): { readonly [field: string]: PlainValue } {
   return {
     ...mapped(dense, ({ vector }) => Array.from(vector)),
     ...mapped(sparse, ({ indices, values }) => ({ indices: Array.from(indices), values: Array.from(values) })),
     ...mapped(multi, (members) => members.map(({ vector }) => Array.from(vector))),
+    ...text,
   }
 }
 

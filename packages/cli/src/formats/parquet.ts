@@ -92,7 +92,7 @@ export async function writeParquet(
     // Minimum and maximum are useless for vectors.
     statistics: false,
   })
-  const numbersOfRow = fields.reduce((sum, field) => sum + (field.type === 'sparse' ? 100 : field.params.dimension), 0)
+  const numbersOfRow = fields.reduce((sum, field) => sum + numbersIn(field), 0)
   const rowsOfGroup = Math.min(10_000, Math.max(100, Math.floor(groupBytes / 4 / numbersOfRow)))
   let group: StoredObject[] = []
   for await (const object of objects) {
@@ -144,6 +144,7 @@ function schemaOf(fields: readonly FieldDescription[]): SchemaElement[] {
 function columnOf(name: string, type: FieldDescription['type']): SchemaElement[] {
   const float: SchemaElement = { name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }
   if (type === 'vector') return listOf(name, [float])
+  if (type === 'text') return [{ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' }]
   if (type === 'multi_vector') return listOf(name, listOf('element', [float]))
   // An index fits into 32 unsigned bits, which every reader represents as a double.
   const index: SchemaElement = { name: 'element', type: 'DOUBLE', repetition_type: 'REQUIRED' }
@@ -157,4 +158,9 @@ function listOf(name: string, element: readonly SchemaElement[]): SchemaElement[
     { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
     ...element,
   ]
+}
+
+/** Numbers of a value, or what takes as many bytes. */
+function numbersIn(field: FieldDescription): number {
+  return field.type === 'sparse' || field.type === 'text' ? 100 : field.params.dimension
 }

@@ -21,6 +21,7 @@ export interface Source {
 
 export type SourceField =
   | { readonly name: string; readonly type: 'sparse' }
+  | { readonly name: string; readonly type: 'text' }
   | {
       readonly name: string
       readonly type: 'vector' | 'multi_vector'
@@ -59,6 +60,7 @@ export function definitionsOf(
 ): readonly FieldDefinition[] {
   return fields.map((field) => {
     if (field.type === 'sparse') return { name: field.name, type: 'sparse' }
+    if (field.type === 'text') return { name: field.name, type: 'text' }
     const params = {
       dimension: field.dimension,
       spaceType: (space ?? field.space ?? 'cosine') as SpaceType,
@@ -72,6 +74,7 @@ export function definitionsOf(
 /** The field as an object shows it. */
 export function fieldsOf({ fields }: ObjectInput): readonly SourceField[] {
   return Object.entries(fields).map(([name, value = []]): SourceField => {
+    if (typeof value === 'string') return { name, type: 'text' }
     if ('indices' in value) return { name, type: 'sparse' }
     const first = value[0]
     if (typeof first === 'number') return { name, type: 'vector', dimension: value.length, space: undefined }

@@ -33,6 +33,7 @@ export function descriptionOf(from: EngineDescription): CollectionDescription {
 function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   const { name, elements: count } = field
   if (field.kind === 'sparse') return sparseDescription(name, field.params, count)
+  if (field.kind === 'text') return { name, type: 'text', params: field.params, count }
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = denseDescription({
     dimension,
@@ -66,7 +67,7 @@ export function resultOf(
 }
 
 export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
-  const { id, similarity, distance, norm, filter, vector, members } = hit
+  const { id, similarity, distance, norm, filter, vector, members, highlight } = hit
   return {
     id,
     similarity,
@@ -77,11 +78,12 @@ export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
     vector,
     members: members?.map(rowOf),
     ...(members !== undefined && { vectors: members.map((member) => member.vector) }),
+    ...(highlight !== undefined && { highlight }),
   }
 }
 
 export function storedOf(stored: EngineStored, metas: Metas): StoredObject {
-  const { id, lsn, filter, expiresAt, dense, sparse, multi } = stored
+  const { id, lsn, filter, expiresAt, dense, sparse, multi, text } = stored
   return {
     id,
     lsn,
@@ -91,6 +93,7 @@ export function storedOf(stored: EngineStored, metas: Metas): StoredObject {
     dense: Object.fromEntries(Object.entries(dense).map(([name, row]) => [name, rowOf(row)])),
     sparse,
     multi: Object.fromEntries(Object.entries(multi).map(([name, members]) => [name, members.map(rowOf)])),
+    text,
   }
 }
 

@@ -15,6 +15,8 @@ import type {
   RebuildChanges,
   ScrollRequest,
   SparseFieldDefinition,
+  TextFieldDefinition,
+  TextQuery,
   WriteConditions,
   WriteExpiry,
 } from '../model.ts'
@@ -27,6 +29,7 @@ export function definitionBody({ fields, ttlSeconds, ...definition }: Collection
 function fieldBody(field: FieldDefinition): unknown {
   if (field === null || typeof field !== 'object') return field
   if (field.type === 'sparse') return sparseBody(field)
+  if (field.type === 'text') return textBody(field)
   const { params } = field
   return params === null || typeof params !== 'object' ? field : { ...field, params: denseBody(params) }
 }
@@ -47,6 +50,12 @@ function sparseBody({ params, sparse_model: earlier, ...field }: SparseFieldDefi
   return { ...field, sparse_model: model ?? earlier, params: rest }
 }
 
+function textBody({ params, ...field }: TextFieldDefinition): unknown {
+  if (params === null || typeof params !== 'object') return { ...field, params }
+  const { stopWords, keptWords, ...rest } = params
+  return { ...field, params: { ...rest, stop_words: stopWords, kept_words: keptWords } }
+}
+
 /** `where` precedes the names of fields in errors. */
 export function searchBody(request: BatchedRequest, where: string): unknown {
   return bodyWith(request, (field, name) => {
@@ -62,7 +71,7 @@ export function vectorSearch(
   const [only, ...others] = Object.entries(request.fields ?? {})
   const query = only?.[1]?.query
   if (only === undefined || others.length > 0 || query === null || typeof query !== 'object') return undefined
-  if ('id' in query || 'indices' in query || isMany(query)) return undefined
+  if ('id' in query || 'indices' in query || isTextQuery(query) || isMany(query)) return undefined
   checkNumbers(query, `fields.${only[0]}.query`)
   return { vector: query, parameters: bodyWith(request, parametersOf) }
 }
@@ -95,9 +104,23 @@ function parametersOf({ query: _query, ef, scoreThreshold, ...rest }: FieldQuery
   return { ...rest, ef_search: ef, score_threshold: scoreThreshold }
 }
 
+/** The members of a query of a text field. */
+const textMembers = ['must', 'should', 'mustNot']
+
+function isTextQuery(query: FieldQuery['query']): query is TextQuery {
+  if (query === null || typeof query !== 'object') return false
+  return textMembers.some((member) => member in query)
+}
+
+function textQueryBody({ mustNot, ...rest }: TextQuery): unknown {
+  return { ...rest, must_not: mustNot }
+}
+
 function vectorBody(query: FieldQuery['query'], field: string): unknown {
+  if (typeof query === 'string') return query
   if (query !== null && typeof query === 'object') {
     if ('id' in query) return { id: query.id }
+    if (isTextQuery(query)) return textQueryBody(query)
     if ('indices' in query) {
       checkSparse(query, field)
       return { indices: Array.from(query.indices), values: Array.from(query.values) }

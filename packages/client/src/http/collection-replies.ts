@@ -6,6 +6,7 @@ import {
   denseDescription,
   type FieldDescription,
   sparseDescription,
+  type TextDescription,
 } from '../collection-definition.ts'
 import type {
   Acknowledgement,
@@ -61,7 +62,22 @@ function parseField(value: unknown): FieldDescription {
     const model = text(params.sparse_model, 'sparse_model') as SparseModel
     return sparseDescription(name, { model, dimension: number(params.dimension, 'dimension') }, count)
   }
+  if (field.type === 'text') return { name, type: 'text', params: textParams(params), count }
   return { name, type: 'vector', params: denseParams(params), count }
+}
+
+function textParams(params: Record<string, unknown>): TextDescription {
+  const words = (name: string) => list(params[name], name).map((word) => text(word, name))
+  const prefixes = params.prefixes === undefined ? undefined : object(params.prefixes, 'prefixes')
+  return {
+    language: text(params.language, 'language'),
+    analyzer: number(params.analyzer, 'analyzer'),
+    k1: number(params.k1, 'k1'),
+    b: number(params.b, 'b'),
+    ...(params.stop_words !== undefined && { stopWords: words('stop_words') }),
+    ...(params.kept_words !== undefined && { keptWords: words('kept_words') }),
+    ...(prefixes && { prefixes: { min: number(prefixes.min, 'min'), max: number(prefixes.max, 'max') } }),
+  }
 }
 
 function denseParams(params: Record<string, unknown>): DenseDescription {
@@ -192,9 +208,11 @@ export function parseObjects(value: unknown): readonly StoredObject[] {
 function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
   const stored = object(value, 'object')
   // A page without vectors has no fields.
-  const fields = Object.entries(object(stored.fields ?? {}, 'fields')).map(
-    ([name, field]) => [name, object(field, `fields.${name}`)] as const,
-  )
+  const values = Object.entries(object(stored.fields ?? {}, 'fields'))
+  const fields = values
+    .filter(([, value]) => typeof value !== 'string')
+    .map(([name, field]) => [name, object(field, `fields.${name}`)] as const)
+  const texts = values.filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const dense = fields.filter(([, field]) => 'vector' in field)
   const sparse = fields.filter(([, field]) => 'sparse_indices' in field)
   const multi = fields.filter(([, field]) => 'vectors' in field)
@@ -221,6 +239,7 @@ function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
       ]),
     ),
     multi: Object.fromEntries(multi.map(([name, field]) => [name, vectorsOf(field.vectors).map(rowOf)])),
+    text: Object.fromEntries(texts),
   }
 }
 

@@ -1,5 +1,6 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
-// [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], and the text of the conditions if there are some.
+// [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], and the text of the conditions, and {field: text}, if
+// there are some.
 import { AnnalError } from '../errors.ts'
 import type { MultiVector, SparseVector, WriteConditions, WriteExpiry } from '../model.ts'
 import { packMeta } from '../packed-meta.ts'
@@ -29,11 +30,13 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
   const values = Object.entries(object.fields).filter((entry): entry is [string, FieldValue] => entry[1] !== undefined)
   const sparse = values.filter((entry): entry is [string, SparseVector] => isSparse(entry[1]))
   const multi = values.filter((entry): entry is [string, MultiVector] => isMulti(entry[1]))
+  const texts = values.filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const dense = values.filter(
-    (entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]) && !isMulti(entry[1]),
+    (entry): entry is [string, ArrayLike<number>] =>
+      !isSparse(entry[1]) && !isMulti(entry[1]) && typeof entry[1] !== 'string',
   )
   const conditions = conditionsText(object)
-  writer.arrayHeader(conditions === undefined ? 6 : 7)
+  writer.arrayHeader(texts.length > 0 ? 8 : conditions === undefined ? 6 : 7)
   writer.text(object.id)
   writer.binary(packMeta(object.meta, `${where}.meta`))
   writer.text(filterText(object.filter))
@@ -62,7 +65,13 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
       writer.float32Array(vector)
     }
   }
-  if (conditions !== undefined) writer.text(conditions)
+  if (conditions !== undefined || texts.length > 0) writer.text(conditions ?? '')
+  if (texts.length === 0) return
+  writer.mapHeader(texts.length)
+  for (const [name, text] of texts) {
+    writer.text(name)
+    writer.text(text)
+  }
 }
 
 function conditionsText(object: WriteConditions & WriteExpiry): string | undefined {
@@ -77,7 +86,7 @@ function filterText(filter: ObjectInput['filter']): string {
 }
 
 function isMulti(value: FieldValue): value is MultiVector {
-  return !isSparse(value) && isMany(value)
+  return typeof value !== 'string' && !isSparse(value) && isMany(value)
 }
 
 function isSparse(value: FieldValue): value is SparseVector {
@@ -91,13 +100,18 @@ function bytesExpected(objects: readonly ObjectInput[]): number {
     bytes += 160
     for (const value of Object.values(object?.fields ?? {})) {
       if (value === undefined) continue
-      bytes += 32 + (isSparse(value) ? value.indices.length * 10 : numbersIn(value) * 5)
+      bytes += 32 + bytesOf(value)
     }
   }
   return bytes
 }
 
-function numbersIn(value: Exclude<FieldValue, SparseVector>): number {
+function bytesOf(value: FieldValue): number {
+  if (typeof value === 'string') return value.length * 3
+  return isSparse(value) ? value.indices.length * 10 : numbersIn(value) * 5
+}
+
+function numbersIn(value: Exclude<FieldValue, SparseVector | string>): number {
   if (!isMany(value)) return value?.length ?? 0
   let numbers = 0
   for (let i = 0; i < value.length; i++) numbers += (value[i]?.length ?? 0) + 1

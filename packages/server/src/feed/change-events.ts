@@ -83,6 +83,7 @@ function* objectJson({ fields, expiresAt, ...object }: ChangedObject): Generator
 }
 
 function valueJson(value: ChangedValue): string {
+  if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Float32Array) return numbersJson(value)
   if ('indices' in value) return `{"indices":${numbersJson(value.indices)},"values":${numbersJson(value.values)}}`
   return `[${value.map(numbersJson).join(',')}]`

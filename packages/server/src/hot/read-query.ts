@@ -9,6 +9,8 @@ import type { FieldDraft } from './search-draft.ts'
 export const readQuery: ReadKey<FieldDraft> = (cursor, draft) => {
   const { field, context } = draft
   if (context.outside !== undefined) return false
+  // Queries of texts have many forms, and the owner runs them.
+  if (field.kind === 'text') return false
   const { dimension } = field.params
   if (field.kind === 'sparse') draft.query = readTerms(cursor)
   else if (cursor.next() === 'object') draft.query = readStored(cursor)

@@ -75,6 +75,7 @@ function readQueries(cursor: BodyCursor, draft: Draft): boolean {
     if (field === undefined || fields.some((other) => other.field === field)) return false
     // Only one field can have the vector outside of its keys.
     if (outside !== undefined && (field.kind !== 'dense' || fields.length > 0)) return false
+    if (field.kind === 'text') return false
     const query: FieldDraft = { context, field, query: outside?.(field.params.dimension) }
     fields.push(query)
     return readKeys(cursor, query, fieldKeys)

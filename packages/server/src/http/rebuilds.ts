@@ -137,7 +137,7 @@ function configsOf(collection: Collection): ReadonlyMap<string, GraphConfig> {
     collection
       .describe()
       .fields.flatMap((field) =>
-        field.kind !== 'sparse'
+        field.kind === 'dense' || field.kind === 'multi'
           ? [[field.name, { M: field.params.M, efConstruction: field.params.efConstruction }] as const]
           : [],
       ),

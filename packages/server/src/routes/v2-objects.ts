@@ -26,6 +26,7 @@ import { present, readList } from '../wire/list-body.ts'
 import { objectBatchReply, objectsJsonReply } from '../wire/object-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
+import { textFieldsOf } from '../wire/text-fields.ts'
 import { type DeleteWhereBody, deleteWhereBody, filterUpdatesReader, updateFiltersBody } from '../wire/v1-object.ts'
 import { readConditions } from '../wire/v1-search.ts'
 import { objectsReader, type QueryObjectsBody, queryObjectsBody, upsertObjectsBody } from '../wire/v2-objects.ts'
@@ -49,7 +50,11 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     lists.post<Listed>('/collection/:name/objects', upsert, async (request, reply) => {
       const written = await once(request, reply, async (requestKey) => {
         const { database } = request
-        const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
+        const reader = objectsReader(
+          config.batchMax,
+          textFieldsOf(() => open(request)),
+          (count) => checkObjects(database, count),
+        )
         const choice = new AtomicChoice(request.query)
         const objects = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
         if (Array.isArray(objects)) checkObjects(database, objects.length)
@@ -159,7 +164,11 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
       '/collection/:name/search',
       search,
       async (request, reply) => {
-        const search = readCollectionSearch(request.body, config.topKMax)
+        const search = readCollectionSearch(
+          request.body,
+          config.topKMax,
+          textFieldsOf(() => open(request)),
+        )
         checkSearch(request.database, search)
         const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
         const moment = readAsOf(request.body)

@@ -11,6 +11,7 @@ import { searchBatchJson } from '../wire/hit-replies.ts'
 import { asOfMember, momentJson } from '../wire/moment.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
+import { textFieldsOf } from '../wire/text-fields.ts'
 import {
   type CalibrateBody,
   type CountBody,
@@ -48,7 +49,8 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     '/collection/:name/search/batch',
     batch,
     async ({ database, params, body }, reply) => {
-      const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
+      const isText = textFieldsOf(() => database.collection(params.name))
+      const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax, isText))
       for (const request of requests) checkSearch(database, request)
       const room = answerRoom(reply, 'send fewer searches per call, request fewer results, or leave out the vectors')
       const moment = readAsOfBatch(body)

@@ -99,7 +99,7 @@ export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>
 /** The description of a backup, with the keys of every generation of clients. */
 export function backupInfo(info: BackupInfo) {
   const sparse = info.fields.find((field) => field.kind === 'sparse')
-  const dense = info.fields.find((field) => field.kind !== 'sparse')
+  const dense = info.fields.find((field) => field.kind === 'dense' || field.kind === 'multi')
   return {
     original_index: info.collection,
     original_collection: info.collection,

@@ -56,8 +56,17 @@ export function hitPieces(
   { similarity, distance }: { readonly similarity: number; readonly distance: number },
   metas: MetaBudget,
 ): Iterable<string> {
-  const { vector, members } = hit
-  const head = { id: hit.id, similarity, distance, ...metaJson(hit, metas), filter: hit.filter, norm: hit.norm }
+  const { vector, members, highlight } = hit
+  const shown = highlight === undefined ? {} : { highlight }
+  const head = {
+    id: hit.id,
+    similarity,
+    distance,
+    ...metaJson(hit, metas),
+    filter: hit.filter,
+    norm: hit.norm,
+    ...shown,
+  }
   if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
   return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
 }

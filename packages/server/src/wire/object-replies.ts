@@ -61,7 +61,13 @@ function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [str
 export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(1).array(objects.length)
   for (const object of objects) {
-    writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
+    const texts = Object.entries(object.text)
+    // Where an object has texts, they come after the place of the conditions of a write.
+    writer
+      .array(texts.length > 0 ? 8 : 6)
+      .string(object.id)
+      .binary(object.metaBytes)
+      .string(object.filterText)
     const dense = Object.entries(object.dense)
     writer.map(dense.length)
     for (const [name, { vector }] of dense) writer.string(name).floats(vector)
@@ -76,6 +82,11 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
         writer.floats(vector)
         yield* writer.piece()
       }
+    }
+    if (texts.length > 0) writer.string('').map(texts.length)
+    for (const [name, text = ''] of texts) {
+      writer.string(name).string(text)
+      yield* writer.piece()
     }
     yield* writer.piece()
   }
@@ -102,10 +113,11 @@ export function headsPieces(objects: readonly StoredObject[]): Generator<string>
   return arrayPieces(objects, (object) => [JSON.stringify(storedHeadJson(object, metas))])
 }
 
-function* fieldPieces({ dense, sparse, multi }: StoredObject): Generator<[string, Iterable<string>]> {
+function* fieldPieces({ dense, sparse, multi, text }: StoredObject): Generator<[string, Iterable<string>]> {
   for (const [name, { vector, norm }] of Object.entries(dense)) {
     yield [name, [`{"vector":${numbersJson(vector)},"norm":${JSON.stringify(norm)}}`]]
   }
   for (const [name, terms] of Object.entries(sparse)) yield [name, objectPieces(sparsePieces(terms))]
   for (const [name, members] of Object.entries(multi)) yield [name, objectPieces([['vectors', memberPieces(members)]])]
+  for (const [name, one] of Object.entries(text)) yield [name, [JSON.stringify(one)]]
 }

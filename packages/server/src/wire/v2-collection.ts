@@ -123,6 +123,11 @@ function fieldSummary(field: FieldDescription) {
     const params = { sparse_model: model, dimension }
     return { name: field.name, type: 'sparse', sparse_model: model, params, element_count: field.elements }
   }
+  if (field.kind === 'text') {
+    const { stopWords, keptWords, ...rest } = field.params
+    const words = { ...(stopWords && { stop_words: stopWords }), ...(keptWords && { kept_words: keptWords }) }
+    return { name: field.name, type: 'text', params: { ...rest, ...words }, element_count: field.elements }
+  }
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
   const params = {
     dimension,

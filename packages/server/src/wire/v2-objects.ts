@@ -14,6 +14,7 @@ import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { readOptions } from './read-options.ts'
 import { describedAs, type Infer, minLsn } from './schema.ts'
+import type { IsText } from './text-fields.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
@@ -58,7 +59,7 @@ export function queryObjectsBody(batchMax: number) {
 }
 export type QueryObjectsBody = Infer<ReturnType<typeof queryObjectsBody>>
 
-/** `[[[id, meta, filter, vectors, sparses, multi_vectors], ...]]`: one array around the array of objects. It may be empty. */
+/** `[[[id, meta, filter, vectors, sparses, multi_vectors, conditions, texts], ...]]`: one array around the array of objects. It may be empty. */
 export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const outer = reader.array('body')
@@ -77,14 +78,14 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
 }
 
 /** Reads the objects of an upsert in both forms. */
-export function objectsReader(batchMax: number, end: (count: number) => void): ListReader<ObjectInput> {
+export function objectsReader(batchMax: number, isText: IsText, end: (count: number) => void): ListReader<ObjectInput> {
   const floats = new EntryFloats()
   return {
     json: {
       shape: { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) },
-      whole: (body) => readObjectsJson(body, batchMax),
-      item: readObjectJson,
-      noList: (body) => readObjectsJson(body, batchMax),
+      whole: (body) => readObjectsJson(body, batchMax, isText),
+      item: (item, path) => readObjectJson(item, path, isText),
+      noList: (body) => readObjectsJson(body, batchMax, isText),
     },
     msgpack: {
       shape: { list: 'element', itemBytesMax: bodyBytesUpsertMax, onCount: (count) => checkBatch(count, batchMax) },
@@ -102,8 +103,8 @@ export function objectsReader(batchMax: number, end: (count: number) => void): L
 /** Yields between the vectors of an object that has many. */
 function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void, ObjectInput> {
   const length = reader.array(field)
-  if (length < 1 || length > 7)
-    throw invalidArgument(`${field} must have 1 to 7 parts`, { field, value: length, limit: 7 })
+  if (length < 1 || length > 8)
+    throw invalidArgument(`${field} must have 1 to 8 parts`, { field, value: length, limit: 8 })
   const id = reader.string(`${field}.id`)
   const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
   const filter = length > 2 ? reader.text(`${field}.filter`) : ''
@@ -124,6 +125,11 @@ function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void,
     fields.push([name, yield* readMembers(reader, `${field}.fields.${name}`)])
   }
   const conditions = length > 6 ? readConditionsText(reader.text(`${field}.conditions`), field) : {}
+  const texts = length > 7 ? reader.map(`${field}.texts`) : 0
+  for (let i = 0; i < texts; i++) {
+    const name = reader.string(`${field}.texts`)
+    fields.push([name, reader.text(`${field}.fields.${name}`)])
+  }
   return {
     id,
     ...conditions,
@@ -169,14 +175,14 @@ function readSparsePair(reader: MsgpackReader, field: string): FieldValue {
 }
 
 /** `{"objects":[{"id","meta","filter","fields":{name: value}}]}`, or only the array. */
-export function readObjectsJson(body: unknown, batchMax: number): ObjectInput[] {
+export function readObjectsJson(body: unknown, batchMax: number, isText: IsText): ObjectInput[] {
   const items: unknown = isObject(body) ? body.objects : body
   if (!Array.isArray(items)) throw invalidArgument('objects must be an array', { field: 'objects', value: items })
   checkBatch(items.length, batchMax)
-  return items.map((item: unknown, i) => readObjectJson(item, `objects[${i}]`))
+  return items.map((item: unknown, i) => readObjectJson(item, `objects[${i}]`, isText))
 }
 
-function readObjectJson(item: unknown, field: string): ObjectInput {
+function readObjectJson(item: unknown, field: string, isText: IsText): ObjectInput {
   if (!isObject(item)) throw invalidArgument(`${field} must be an object`, { field, value: item })
   const { fields } = item
   if (!isObject(fields))
@@ -187,7 +193,10 @@ function readObjectJson(item: unknown, field: string): ObjectInput {
     ...readFilter(item.filter, `${field}.filter`),
     ...readWriteConditions(item, field),
     fields: fieldMap(
-      Object.entries(fields).map(([name, value]) => [name, readFieldValue(value, `${field}.fields.${name}`)]),
+      Object.entries(fields).map(([name, value]) => {
+        if (typeof value === 'string' && isText(name)) return [name, value]
+        return [name, readFieldValue(value, `${field}.fields.${name}`)]
+      }),
       field,
     ),
   }

@@ -1,5 +1,5 @@
 // The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
-import { efMax, type FieldQuery, type Fusion, type SearchRequest, topKDefault } from '@annal/engine'
+import { efMax, type FieldQuery, type Fusion, type SearchRequest, type TextQuery, topKDefault } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { asOfOptions } from './as-of.ts'
@@ -7,6 +7,7 @@ import { isObject } from './object-parts.ts'
 import { readOptions } from './read-options.ts'
 import { describedAs, filterConditions, type Infer, minLsn } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
+import type { IsText } from './text-fields.ts'
 import { withEntries } from './unknown-keys.ts'
 import { readConditions } from './v1-search.ts'
 import { readSparseJson } from './v2-objects.ts'
@@ -20,12 +21,19 @@ const queryKeys = Type.Object({
     values: Type.Unknown(),
     sparse_indices: Type.Unknown(),
     sparse_values: Type.Unknown(),
+    must: Type.Unknown(),
+    should: Type.Unknown(),
+    must_not: Type.Unknown(),
   }),
   limit: Type.Unknown(),
   ef_search: Type.Unknown(),
   ef: Type.Unknown(),
   recall: Type.Unknown(),
   score_threshold: Type.Unknown(),
+  operator: Type.Unknown(),
+  highlight: Type.Unknown(),
+  k1: Type.Unknown(),
+  b: Type.Unknown(),
 })
 
 /** Body of a search in /api/v2. */
@@ -58,9 +66,9 @@ export function searchCollectionBody(topKMax: number) {
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
 
 /** The search that a body requests. */
-export function readCollectionSearch(body: SearchCollectionBody, topKMax: number): SearchRequest {
+export function readCollectionSearch(body: SearchCollectionBody, topKMax: number, isText: IsText): SearchRequest {
   const queries = queryEntries(body.fields).map(
-    ([name, query]) => [name, readQuery(query, `fields.${name}`, topKMax)] as const,
+    ([name, query]) => [name, readQuery(query, `fields.${name}`, { topKMax, isText: () => isText(name) })] as const,
   )
   const fields = Object.fromEntries(queries)
   if (queries.length === 0 || Object.keys(fields).length !== queries.length) {
@@ -85,10 +93,16 @@ function queryEntries(fields: object): [string, unknown][] {
   })
 }
 
-function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
+function readQuery(
+  value: unknown,
+  field: string,
+  { topKMax, isText }: { readonly topKMax: number; readonly isText: () => boolean },
+): FieldQuery {
   if (!isObject(value)) throw invalidArgument(`${field} must be an object with a query`, { field, value })
+  const isWords = typeof value.query === 'string' && isText()
   return {
-    query: readVector(value.query, `${field}.query`),
+    query: isWords ? (value.query as string) : readVector(value.query, `${field}.query`),
+    ...readTextOptions(value),
     limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
     ...readEffort(value, field),
     ...(value.score_threshold == null
@@ -111,8 +125,19 @@ function readEffort(value: object & Record<string, unknown>, field: string): Pic
   throw invalidArgument(`${field}.recall must be a number`, { field: `${field}.recall`, value: recall })
 }
 
+/** The engine checks them. */
+function readTextOptions(value: { readonly [key: string]: unknown }): Partial<FieldQuery> {
+  const given = Object.entries(value).filter(([name, option]) => textOptions.has(name) && option != null)
+  return Object.fromEntries(given)
+}
+
+const textOptions: ReadonlySet<string> = new Set(['operator', 'highlight', 'k1', 'b'])
+const textClauses = ['must', 'should', 'must_not'] as const
+
 function readVector(query: unknown, field: string): FieldQuery['query'] {
   if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
+  // The engine checks the clauses.
+  if (isObject(query) && textClauses.some((name) => name in query)) return query as TextQuery
   if (isObject(query)) return readSparseJson(query, field)
   return isVectorList(query) ? vectorsFrom(query, field) : vectorFrom(query, field)
 }

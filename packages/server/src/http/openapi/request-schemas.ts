@@ -1,12 +1,15 @@
 // What bodies are made of: filters, definitions of fields, vectors, objects. Readers in wire/ and the engine check these parts, so that
 // numbers are visited once and errors name the place; here they are only described.
 import {
+  boostMax,
   dimensionMax,
   dimensionMin,
+  editsMax,
   efConstructionMax,
   efConstructionMin,
   efMax,
   fieldsMax,
+  k1Max,
   membersMax,
   mMax,
   mMin,
@@ -15,10 +18,14 @@ import {
   queryMembersMax,
   recallTargetMax,
   recallTargetMin,
+  slopMax,
   spaceTypes,
   sparseDimensionMax,
   sparseModels,
+  textOperators,
   ttlSecondsMax,
+  wordListMax,
+  wordPrefixMax,
 } from '@annal/engine'
 import {
   anyOf,
@@ -96,6 +103,7 @@ const dimension = { ...integer('Number of dimensions.'), minimum: dimensionMin, 
 const fieldName = text('A letter or digit, then letters, digits, underscores, and hyphens; at most 64 characters.')
 const numbers = list(number())
 const vector = ref('VectorValue')
+const boost = { ...number('Multiplies its part of the score; default 1.'), minimum: 0, maximum: boostMax }
 
 export const requestSchemas = {
   Filter: list(ref('Condition'), 'Conditions that must all be true.'),
@@ -129,7 +137,7 @@ export const requestSchemas = {
     indices: list(integer(), 'Unique, each below the dimension of the field.'),
     values: list(number(), 'One for each index.'),
   }),
-  FieldDefinition: anyOf([ref('DenseField'), ref('SparseField'), ref('MultiVectorField')]),
+  FieldDefinition: anyOf([ref('DenseField'), ref('SparseField'), ref('TextField'), ref('MultiVectorField')]),
   DenseField: object({
     name: fieldName,
     type: constant('vector'),
@@ -159,6 +167,39 @@ export const requestSchemas = {
       ),
     },
   ),
+  TextField: object(
+    { name: fieldName, type: constant('text') },
+    {
+      params: object(
+        {},
+        {
+          language: text(
+            'Name of the language, such as english, or its ISO code; default none: no stemming, no stop words.',
+          ),
+          k1: {
+            ...number('How soon more occurrences of a word in a text count no more; default 1.2.'),
+            minimum: 0,
+            maximum: k1Max,
+          },
+          b: { ...number('How much the length of a text counts; default 0.75.'), minimum: 0, maximum: 1 },
+          stop_words: {
+            ...list(text(), 'Words that are not searched, in place of those of the language.'),
+            maxItems: wordListMax,
+          },
+          kept_words: { ...list(text(), 'Words that are not stemmed.'), maxItems: wordListMax },
+          prefixes: object({
+            min: {
+              ...integer('Also finds words by their beginnings of min characters or more.'),
+              minimum: 1,
+              maximum: wordPrefixMax,
+            },
+            max: { ...integer(), minimum: 1, maximum: wordPrefixMax },
+          }),
+          analyzer: integer('Version of the analyzer; default the newest.'),
+        },
+      ),
+    },
+  ),
   MultiVectorField: object({
     name: fieldName,
     type: constant('multi_vector'),
@@ -176,8 +217,9 @@ export const requestSchemas = {
       object({ sparse_indices: list(integer()), sparse_values: numbers }),
       { ...list(vector), maxItems: membersMax },
       object({ vectors: { ...list(vector), maxItems: membersMax } }),
+      text('The text of a text field, at most 1 MiB of UTF-8.'),
     ],
-    'The vector of a dense field, a sparse vector, or the vectors of a multi-vector field.',
+    'The vector of a dense field, a sparse vector, a text, or the vectors of a multi-vector field.',
   ),
   ObjectInput: object(
     {
@@ -210,6 +252,37 @@ export const requestSchemas = {
       ...writeExpiry,
     },
   ),
+  TextClause: anyOf(
+    [
+      text('Its words: all of them in must, one by one in should, any of them in must_not.'),
+      object({ words: text() }, { operator: oneOfTexts(textOperators), boost }),
+      object(
+        { phrase: text('Words one after another.') },
+        {
+          slop: {
+            ...integer('How far words may be from their places, in total; default 0.'),
+            minimum: 0,
+            maximum: slopMax,
+          },
+          boost,
+        },
+      ),
+      object({ prefix: text('The beginning of an indexed term.') }, { boost }),
+      object(
+        { fuzzy: text('A word, and terms that differ in a few letters.') },
+        { edits: { ...integer('Letters that differ; default by length.'), minimum: 0, maximum: editsMax }, boost },
+      ),
+    ],
+    'A part of a query of a text field.',
+  ),
+  TextQuery: object(
+    {},
+    {
+      must: list(ref('TextClause'), 'Each must match.'),
+      should: list(ref('TextClause'), 'Raise the score; without must, one must match.'),
+      must_not: list(ref('TextClause'), 'None may match.'),
+    },
+  ),
   FieldQuery: object(
     {
       query: anyOf(
@@ -218,9 +291,11 @@ export const requestSchemas = {
           { ...list(vector), maxItems: queryMembersMax },
           ref('SparseVector'),
           object({ sparse_indices: list(integer()), sparse_values: numbers }),
-          object({ id: text('Uses the vector of this object, and leaves the object out of the results.') }),
+          text('The words of a text field.'),
+          ref('TextQuery'),
+          object({ id: text('Uses the vector or text of this object, and leaves the object out of the results.') }),
         ],
-        'A vector, the vectors of a multi-vector field, a sparse vector, or the id of an object.',
+        'A vector, the vectors of a multi-vector field, a sparse vector, words, clauses of a text field, or the id of an object.',
       ),
     },
     {
@@ -231,6 +306,13 @@ export const requestSchemas = {
         maximum: efMax,
       },
       ef: { ...integer('The same as ef_search.'), minimum: 1, maximum: efMax },
+      operator: oneOfTexts(
+        textOperators,
+        'Of the words of a text field: one is enough, or all are needed; default or.',
+      ),
+      highlight: flag('Hits of a text field have the part of the text with the words.'),
+      k1: { ...number('Of a text field, in place of its own.'), minimum: 0, maximum: k1Max },
+      b: { ...number('Of a text field, in place of its own.'), minimum: 0, maximum: 1 },
       recall: {
         ...number(
           'Recall to reach, instead of ef_search. The server measures which ef reaches it. Not for multi-vector fields.',

@@ -60,6 +60,19 @@ export const collectionReplies = {
       params: object({ sparse_model: text(), dimension: integer() }),
       element_count: integer(),
     }),
+    object({
+      name: text(),
+      type: constant('text'),
+      params: object(
+        { language: text(), analyzer: integer('Version of the analyzer.'), k1: number(), b: number() },
+        {
+          stop_words: list(text(), 'In place of those of the language.'),
+          kept_words: list(text(), 'Words that are not stemmed.'),
+          prefixes: object({ min: integer(), max: integer() }),
+        },
+      ),
+      element_count: integer(),
+    }),
   ]),
   Aliases: object({
     aliases: list(

@@ -29,6 +29,7 @@ export const objectReplies = {
           member,
           object({ sparse_indices: list(integer()), sparse_values: numbers }),
           object({ vectors: list(member) }),
+          text('The text of a text field.'),
         ]),
         'By field, in the form that an upsert accepts.',
       ),

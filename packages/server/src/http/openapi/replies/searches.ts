@@ -13,7 +13,12 @@ const searchAccount = {
   lsn: integer('The newest event that the results reflect.'),
 }
 export const searchReplies = {
-  Hit: object(hit, { ...storedMeta, vector: numbers, vectors: list(member) }),
+  Hit: object(hit, { ...storedMeta, vector: numbers, vectors: list(member), highlight: ref('Highlight') }),
+  Highlight: object({
+    fragment: text('The part of the text around most of the words.'),
+    start: integer('Where the fragment begins in the text, in units of UTF-16.'),
+    ranges: list(list(integer()), 'Of each word in the fragment: its first unit, and the one after its last.'),
+  }),
   FusedHit: object(
     {
       ...objectHead,
@@ -44,7 +49,15 @@ export const searchReplies = {
           distances: integer(),
           ms: number(),
         },
-        { ef: integer(), costs: object({ scan: number(), walk: number() }), rescored: integer() },
+        {
+          ef: integer(),
+          costs: object({ scan: number(), walk: number() }),
+          rescored: integer(),
+          terms: list(
+            object({ term: text(), rows: integer() }),
+            'Of a text field: terms, and how many texts have each.',
+          ),
+        },
       ),
     ),
     decorate_ms: number(),
