@@ -23,6 +23,7 @@ import {
   range,
   type SpaceType,
   sparseField,
+  textField,
 } from '../src/index.ts'
 
 async function code(promise: Promise<unknown>): Promise<string> {
@@ -130,6 +131,47 @@ function* numbers(count: number): Generator<ObjectInput> {
 }
 
 export async function collectionSuite(t: Test, client: Client): Promise<void> {
+  await t.test('texts are written, searched, highlighted, and returned', async (t) => {
+    const notes = await client.createCollection({
+      name: 'notes',
+      fields: [textField('body', { language: 'en', stopWords: ['the'], k1: 1 }), denseField('v', { dimension: 2 })],
+    })
+    const [body] = (await notes.describe()).fields
+    t.strictSame(body, {
+      name: 'body',
+      type: 'text',
+      params: { language: 'english', analyzer: 1, k1: 1, b: 0.75, stopWords: ['the'] },
+      count: 0,
+    })
+    const texts = { a: 'The quick brown fox', b: 'Slow foxes, the lazy ones', c: 'A dog' }
+    await notes.upsert(
+      Object.entries(texts).map(([id, text], i) => ({ id, fields: { body: text, v: [1, i] }, ifAbsent: true })),
+    )
+    const [stored] = await notes.getMany(['b'])
+    t.strictSame(stored?.text, { body: texts.b })
+    const ids = async (query: Parameters<typeof notes.search>[0]['fields']['body']) => {
+      const { results } = await notes.search({ fields: { body: query as { query: string } } })
+      return results.body?.map(({ id }) => id)
+    }
+    t.strictSame(await ids({ query: 'fox' }), ['a', 'b'])
+    t.strictSame(await ids({ query: 'fox lazy', operator: 'and' }), ['b'])
+    t.strictSame(await ids({ query: { must: ['fox'], mustNot: [{ prefix: 'slo' }] } }), ['a'])
+    t.strictSame(await ids({ query: { must: [{ phrase: 'lazy ones' }] } }), ['b'])
+    t.strictSame(await ids({ query: { id: 'a' } }), ['b'])
+    const shown = await notes.search({ fields: { body: { query: 'dog', highlight: true } } })
+    t.strictSame(shown.results.body?.[0]?.highlight, { fragment: 'A dog', start: 0, ranges: [[2, 5]] })
+    const batch = await notes.searchBatch([{ fields: { body: { query: 'dog' } } }])
+    t.strictSame(
+      batch[0]?.results.body?.map(({ id }) => id),
+      ['c'],
+    )
+    const page = await notes.scroll({ includeVectors: true })
+    t.strictSame(Object.fromEntries(page.objects.map(({ id, text }) => [id, text.body])), texts)
+    t.equal(await code(notes.upsert([{ id: 'x', fields: { body: 7 as unknown as string } }])), 'invalid_argument')
+    t.equal(await code(notes.search({ fields: { body: { query: { must: [] } } } })), 'invalid_argument')
+    await client.deleteCollection('notes')
+  })
+
   await t.test('a collection is created, listed, described and deleted', async (t) => {
     const fields = [
       denseField('title', { dimension: 4, spaceType: 'l2', precision: 'float32', m: 8, efConstruction: 64 }),

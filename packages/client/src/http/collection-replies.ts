@@ -15,6 +15,7 @@ import type {
   Facets,
   FieldCalibration,
   FieldExplanation,
+  Highlight,
   JsonObject,
   JsonValue,
   Pooling,
@@ -158,6 +159,19 @@ function parseHit(value: unknown, metas: MetaReader): SearchHit {
     vector: hit.vector === undefined ? undefined : floats(hit.vector, 'vector'),
     members: vectors?.map(rowOf),
     ...(vectors !== undefined && { vectors }),
+    ...(hit.highlight !== undefined && { highlight: parseHighlight(hit.highlight) }),
+  }
+}
+
+function parseHighlight(value: unknown): Highlight {
+  const { fragment, start, ranges } = object(value, 'highlight')
+  return {
+    fragment: text(fragment, 'fragment'),
+    start: number(start, 'start'),
+    ranges: list(ranges, 'ranges').map((range) => {
+      const [from, to] = list(range, 'range')
+      return [number(from, 'range'), number(to, 'range')] as const
+    }),
   }
 }
 

@@ -73,8 +73,11 @@ export const bodyBytesAtOnceMax = 262_144
 export const hotBodyBytesMax = 524_288
 /** Serving threads forward larger reads of objects by id: those of more ids than they read themselves. */
 export const hotReadBytesMax = 65_536
-/** An entry of a list without its vectors: id, meta, and filter of maximum size, with every character escaped. */
-export const itemTextBytesMax = mebibyte
+/**
+ * An entry of a list without its vectors: id, meta, and filter of maximum size, with every character escaped, and its texts: one of maximum
+ * size with every character escaped, or seven without escapes.
+ */
+export const itemTextBytesMax = 8 * mebibyte
 /** Numbers in one array of an entry of a list: terms of a sparse vector. A dense vector has at most 10,000. */
 export const vectorNumbersMax = 65_536
 /** Characters of one number. The longest exact form of a double has about 770 digits. */

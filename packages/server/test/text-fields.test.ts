@@ -1,0 +1,138 @@
+// Text fields over HTTP: definitions, texts in both forms of an upsert, queries of every kind, and what replies say.
+import { test } from 'tap'
+import { runningApp } from './running-app.ts'
+
+const accept = 'application/json'
+const collection = '/api/v2/collection/docs'
+// Base64 of four bytes, so that it would be read as a vector of one number in another field.
+const likeBase64 = 'AAAA'
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of several routes.
+type Loose = any
+
+async function open(t: Parameters<typeof runningApp>[0]) {
+  const app = await runningApp(t)
+  const fields = [
+    { name: 'body', type: 'text', params: { language: 'english' } },
+    { name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2' } },
+  ]
+  const created = await app.send('POST', '/api/v2/collection', { json: { name: 'docs', fields }, accept })
+  const post = async (path: string, json: object): Promise<Loose> => {
+    const reply = await app.send('POST', `${collection}${path}`, { json, accept })
+    return { status: reply.status, ...reply.json() }
+  }
+  const written = await post('/objects', {
+    objects: [
+      { id: 'a', fields: { body: 'The quick brown fox jumps over the lazy dog', v: [1, 0] } },
+      { id: 'b', fields: { body: likeBase64 } },
+      { id: 'c', fields: { body: 'Quick answers to slow questions' }, filter: { n: 1 } },
+    ],
+  })
+  return { ...app, post, created, written }
+}
+
+test('texts are written, searched, and returned as JSON', async (t) => {
+  const { send, post, created, written } = await open(t)
+  t.equal(created.status, 200, created.text)
+  t.match(written, { status: 200, upserted: 3 })
+  const described = (await send('GET', collection, { accept })).json() as Loose
+  t.match(described.fields[0], {
+    name: 'body',
+    type: 'text',
+    params: { language: 'english', analyzer: 1, k1: 1.2, b: 0.75 },
+    element_count: 3,
+  })
+  const { results } = await post('/search', { fields: { body: { query: 'foxes', limit: 5 } } })
+  t.strictSame(
+    results.body.map(({ id }: Loose) => id),
+    ['a'],
+  )
+  t.ok(results.body[0].similarity > 0)
+  const { objects } = await post('/objects/query', { ids: ['a', 'b'] })
+  t.equal(objects[0].fields.body, 'The quick brown fox jumps over the lazy dog')
+  t.strictSame(objects[0].fields.v.vector, [1, 0])
+  t.equal(objects[1].fields.body, likeBase64)
+  const again = await post('/objects', { objects })
+  t.match(again, { status: 200, upserted: 2 }, 'what was read can be written')
+  const page = await post('/objects/scroll', { include_vectors: true, limit: 10 })
+  t.equal(page.objects.find(({ id }: Loose) => id === 'c').fields.body, 'Quick answers to slow questions')
+})
+
+test('clauses, options, batches, fusion, and explain have their names of the wire', async (t) => {
+  const { post } = await open(t)
+  const ids = async (query: unknown, more: object = {}): Promise<string[]> => {
+    const reply = await post('/search', { fields: { body: { query, limit: 5, ...more } } })
+    t.equal(reply.status, 200, JSON.stringify(reply))
+    return reply.results.body.map(({ id }: Loose) => id).sort()
+  }
+  t.strictSame(await ids('quick dogs'), ['a', 'c'])
+  t.strictSame(await ids('quick dogs', { operator: 'and' }), ['a'])
+  t.strictSame(await ids({ must: ['quick'], must_not: ['dog'] }), ['c'])
+  t.strictSame(await ids({ must: [{ phrase: 'slow questions' }] }), ['c'])
+  t.strictSame(await ids({ should: [{ prefix: 'laz' }, { fuzzy: 'answr' }] }), ['a', 'c'])
+  t.strictSame(await ids({ id: 'a' }), ['c'])
+  const shown = await post('/search', {
+    fields: { body: { query: 'lazy', highlight: true, k1: 0, b: 0 } },
+    explain: true,
+  })
+  const [{ highlight }] = shown.results.body
+  t.strictSame(
+    highlight.ranges.map(([from, to]: [number, number]) => highlight.fragment.slice(from, to)),
+    ['lazy'],
+  )
+  t.strictSame(shown.explain.fields.body.terms, [{ term: 'lazi', rows: 1 }])
+  const batch = await post('/search/batch', {
+    searches: [{ fields: { body: { query: 'quick' } } }, { fields: { v: { query: [1, 0] } } }],
+  })
+  t.equal(batch.searches[0].results.body.length, 2)
+  const fused = await post('/search', {
+    fields: { body: { query: 'answers' }, v: { query: [1, 0] } },
+    fusion: { method: 'rrf' },
+    filter: [{ n: { $exists: false } }],
+  })
+  t.strictSame(
+    fused.fused.map(({ id }: Loose) => id),
+    ['a'],
+  )
+})
+
+test('MessagePack batches have texts as their eighth part, and replies too', async (t) => {
+  const { send, post } = await open(t)
+  const upserted = await send('POST', `${collection}/objects`, {
+    msgpack: [[['m', new Uint8Array(0), '', {}, {}, {}, '', { body: 'a text in MessagePack' }]]],
+    accept,
+  })
+  t.equal(upserted.status, 200, upserted.text)
+  const { results } = await post('/search', { fields: { body: { query: 'messagepack' } } })
+  t.strictSame(
+    results.body.map(({ id }: Loose) => id),
+    ['m'],
+  )
+  const read = await send('POST', `${collection}/objects/query`, {
+    json: { ids: ['m'] },
+    accept: 'application/msgpack',
+  })
+  const [[tuple]] = read.msgpack() as Loose
+  t.equal(tuple.length, 8)
+  t.strictSame(tuple[7], { body: 'a text in MessagePack' })
+})
+
+test('bad texts and queries are refused by name', async (t) => {
+  const { post } = await open(t)
+  const refused = async (path: string, json: object, field: string) => {
+    const { status, code, field: named } = await post(path, json)
+    t.equal(status, 400, field)
+    t.equal(named, field, `${named} ${code}`)
+    t.ok(['invalid_argument', 'limit_exceeded'].includes(code), `${field}: ${code}`)
+  }
+  const put = (body: unknown) => ({ objects: [{ id: 'x', fields: { body } }] })
+  await refused('/objects', put(7), 'objects[0].fields.body')
+  await refused('/objects', put('x'.repeat(1_048_577)), 'objects[0].fields.body')
+  const ask = (query: unknown, more: object = {}) => ({ fields: { body: { query, ...more } } })
+  await refused('/search', ask({ must: [{ words: 'a', boost: 1_001 }] }), 'query for body.must[0].boost')
+  await refused('/search', ask({ must_not: ['a'] }), 'query for body')
+  await refused('/search', ask('a', { operator: 'xor' }), 'query for body.operator')
+  await refused('/search', ask('a', { k1: -1 }), 'query for body.k1')
+  await refused('/search', { fields: { v: { query: [1, 0], highlight: true } } }, 'query for v.highlight')
+  t.equal((await post('/objects/count', {})).count, 3)
+})
