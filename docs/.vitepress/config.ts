@@ -33,6 +33,7 @@ export default defineConfig({
         'guide/conditional-writes',
         'guide/hybrid',
         'guide/collections',
+        'guide/chunking',
         'guide/typescript',
         'guide/python',
         'guide/embedded',

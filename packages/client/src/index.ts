@@ -16,6 +16,7 @@ export type {
   CursorPlace,
 } from './change-info.ts'
 export { Cursors } from './changes.ts'
+export { type Chunk, type ChunkBy, type ChunkOptions, chunkText } from './chunking/chunk-text.ts'
 export { Client } from './client.ts'
 export { Collection } from './collection.ts'
 export {

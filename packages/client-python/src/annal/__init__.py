@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from . import filters
+from .chunking import chunk_text
 from .client import Annal
 from .collection import Collection
 from .errors import (
@@ -56,6 +57,7 @@ __all__ = [
     "ServerError",
     "DeadlineError",
     "UnreachableError",
+    "chunk_text",
     "filters",
     "rerank",
 ]

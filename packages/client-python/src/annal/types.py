@@ -148,3 +148,21 @@ class FilterUpdate(TypedDict):
 
 Progress = Callable[[int], None]
 """Called with the number of stored records."""
+
+
+ChunkBy = Literal["sentences", "tokens", "markdown", "code"]
+
+
+class _ChunkRequired(TypedDict):
+    text: str
+    start: int
+    end: int
+    index: int
+    tokens: int
+
+
+class Chunk(_ChunkRequired, total=False):
+    """A part of a text. ``start`` and ``end`` are offsets in code points, ``index`` is its number in the document, from 0."""
+
+    parent: str
+    headings: List[str]
