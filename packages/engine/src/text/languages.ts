@@ -26,10 +26,15 @@ interface Language extends Omit<LanguageRules, 'stem' | 'stopWords'> {
 const nordic = 'æøå'
 const balticLetters = 'åäö'
 
+type Stemmed = keyof typeof stemmers
+/** Languages whose words are indexed in pairs of characters, so there is nothing to stem. */
+type Paired = 'chinese' | 'japanese' | 'korean' | 'thai'
+
 /** By Snowball's name, which the stemmer and the list of stop words have too. */
-const languageTable: Readonly<Record<keyof typeof stemmers, Language>> = {
+const languageTable: Readonly<Record<Stemmed | Paired, Language>> = {
   arabic: { code: 'ar' },
   armenian: { code: 'hy' },
+  chinese: { code: 'zh' },
   danish: { code: 'da', keptLetters: nordic },
   dutch: { code: 'nl' },
   english: { code: 'en' },
@@ -51,6 +56,8 @@ const languageTable: Readonly<Record<keyof typeof stemmers, Language>> = {
       ...['sugl', 'un', 'm', 't', 's', 'v', 'd'],
     ],
   },
+  japanese: { code: 'ja' },
+  korean: { code: 'ko' },
   lithuanian: { code: 'lt' },
   nepali: { code: 'ne' },
   norwegian: { code: 'no', keptLetters: nordic },
@@ -61,6 +68,7 @@ const languageTable: Readonly<Record<keyof typeof stemmers, Language>> = {
   spanish: { code: 'es', keptLetters: 'ñ' },
   swedish: { code: 'sv', keptLetters: balticLetters },
   tamil: { code: 'ta' },
+  thai: { code: 'th' },
   turkish: { code: 'tr', keptLetters: 'çğıöşü', dotlessI: true, apostropheEnds: true },
 }
 
@@ -89,10 +97,15 @@ export function languageOf(name: string): string | undefined {
   return nameOf.get(name)
 }
 
+const stemmerOf: Readonly<Record<string, Stemmer | undefined>> = stemmers
+const stopWordsOf: Readonly<Record<string, string | undefined>> = stopWordLists
+
 /** The rules of a canonical name. */
 export function rulesOf(name: string): LanguageRules {
-  if (name === noLanguage) return { stopWords: '' }
-  const key = name as keyof typeof languageTable
-  const lists: Readonly<Record<string, string>> = stopWordLists
-  return { ...languageTable[key], stem: stemmers[key], stopWords: lists[key] ?? '' }
+  const stem = stemmerOf[name]
+  return {
+    ...(languageTable as Readonly<Record<string, Language>>)[name],
+    ...(stem !== undefined && { stem }),
+    stopWords: stopWordsOf[name] ?? '',
+  }
 }
