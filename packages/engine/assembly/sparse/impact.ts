@@ -3,8 +3,8 @@
 //
 //   weight * count / (count + (base + slope * length))
 
-const COUNT_SHIFT: u32 = 20
-const LENGTH_MASK: u32 = (1 << 20) - 1
+export const COUNT_SHIFT: u32 = 20
+export const LENGTH_MASK: u32 = (1 << 20) - 1
 
 @inline
 function ratioOf(bits: u32, base: f64, slope: f64): f64 {
@@ -15,6 +15,14 @@ function ratioOf(bits: u32, base: f64, slope: f64): f64 {
 @inline
 export function impactOf(bits: u32, weight: f64, base: f64, slope: f64): i64 {
   return <i64>(weight * ratioOf(bits, base, slope))
+}
+
+/** The ratios of the first two of four postings. */
+@inline
+function ratiosOf(bits: v128, bases: v128, slopes: v128): v128 {
+  const counts = f64x2.convert_low_i32x4_u(i32x4.shr_u(bits, COUNT_SHIFT))
+  const lengths = f64x2.convert_low_i32x4_u(v128.and(bits, i32x4.splat(LENGTH_MASK)))
+  return f64x2.div(counts, f64x2.add(counts, f64x2.add(bases, f64x2.mul(slopes, lengths))))
 }
 
 /** More than `impactOf` of any posting whose count is not larger and whose length is not smaller, although quotients are rounded. */
@@ -29,14 +37,10 @@ export function storeImpacts(postings: usize, count: u32, weight: f64, base: f64
   const weights = f64x2.splat(weight)
   const bases = f64x2.splat(base)
   const slopes = f64x2.splat(slope)
-  const mask = i32x4.splat(LENGTH_MASK)
   for (let i: u32 = 0; i < count; i += 2) {
     // The host allocates blocks of an even number of words.
     const bits = v128.load64_zero(postings + (<usize>i << 2))
-    const counts = f64x2.convert_low_i32x4_u(i32x4.shr_u(bits, COUNT_SHIFT))
-    const lengths = f64x2.convert_low_i32x4_u(v128.and(bits, mask))
-    const ratios = f64x2.div(counts, f64x2.add(counts, f64x2.add(bases, f64x2.mul(slopes, lengths))))
-    const impacts = f64x2.mul(weights, ratios)
+    const impacts = f64x2.mul(weights, ratiosOf(bits, bases, slopes))
     store<i64>(sums + (<usize>i << 3), <i64>f64x2.extract_lane(impacts, 0))
     store<i64>(sums + (<usize>i << 3), <i64>f64x2.extract_lane(impacts, 1), 8)
   }

@@ -5,7 +5,7 @@
 //
 // Scores are integers: weights are scaled by a power of two, so sums are exact and do not depend on the order of lists.
 //
-// The code is compiled twice: for weights, and for texts (impact.ts). Texts with required terms are searched by required.ts.
+// The code is compiled twice: for weights, and for texts (impact.ts). Texts with required terms are searched by driven.ts.
 import { NONE, isAllowed, nextAllowed } from './allowed'
 import { addHit, replaceWorst, sortHits } from './best'
 import { impactBound, impactOf } from './impact'
@@ -14,7 +14,7 @@ import {
   REQUIRED, SCORED, SCORES, SLOPE, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestBitsOf, largestOf, lastOf, listAt,
   ordinalsOf, lowerBound, weightsOf,
 } from './layout'
-import { searchRequired } from './required'
+import { searchDriven } from './driven'
 
 /** Version of the interface between host and kernel; src/vector/sparse/kernel.ts has the same number. */
 export const abi: i32 = 3
@@ -25,8 +25,8 @@ export const abi: i32 = 3
  */
 export function search(descriptor: usize): void {
   if (load<u32>(descriptor, FORM) == 0) searchWindows(descriptor, false)
-  else if (load<u32>(descriptor, REQUIRED) == 0) searchWindows(descriptor, true)
-  else searchRequired(descriptor)
+  else if (load<u32>(descriptor, FORM) == 1) searchWindows(descriptor, true)
+  else searchDriven(descriptor)
 }
 
 @inline

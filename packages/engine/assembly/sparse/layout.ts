@@ -48,7 +48,7 @@ export const SCORED: usize = 13 << 2
 /** Number of postings read. */
 export const POSTINGS: usize = 14 << 2
 
-/** 0: weights of a dot product. 1: counts of terms in texts. */
+/** 0: weights of a dot product. 1: texts, by windows. 2: texts, by drivers. */
 export const FORM: usize = 15 << 2
 // Only for texts.
 /** Two words, f64: see impact.ts. */
@@ -57,7 +57,7 @@ export const BASE: usize = 16 << 2
 export const SLOPE: usize = 18 << 2
 /** Number of lists, from the first, of which every hit is in all. */
 export const REQUIRED: usize = 20 << 2
-/** Address of a map of 2^14 bytes, if two or more lists are required. */
+/** Address of a map of 2^14 bytes, if two or more lists are required. Its bytes may be anything when the search starts. */
 export const MAP: usize = 21 << 2
 export const MAP_SHIFT: u32 = 14
 

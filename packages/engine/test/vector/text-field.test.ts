@@ -56,7 +56,7 @@ for (let round = 0; round < rounds; round++) {
     let hitsOfAll = 0
     for (let i = 0; i < 240; i++) {
       // Frequent terms, so that required ones meet.
-      const query = randomTextQuery(random, 1 + (i % 6), i % 4 === 0 ? terms : 150, [0, 1, 0.5][i % 3] ?? 0)
+      const query = randomTextQuery(random, 1 + (i % 9), i % 4 === 0 ? terms : 150, [0, 1, 0.5][i % 3] ?? 0)
       const k = [1, 10, 100, 1_000][i % 4] ?? 10
       const isFiltered = i % 5 === 0
       const hits = await field.search(query, { k, version: 2, ...(isFiltered && { allowed: { words } }) })

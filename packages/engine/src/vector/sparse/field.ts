@@ -26,17 +26,17 @@ import { ListsMemory } from './attached.ts'
 import { IndicesAhead, SparseCut } from './cut.ts'
 import { storeTotals, totalsAsOf } from './field-totals.ts'
 import { dumpSparse, type FieldHead, loadSparse } from './file.ts'
-import { compileSparseKernel } from './kernel.ts'
+import { compileSparseKernel, instantiateSparseKernel, type SparseKernel } from './kernel.ts'
 import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
 import type { OtherReads } from './memory.ts'
 import { lengthOf } from './packed-counts.ts'
 import type { PostingForm } from './posting-form.ts'
 import { forEachPosting } from './postings.ts'
-import { readDescriptor, writeDescriptor } from './query.ts'
+import { type Descriptor, readDescriptor, writeDescriptor } from './query.ts'
 import { emptyState, type SparseState } from './state.ts'
 import { addPostings, removePostings, removeRow } from './term-lists.ts'
 import { changing, rowsAt, type TermPlace, type WeighedList, weighLists } from './term-view.ts'
-import { type TextImpacts, weighTexts } from './text-lists.ts'
+import { postingsOfTexts, type TextImpacts, weighTexts } from './text-lists.ts'
 
 /** A sparse field, or a field of texts: form `counts`. */
 export async function openSparseField(
@@ -99,6 +99,9 @@ function readersOf({ attachments, threads }: WorkerPool): number {
   return attachments - threads
 }
 
+/** A text query that may read more postings is run by a worker. */
+const postingsHereMax = 2 ** 15
+
 /** Removed postings counted in one turn of the event loop. */
 const turnPostings = 2 ** 16
 
@@ -125,6 +128,8 @@ class InvertedField implements SparseField {
   readonly #module: WebAssembly.Module
   /** What the pool knows of the field. Undefined: the field has no memory yet. */
   #shared: ListsMemory | undefined
+  /** Undefined until a search runs in this thread. */
+  #kernel: SparseKernel | undefined
   readonly #state: SparseState
   readonly #running = new InFlight<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
@@ -268,25 +273,48 @@ class InvertedField implements SparseField {
     const { lists, impacts } = this.#weigh(query, options.version)
     if (lists.length === 0) return noHits
     const descriptor = writeDescriptor(memory, lists, { ...options, impacts, allowed: options.allowed?.words })
+    const isShort = impacts !== undefined && postingsOfTexts({ lists, impacts }) <= postingsHereMax
+    return isShort ? this.#searchHere(descriptor) : this.#searchInPool(descriptor, options)
+  }
+
+  /** A worker would take longer to begin. */
+  #searchHere(descriptor: Descriptor): DenseHits {
+    const { memory } = this.#state
+    assert(memory.memory !== undefined, 'lists are in a memory')
+    this.#kernel ??= instantiateSparseKernel(this.#module, memory.memory)
+    try {
+      this.#kernel.search(descriptor.address)
+      return this.#hitsOf(descriptor)
+    } finally {
+      memory.free(descriptor.address, descriptor.bytes)
+    }
+  }
+
+  async #searchInPool(descriptor: Descriptor, { k, version }: SparseSearch): Promise<DenseHits> {
+    const { memory } = this.#state
     const leave = memory.enter()
     const found = this.#pool.submit({
       kind: 'sparse',
       memory: this.#shared?.id ?? 0,
       query: noQuery,
-      k: options.k,
-      version: options.version,
+      k,
+      version,
       descriptor: descriptor.address,
     })
     const place = this.#running.add(found)
     try {
       await found
-      const { ordinals, similarities, scored, postings } = readDescriptor(memory, descriptor.address)
-      return { ordinals, similarities, visited: postings, distances: scored }
+      return this.#hitsOf(descriptor)
     } finally {
       leave()
       memory.free(descriptor.address, descriptor.bytes)
       this.#running.remove(place)
     }
+  }
+
+  #hitsOf({ address }: Descriptor): DenseHits {
+    const { ordinals, similarities, scored, postings } = readDescriptor(this.#state.memory, address)
+    return { ordinals, similarities, visited: postings, distances: scored }
   }
 
   #weigh(query: SparseQuery | TextQuery, version: number): QueryLists {

@@ -54,7 +54,7 @@ export interface DescriptorOptions<Allowed> {
   readonly k: number
   readonly version: number
   readonly allowed: Allowed | undefined
-  /** For texts. The lists of required terms are the first. */
+  /** For texts. */
   readonly impacts?: TextImpacts | undefined
 }
 
@@ -122,14 +122,14 @@ export function fillDescriptor(
   u32[head + word.version] = version
   u32[head + word.allowed] = allowed?.address ?? 0
   u32[head + word.allowedBits] = allowed?.bits ?? 0
-  u32[head + word.form] = impacts === undefined ? 0 : 1
+  u32[head + word.form] = impacts === undefined ? 0 : impacts.isDriven ? 2 : 1
   u32[head + word.required] = impacts?.required ?? 0
   f64[(head + word.base) / 2] = impacts?.base ?? 0
   f64[(head + word.slope) / 2] = impacts?.slope ?? 0
   const scale = scaleFor(lists)
   f64[(head + word.unscale) / 2] = 1 / scale
   // Lists that can add least come first, because they are the ones that are only probed.
-  const ordered = impacts?.required ? lists : [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
+  const ordered = impacts?.isDriven ? lists : [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
   const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
   ordered.forEach(({ list, weight, magnitude }, i) => {
     const from = (address + headBytes + i * listBytes) / 4

@@ -6,6 +6,7 @@
 // The numbers of rows and the average length are those of the version, so all terms of all searches of a version are weighed alike.
 import type { TextQuery } from '../field.ts'
 import { totalsAsOf } from './field-totals.ts'
+import { blockPostingsMax } from './lists.ts'
 import { countOf, lengthOf } from './packed-counts.ts'
 import {
   boundAt,
@@ -24,14 +25,20 @@ export interface TextImpacts {
   readonly slope: number
   /** Number of lists, from the first, that every hit is in; 0 if a hit may be in any list. */
   readonly required: number
+  /** Whether the lists drive one after another (assembly/sparse/driven.ts): they are in their order. Otherwise windows are scanned. */
+  readonly isDriven: boolean
 }
 
-/** The lists of a query: those that every hit is in first, the shortest one before the others. */
+/** The lists of a query: those that every hit is in, the shortest first, then the others, those that can add most first. */
 export interface TextLists {
   readonly lists: readonly WeighedList[]
   readonly impacts: TextImpacts
 }
 
+/** With more lists, windows are faster: a candidate would be looked up in too many. */
+const drivenListsMax = 5
+/** Looking a row up takes as long as reading this many postings. */
+const lookupPostings = 8
 /** Quotients are rounded, so that one with a larger count may be smaller by this factor. */
 const roundingMax = 1 + 1e-12
 
@@ -68,9 +75,21 @@ export function weighTexts(
   if (found.length === 0) return undefined
   // Every hit is in the only list.
   const required = found.filter(({ isRequired }) => isRequired || found.length === 1).sort((x, y) => x.rows - y.rows)
-  const others = found.filter((list) => !required.includes(list))
+  const others = found.filter((list) => !required.includes(list)).sort((x, y) => mostOf(y.list) - mostOf(x.list))
   const lists = [...required, ...others].map(({ list }) => list)
-  return { lists, impacts: { base, slope, required: required.length } }
+  const isDriven = required.length > 0 || others.length <= drivenListsMax
+  return { lists, impacts: { base, slope, required: required.length, isDriven } }
+}
+
+function mostOf({ weight, magnitude }: WeighedList): number {
+  return weight * magnitude
+}
+
+/** About how many postings a search reads at most. If terms are required, it looks rows of the first list up in the longer ones. */
+export function postingsOfTexts({ lists, impacts: { required } }: TextLists): number {
+  const sizes = lists.map(({ list }) => ('ordinal' in list ? 1 : list.blocks * blockPostingsMax))
+  const [first = 0] = sizes
+  return sizes.reduce((sum, size) => sum + (required > 0 ? Math.min(size, first * lookupPostings) : size), 0)
 }
 
 /** At least what a posting adds that the bound of its list covers. */
