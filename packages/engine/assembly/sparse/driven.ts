@@ -22,6 +22,28 @@ const SUMS: usize = 1024
 const PLACES: usize = 2560
 /** Addresses of the weights of the second list there, u32 each. */
 const MET_AT: usize = 3072
+/** Weights of the candidates in the driver, u32 each. */
+const KEPT: usize = 4096
+
+/** For each set of four words, the order of bytes that moves its words to the front. */
+const ORDERS: usize = memory.data<u8>([
+  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  4, 5, 6, 7, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 4, 5, 6, 7, 255, 255, 255, 255, 255, 255, 255, 255,
+  8, 9, 10, 11, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 8, 9, 10, 11, 255, 255, 255, 255, 255, 255, 255, 255,
+  4, 5, 6, 7, 8, 9, 10, 11, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255, 255, 255, 255,
+  12, 13, 14, 15, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 12, 13, 14, 15, 255, 255, 255, 255, 255, 255, 255, 255,
+  4, 5, 6, 7, 12, 13, 14, 15, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15, 255, 255, 255, 255,
+  8, 9, 10, 11, 12, 13, 14, 15, 255, 255, 255, 255, 255, 255, 255, 255,
+  0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 255, 255, 255, 255,
+  4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255, 255, 255, 255,
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+], 16)
 
 /** Looking a candidate up takes as long as reading this many postings. */
 const LOOKUP_POSTINGS: u32 = 8
@@ -144,8 +166,8 @@ function takeAll(scores: usize, block: usize, count: u32, weight: f64, base: f64
 }
 
 /**
- * Makes the rows of a block with a score above `least` candidates, and returns how many there are. Most rows are below: four at a time are compared
- * without a division, count * (1 - share) > share * (base + slope * length), by floats, whose error is far less than the margin.
+ * Makes the rows of a block candidates, except for most of those whose score is not above `least`, and returns how many there are. Four at a time
+ * are compared without a division, count * (1 - share) > share * (base + slope * length), by floats, whose error is far less than the margin.
  */
 function takeAbove(scores: usize, block: usize, count: u32, weight: f64, base: f64, slope: f64, least: i64): u32 {
   if (weight == 0) return 0
@@ -157,23 +179,28 @@ function takeAbove(scores: usize, block: usize, count: u32, weight: f64, base: f
   const mask = i32x4.splat(LENGTH_MASK)
   const ordinals = ordinalsOf(block)
   const postings = weightsOf(block)
+  const ids = scores + IDS
+  const kept = scores + KEPT
   let left: u32 = 0
-  for (let i: u32 = 0; i < count; i += 4) {
+  let i: u32 = 0
+  for (; i + 4 <= count; i += 4) {
     const bits = v128.load(postings + (<usize>i << 2))
     const counts = f32x4.convert_i32x4_u(i32x4.shr_u(bits, COUNT_SHIFT))
     const lengths = f32x4.convert_i32x4_u(v128.and(bits, mask))
-    let above = i32x4.bitmask(f32x4.gt(f32x4.mul(counts, counted), f32x4.add(bases, f32x4.mul(slopes, lengths))))
+    const above = i32x4.bitmask(f32x4.gt(f32x4.mul(counts, counted), f32x4.add(bases, f32x4.mul(slopes, lengths))))
     if (above == 0) continue
-    // The last four may be beyond the end.
-    if (count - i < 4) above &= (1 << (count - i)) - 1
-    for (; above != 0; above &= above - 1) {
-      const at = <usize>(i + <u32>ctz(above)) << 2
-      const score = impactOf(load<u32>(postings + at), weight, base, slope)
-      store<u32>(scores + IDS + (<usize>left << 2), load<u32>(ordinals + at))
-      store<i64>(scores + SUMS + (<usize>left << 3), score)
-      left += <u32>(score > least)
-    }
+    const order = v128.load(ORDERS + (<usize>above << 4))
+    v128.store(ids + (<usize>left << 2), i8x16.swizzle(v128.load(ordinals + (<usize>i << 2)), order))
+    v128.store(kept + (<usize>left << 2), i8x16.swizzle(bits, order))
+    left += <u32>popcnt(above)
   }
+  // Nothing is read beyond the end of a block.
+  for (; i < count; ++i) {
+    store<u32>(ids + (<usize>left << 2), load<u32>(ordinals + (<usize>i << 2)))
+    store<u32>(kept + (<usize>left << 2), load<u32>(postings + (<usize>i << 2)))
+    left++
+  }
+  storeImpacts(kept, left, weight, base, slope, scores + SUMS)
   return left
 }
 
