@@ -31,6 +31,7 @@ export default defineConfig({
       section('Use', [
         'guide/search-and-filters',
         'guide/conditional-writes',
+        'guide/text',
         'guide/hybrid',
         'guide/collections',
         'guide/chunking',

@@ -134,8 +134,11 @@ def test_what_is_refused_names_the_field(numbers: Collection) -> None:
     with pytest.raises(InvalidArgumentError) as nan:
         numbers.upsert([{"id": "nan", "fields": {"place": [1, float("nan")]}}])
     assert nan.value.field == "objects[0].fields.place[1]"
-    with pytest.raises(ValueError):
+    with pytest.raises(BadRequestError) as words:
         numbers.search({"place": {"query": "text"}})
+    assert words.value.field == "fields.place.query"
+    with pytest.raises(ValueError):
+        numbers.search({"place": {"query": [1, "2"]}})
     with pytest.raises(InvalidArgumentError):
         numbers.upsert([{"id": "meta", "meta": {"x": {1, 2}}, "fields": {"place": [1, 2]}}])
     with pytest.raises(BadRequestError):
@@ -217,3 +220,30 @@ def test_objects_expire(client: Annal) -> None:
     sessions.update_defaults(ttl_seconds=None)
     assert "ttl_seconds" not in sessions.describe()
     client.delete_collection("sessions")
+
+
+def test_texts_are_written_searched_and_returned(client: Annal) -> None:
+    fields = [
+        {"name": "body", "type": "text", "params": {"language": "english"}},
+        {"name": "place", "type": "vector", "params": {"dimension": 2, "space_type": "l2"}},
+    ]
+    client.create_collection("notes", fields)
+    notes = client.get_collection("notes")
+    try:
+        texts = {"a": "The quick brown fox", "b": "Slow foxes, the lazy ones", "c": "AAAA"}
+        notes.upsert([{"id": id, "fields": {"body": text, "place": [1, i]}} for i, (id, text) in enumerate(texts.items())])
+        notes.upsert([{"id": "d", "fields": {"body": "with a condition"}, "if_absent": True}])
+        assert {one["id"]: one["texts"]["body"] for one in notes.get_many(list(texts))} == texts
+        ids = lambda query: [hit["id"] for hit in notes.search({"body": query})["results"]["body"]]  # noqa: E731
+        assert sorted(ids("fox")) == ["a", "b"]
+        assert ids({"query": "fox lazy", "operator": "and"}) == ["b"]
+        assert ids({"query": {"must": ["fox"], "must_not": [{"phrase": "lazy ones"}]}}) == ["a"]
+        assert ids({"query": {"id": "a"}}) == ["b"]
+        (hit,) = notes.search({"body": {"query": "condition", "highlight": True}})["results"]["body"]
+        assert hit["highlight"]["ranges"] == [[7, 16]]
+        both = notes.search({"body": "fox", "place": {"query": [1, 0], "limit": 1}}, fusion={"method": "rrf"})
+        assert both["fused"][0]["id"] == "a"
+        with pytest.raises(InvalidArgumentError):
+            notes.search({"body": {"query": {"must": []}}})
+    finally:
+        client.delete_collection("notes")

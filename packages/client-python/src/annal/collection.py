@@ -1,4 +1,4 @@
-"""A collection: objects with several named vector fields, each dense, sparse or multi-vector."""
+"""A collection: objects with several named fields, each dense, sparse, text or multi-vector."""
 
 from __future__ import annotations
 
@@ -125,6 +125,9 @@ class Collection(CollectionGraphs):
         timeout: Optional[float] = None,
     ) -> SearchResult:
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
+
+        A text field takes words, ``{"body": "quick foxes"}``, or clauses, ``{"body": {"query": {"must": ["fox"], "must_not": ["dog"]}}}``, with
+        the options ``operator``, ``highlight``, ``k1`` and ``b``.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
@@ -442,11 +445,17 @@ class Collection(CollectionGraphs):
         return reply
 
 
+_CLAUSES = frozenset(("must", "should", "must_not"))
+
+
 def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
     options = value if isinstance(value, Mapping) and "query" in value else {"query": value}
     query = options["query"]
     encoded: Any
-    if isinstance(query, Mapping) and "id" in query:
+    if isinstance(query, str) or (isinstance(query, Mapping) and _CLAUSES.intersection(query)):
+        # Words or clauses of a text field, which the server checks.
+        encoded = query
+    elif isinstance(query, Mapping) and "id" in query:
         encoded = {"id": encoding.identifier(query["id"], f"{field}.query.id")}
     elif isinstance(query, Mapping):
         indices, values = encoding.sparse(query, f"{field}.query")
@@ -466,7 +475,7 @@ def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
 
 
 def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
-    fields = item["fields"]
+    fields = {name: value for name, value in item["fields"].items() if not isinstance(value, str)}
     stored: StoredObject = {
         "id": item["id"],
         # Servers of earlier versions do not send it.
@@ -480,6 +489,7 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
             if "sparse_indices" in value
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
+        "texts": {name: value for name, value in item["fields"].items() if isinstance(value, str)},
     }
     if "expires_at" in item:
         stored["expires_at"] = item["expires_at"]

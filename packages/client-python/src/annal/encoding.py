@@ -201,7 +201,8 @@ def conditions(item: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def object_batch(objects: Sequence[Mapping[str, Any]]) -> bytes:
-    """``[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], ...]]``, with the text of conditions at the end."""
+    """``[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], ...]]``, with the text of conditions and
+    ``{field: text}`` at the end."""
     return _packed([[_object(item, f"objects[{i}]") for i, item in enumerate(objects)]])
 
 
@@ -210,12 +211,15 @@ def _object(item: Mapping[str, Any], where: str) -> List[Any]:
     vectors: Dict[str, Any] = {}
     sparses: Dict[str, Any] = {}
     multis: Dict[str, Any] = {}
+    texts: Dict[str, str] = {}
     fields = item.get("fields")
     if not isinstance(fields, Mapping):
         raise InvalidArgumentError(f"{where}.fields must be a dict", field=f"{where}.fields", value=repr(fields)[:80])
     for name, value in fields.items():
         field = f"{where}.fields.{name}"
-        if isinstance(value, Mapping):
+        if isinstance(value, str):
+            texts[name] = value
+        elif isinstance(value, Mapping):
             sparses[name] = list(sparse(value, field))
         elif is_many(value):
             multis[name] = many(value, field)
@@ -223,7 +227,11 @@ def _object(item: Mapping[str, Any], where: str) -> List[Any]:
             vectors[name] = numbers(value, field)
     parts = [identity, meta, text, vectors, sparses, multis]
     given = conditions(item)
-    return [*parts, _json(given, where).decode("utf-8")] if given else parts
+    if given or texts:
+        parts.append(_json(given, where).decode("utf-8") if given else "")
+    if texts:
+        parts.append(texts)
+    return parts
 
 
 def record_batch(records: Sequence[Mapping[str, Any]]) -> bytes:

@@ -27,7 +27,7 @@ class SparseVector(TypedDict):
 Consistency = Literal["strong", "local"]
 """``strong``: the leader of a cluster answers, with every write that was acknowledged before. ``local``: any node answers."""
 
-FieldValue = Union[Vector, SparseVector, Sequence[Vector]]
+FieldValue = Union[Vector, SparseVector, Sequence[Vector], str]
 
 
 class _RecordRequired(TypedDict):
@@ -76,6 +76,10 @@ class FieldQuery(TypedDict, total=False):
     ef_search: int
     recall: float
     score_threshold: float
+    operator: str
+    highlight: bool
+    k1: float
+    b: float
 
 
 class FieldDefinition(TypedDict, total=False):
@@ -93,6 +97,7 @@ class Hit(TypedDict, total=False):
     meta: Any
     filter: Dict[str, Any]
     vector: List[float]
+    highlight: Dict[str, Any]
 
 
 class SearchResult(TypedDict, total=False):
@@ -117,6 +122,7 @@ class StoredObject(_MayExpire):
     vectors: Dict[str, List[float]]
     sparses: Dict[str, Dict[str, Any]]
     multi_vectors: Dict[str, List[List[float]]]
+    texts: Dict[str, str]
 
 
 class Change(TypedDict, total=False):
