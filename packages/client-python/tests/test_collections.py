@@ -243,7 +243,7 @@ def test_texts_are_written_searched_and_returned(client: Annal) -> None:
         assert hit["highlight"]["ranges"] == [[7, 16]]
         both = notes.search({"body": "fox", "place": {"query": [1, 0], "limit": 1}}, fusion={"method": "rrf"})
         assert both["fused"][0]["id"] == "a"
-        with pytest.raises(InvalidArgumentError):
+        with pytest.raises(BadRequestError):
             notes.search({"body": {"query": {"must": []}}})
     finally:
         client.delete_collection("notes")
