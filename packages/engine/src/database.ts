@@ -128,9 +128,9 @@ export class LocalDatabase implements Database {
         const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
         return found ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
       },
-      reserving: (wanted, action) => {
-        const name = parseName(wanted, 'target')
-        return this.#reserving(name, () => action(name))
+      reserving: (wanted, field, action) => {
+        const name = parseName(wanted, field)
+        return this.#reserving(name, () => action(name), field)
       },
       checkOpen: () => {
         host.checkOpen()
@@ -332,9 +332,9 @@ export class LocalDatabase implements Database {
   }
 
   /** In the turn of the call the name is either reserved or refused. */
-  async #reserving<T>(name: string, action: () => Promise<T>): Promise<T> {
+  async #reserving<T>(name: string, action: () => Promise<T>, field = 'name'): Promise<T> {
     const reserved = `${this.#entry.id}/${name}`
-    this.#checkFree(name, reserved)
+    this.#checkFree(name, reserved, field)
     this.#host.creating.add(reserved)
     try {
       return await action()
@@ -343,13 +343,13 @@ export class LocalDatabase implements Database {
     }
   }
 
-  #checkFree(name: string, reserved: string): void {
+  #checkFree(name: string, reserved: string, field: string): void {
     const { catalog, creating, naming, limits } = this.#host
-    if (catalog.find(this.#entry.id, name) || creating.has(reserved)) refuseTaken('collection_exists', name)
-    if (catalog.alias(this.#entry.id, name) || naming.has(reserved)) refuseTaken('alias_exists', name)
+    if (catalog.find(this.#entry.id, name) || creating.has(reserved)) refuseTaken('collection_exists', name, field)
+    if (catalog.alias(this.#entry.id, name) || naming.has(reserved)) refuseTaken('alias_exists', name, field)
     if (catalog.collections.length + creating.size >= limits.collectionsMax) {
       throw new EngineError('limit_exceeded', `there are already ${limits.collectionsMax} collections, the limit`, {
-        field: 'name',
+        field,
         value: name,
         limit: limits.collectionsMax,
       })

@@ -64,7 +64,7 @@ export class Naming {
         host.commitAlone(
           () => {
             this.#checkThere()
-            this.#checkNoCollection(name)
+            this.#checkNoCollection(name, 'name')
             const targetId = this.#target(collection)
             const { length } = host.catalog.aliasesOf(databaseId)
             if (!host.catalog.alias(databaseId, name) && length >= aliasesOfDatabaseMax) refuseMore(name)
@@ -111,7 +111,7 @@ export class Naming {
             }
             // Throws unless it serves.
             void host.loaded(promoted.id)?.replica
-            if (kept !== promoted.definition.name) this.#checkFree(kept)
+            if (kept !== promoted.definition.name) this.#checkFree(kept, 'keep_as')
             return {
               kind: 'collection-promoted',
               databaseId,
@@ -188,22 +188,22 @@ export class Naming {
     throw new EngineError('invalid_argument', message, { field, value: name })
   }
 
-  #checkNoCollection(name: string): void {
+  #checkNoCollection(name: string, field: string): void {
     const { catalog, creating } = this.#host
     if (catalog.find(this.#databaseId, name) || creating.has(`${this.#databaseId}/${name}`))
-      refuseTaken('collection_exists', name)
+      refuseTaken('collection_exists', name, field)
   }
 
-  #checkFree(name: string): void {
-    this.#checkNoCollection(name)
-    if (this.#host.catalog.alias(this.#databaseId, name)) refuseTaken('alias_exists', name)
+  #checkFree(name: string, field: string): void {
+    this.#checkNoCollection(name, field)
+    if (this.#host.catalog.alias(this.#databaseId, name)) refuseTaken('alias_exists', name, field)
   }
 }
 
 /** Throws collection_exists or alias_exists. */
-export function refuseTaken(code: 'collection_exists' | 'alias_exists', value: string): never {
+export function refuseTaken(code: 'collection_exists' | 'alias_exists', value: string, field: string): never {
   const what = code === 'alias_exists' ? 'an alias' : 'a collection'
-  throw new EngineError(code, `${what} ${printed(value)} already exists`, { field: 'name', value })
+  throw new EngineError(code, `${what} ${printed(value)} already exists`, { field, value })
 }
 
 /** Throws collection_not_found. */

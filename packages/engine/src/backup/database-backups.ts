@@ -1,6 +1,7 @@
 // The backups of one database, as its users see them.
 
 import { EngineError } from '../errors.ts'
+import { parseMoment } from '../input/moment.ts'
 import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
 import { printed } from '../model/ids.ts'
 import type { BranchRequest } from '../model/names.ts'
@@ -43,7 +44,7 @@ export interface BackupDoor {
   /** Finds a collection, including deleted ones. Throws collection_not_found. */
   collectionIdAt(name: string, lsn: number): Promise<number>
   /** Reserves a name for a new collection while `action` runs. Throws collection_exists. */
-  reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
+  reserving<T>(name: unknown, field: string, action: (name: string) => Promise<T>): Promise<T>
   /** Throws when the engine is closed, the database was deleted, or backups are not possible here. */
   checkOpen(): void
   /** Throws while this engine appends nothing. */
@@ -103,6 +104,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   async restore(name: string, target: string, moment?: Moment, options?: RestoreOptions): Promise<Acknowledgement> {
     const keeps = keepsExpired(options)
+    if (moment !== undefined) parseMoment(moment, 'moment')
     const parts = ['restore', name, target, JSON.stringify(moment ?? null), ...keptPart(keeps)]
     return this.#keyed(options, parts, (claim) => this.#restore(name, target, moment, { claim, keeps }))
   }
@@ -115,7 +117,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
   ): Promise<Acknowledgement> {
     const { host, backups } = this.#writing()
     const { image } = this.#stored(name)
-    const restored = await this.#door.reserving(target, (free) =>
+    const restored = await this.#door.reserving(target, 'target', (free) =>
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(image) }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free, { claim }), watch, (dir) =>
@@ -138,6 +140,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
     options?: RestoreOptions,
   ): Promise<Acknowledgement> {
     const keeps = keepsExpired(options)
+    parseMoment(moment, 'moment')
     const parts = ['restorePast', collection, target, JSON.stringify(moment), ...keptPart(keeps)]
     return this.#keyed(options, parts, (claim) => this.#restorePast(collection, target, moment, { claim, keeps }))
   }
@@ -159,7 +162,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
     { claim, parent, keeps }: Making,
   ): Promise<Restored> {
     const { host, backups } = this.#writing()
-    return this.#door.reserving(target, (free) =>
+    return this.#door.reserving(target, parent ? 'name' : 'target', (free) =>
       backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free, { claim, parent }), watch, async (dir) => {
@@ -177,6 +180,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
     options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
     const keeps = keepsExpired(options)
+    if (asOf !== undefined) parseMoment(asOf, 'asOf')
     const parts = ['branch', collection, name, JSON.stringify(asOf ?? null), ...keptPart(keeps)]
     return this.#keyed(options, parts, async (claim) => {
       if (asOf === undefined) return this.#clone(collection, name, { claim, keeps }, true)
@@ -208,7 +212,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
     isBranch = false,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
     const { host, backups } = this.#writing()
-    return this.#door.reserving(target, async (free) => {
+    return this.#door.reserving(target, isBranch ? 'name' : 'target', async (free) => {
       const source = await this.#serving(collection)
       let onRead: (bytes: number) => void = () => undefined
       const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(
@@ -355,7 +359,7 @@ function keepsExpired(options: RestoreOptions | undefined): boolean {
   const keeps: unknown = options?.keepExpired ?? false
   if (typeof keeps === 'boolean') return keeps
   const message = `keepExpired must be true or false, got ${printed(keeps)}`
-  throw new EngineError('invalid_argument', message, { field: 'keep_expired', value: printed(keeps) })
+  throw new EngineError('invalid_argument', message, { field: 'keepExpired', value: printed(keeps) })
 }
 
 /** A request key stands for it as well. */

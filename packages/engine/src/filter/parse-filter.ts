@@ -9,14 +9,14 @@ export type { Filter } from './condition.ts'
 
 const joins = ['$and', '$or', '$not']
 
-/** Throws EngineError invalid_filter with the condition, its key, operator and value. */
-export function parseFilter(raw: unknown): Filter {
+/** `path` names the filter in errors. Throws EngineError invalid_filter with the condition, its key, operator and value. */
+export function parseFilter(raw: unknown, path = 'filter'): Filter {
   if (!Array.isArray(raw)) {
-    throw refuse({ path: 'filter' }, 'must be a list of conditions, such as [{"color":{"$eq":"red"}}]', raw)
+    throw refuse({ path }, 'must be a list of conditions, such as [{"color":{"$eq":"red"}}]', raw)
   }
   const budget = { left: filterConditionsMax }
   return raw.map((condition: unknown, index) =>
-    parseCondition(condition, { path: `filter[${index}]`, condition: index }, budget, 1),
+    parseCondition(condition, { path: `${path}[${index}]`, condition: index }, budget, 1),
   )
 }
 

@@ -12,40 +12,40 @@ export interface ParsedFilterValues {
 }
 
 /** Like parseFilterValues, for new values: also refuses values that cannot be compared exactly. */
-export function parseNewFilterValues(raw: JsonObject | string): ParsedFilterValues {
-  const result = parseFilterValues(raw)
-  checkExact(result.values, 'filter')
+export function parseNewFilterValues(raw: JsonObject | string, path = 'filter'): ParsedFilterValues {
+  const result = parseFilterValues(raw, path)
+  checkExact(result.values, path)
   return result
 }
 
-/** Throws EngineError invalid_argument or limit_exceeded. The text '' means no filter values. */
-export function parseFilterValues(raw: JsonObject | string): ParsedFilterValues {
+/** `path` names the values in errors. Throws EngineError invalid_argument or limit_exceeded. The text '' means no filter values. */
+export function parseFilterValues(raw: JsonObject | string, path = 'filter'): ParsedFilterValues {
   if (raw === '') return { text: '', values: {} }
   if (typeof raw === 'string') {
-    checkBytes(raw, 'filter', filterBytesMax)
-    return { text: raw, values: objectOf(parseJson(raw)) }
+    checkBytes(raw, path, filterBytesMax)
+    return { text: raw, values: objectOf(parseJson(raw, path), path) }
   }
-  const values = objectOf(raw)
+  const values = objectOf(raw, path)
   const text = JSON.stringify(values)
-  checkBytes(text, 'filter', filterBytesMax)
+  checkBytes(text, path, filterBytesMax)
   return { text, values }
 }
 
-function parseJson(text: string): unknown {
-  if (!text.isWellFormed()) throw invalid('filter', 'is not well-formed Unicode', undefined)
+function parseJson(text: string, path: string): unknown {
+  if (!text.isWellFormed()) throw invalid(path, 'is not well-formed Unicode', undefined)
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const details = { field: 'filter', value: formatValue(text) }
-    throw new EngineError('invalid_argument', `filter is not JSON: ${formatValue(text)}`, details, { cause })
+    const details = { field: path, value: formatValue(text) }
+    throw new EngineError('invalid_argument', `${path} is not JSON: ${formatValue(text)}`, details, { cause })
   }
 }
 
-function objectOf(raw: unknown): JsonObject {
+function objectOf(raw: unknown, path: string): JsonObject {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
-    throw invalid('filter', 'must be an object of keys and values, such as {"color":"red"}', raw)
+    throw invalid(path, 'must be an object of keys and values, such as {"color":"red"}', raw)
   }
-  checkValue(raw, 'filter', 1)
+  checkValue(raw, path, 1)
   // Checked above: own keys and plain JSON values at every level.
   return raw as JsonObject
 }
@@ -59,7 +59,8 @@ function checkValue(value: unknown, path: string, depth: number): asserts value 
   }
   if (typeof value !== 'object')
     throw invalid(path, 'must be JSON: a string, number, boolean, null, array or object', value)
-  if (depth > jsonDepthMax) throw tooMuch('filter', `is nested deeper than ${jsonDepthMax} levels`, jsonDepthMax)
+  if (depth > jsonDepthMax)
+    throw tooMuch(path, `is nested deeper than ${jsonDepthMax} levels`, { value: depth, limit: jsonDepthMax })
   if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) checkValue(element, `${path}[${index}]`, depth + 1)
     return
@@ -72,10 +73,11 @@ function checkObject(value: object, path: string, depth: number): void {
   if (prototype !== null && prototype !== Object.prototype) throw invalid(path, 'must be a plain object', value)
   const entries = Object.entries(value)
   if (entries.length > filterKeysMax) {
-    throw tooMuch(path, `has ${entries.length} keys, but the limit is ${filterKeysMax}`, filterKeysMax)
+    const amounts = { value: entries.length, limit: filterKeysMax }
+    throw tooMuch(path, `has ${entries.length} keys, but the limit is ${filterKeysMax}`, amounts)
   }
   for (const [key, inner] of entries) {
-    checkText(key, `a key of ${path}`, filterKeyBytesMax)
+    checkText(key, path, filterKeyBytesMax, 'has a key that')
     checkValue(inner, `${path}.${formatValue(key)}`, depth + 1)
   }
 }
@@ -101,16 +103,18 @@ function checkExact(value: unknown, path: string): void {
   for (const [key, inner] of Object.entries(value)) checkExact(inner, `${path}.${formatValue(key)}`)
 }
 
-function checkText(text: string, path: string, bytesMax: number): void {
-  if (!text.isWellFormed()) throw invalid(path, 'is not well-formed Unicode', undefined)
-  checkBytes(text, path, bytesMax)
+function checkText(text: string, path: string, bytesMax: number, what = ''): void {
+  if (!text.isWellFormed()) throw invalid(path, `${what} is not well-formed Unicode`.trimStart(), undefined)
+  checkBytes(text, path, bytesMax, what)
 }
 
-function checkBytes(text: string, path: string, bytesMax: number): void {
+function checkBytes(text: string, path: string, bytesMax: number, what = ''): void {
   // A UTF-16 unit has at most three bytes of UTF-8, so most strings need no exact count.
   if (text.length * 3 <= bytesMax) return
   const bytes = Buffer.byteLength(text)
-  if (bytes > bytesMax) throw tooMuch(path, `is ${bytes} bytes long, but the limit is ${bytesMax}`, bytesMax)
+  if (bytes <= bytesMax) return
+  const message = `${what} is ${bytes} bytes long, but the limit is ${bytesMax}`.trimStart()
+  throw tooMuch(path, message, { value: bytes, limit: bytesMax })
 }
 
 function invalid(path: string, what: string, value: unknown): EngineError {
@@ -118,8 +122,8 @@ function invalid(path: string, what: string, value: unknown): EngineError {
   return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: formatValue(value) })
 }
 
-function tooMuch(path: string, what: string, limit: number): EngineError {
-  return new EngineError('limit_exceeded', `${path} ${what}`, { field: path, limit })
+function tooMuch(path: string, what: string, amounts: { readonly value: number; readonly limit: number }): EngineError {
+  return new EngineError('limit_exceeded', `${path} ${what}`, { field: path, ...amounts })
 }
 
 /** Formats a value for an error message, at most one line long. */

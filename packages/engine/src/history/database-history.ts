@@ -9,6 +9,7 @@ import { activityBucketsDefault, eventsDefault, versionsDefault } from '../defau
 import { EngineError } from '../errors.ts'
 import { idsOf } from '../events/object-ids.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
+import { parseMoment } from '../input/moment.ts'
 import { activityBucketsMax, eventsMax, historyStepBytesMax, versionsMax } from '../limits.ts'
 import type { Moment } from '../model/backups.ts'
 import type {
@@ -26,7 +27,7 @@ import type {
   VersionPage,
   VersionsRequest,
 } from '../model/history.ts'
-import { parseIds, printed } from '../model/ids.ts'
+import { parseId } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RequestFacts, WriteOptions } from '../model/requests.ts'
@@ -39,7 +40,7 @@ import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } fro
 import { readVersions } from './read-versions.ts'
 import type { OwnerId } from './summary.ts'
 import { planUndo, type RestoredContent, restoredContent, type UndoPlan, type UndoSubject } from './undo.ts'
-import { chosenBy } from './undo-request.ts'
+import { chosenBy, isDryRun } from './undo-request.ts'
 
 type IsOwn = (owner: OwnerId) => boolean
 
@@ -126,7 +127,7 @@ export class DatabaseHistory implements History {
     const limit = wholeNumber(request.limit ?? versionsDefault, 'limit', 1, versionsMax)
     const from = wholeNumber(request.from ?? 0, 'from', 0, Number.MAX_SAFE_INTEGER)
     const to = wholeNumber(request.to ?? Number.MAX_SAFE_INTEGER, 'to', 0, Number.MAX_SAFE_INTEGER)
-    const [id = ''] = parseIds([request.id])
+    const id = parseId(request.id, 'id')
     const { entry, recovering } = this.#door.collection(request.collection)
     const reading = await this.#readOn()
     const progress = progressOf(reading)
@@ -151,7 +152,7 @@ export class DatabaseHistory implements History {
   }
 
   async *diff({ collection, from, to }: DiffRequest): AsyncGenerator<ObjectChange> {
-    const moments = [checkedMoment(from, 'from'), to === undefined ? undefined : checkedMoment(to, 'to')] as const
+    const moments = [parseMoment(from, 'from'), to === undefined ? undefined : parseMoment(to, 'to')] as const
     this.#door.checkOpen()
     const lsns = await this.#door.lsnsOf(moments)
     if (lsns.from > lsns.to)
@@ -175,8 +176,9 @@ export class DatabaseHistory implements History {
 
   async undo(request: UndoRequest, options?: WriteOptions): Promise<Undone> {
     const chosen = chosenBy(request)
-    const moment = checkedMoment(request.asOf, 'asOf')
-    const { collection: name, dryRun = false } = request
+    const moment = parseMoment(request.asOf, 'asOf')
+    const { collection: name } = request
+    const dryRun = isDryRun(request)
     const { ids, filter, asOf } = request
     const parts = () => ['undo', name, JSON.stringify({ ids, filter, asOf })]
     const call = { databaseId: this.#databaseId, parts }
@@ -326,11 +328,3 @@ function progressOf(reading: Reading): HistoryProgress {
 }
 
 const unwatched: RestoreWatch = { checkWanted: () => undefined, onRead: () => undefined }
-
-function checkedMoment(moment: Moment, field: string): Moment {
-  const { lsn, timeMs } = { ...(moment as { readonly lsn?: unknown; readonly timeMs?: unknown }) }
-  if (timeMs === undefined && Number.isSafeInteger(lsn) && (lsn as number) >= 0) return { lsn: lsn as number }
-  if (lsn === undefined && Number.isFinite(timeMs)) return { timeMs: timeMs as number }
-  const message = `${field} must be { lsn } with a whole number from 0, or { timeMs }, not ${printed(moment)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(moment) })
-}

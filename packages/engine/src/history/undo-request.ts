@@ -3,13 +3,13 @@ import { EngineError } from '../errors.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { undoIdsMax } from '../limits.ts'
 import type { UndoRequest } from '../model/history.ts'
-import { parseIds } from '../model/ids.ts'
+import { parseIds, printed } from '../model/ids.ts'
 import type { Chosen } from './undo.ts'
 
 /** Throws invalid_argument, invalid_filter, and limit_exceeded. */
 export function chosenBy({ ids, filter }: UndoRequest): Chosen {
   if ((ids === undefined) === (filter === undefined))
-    throw new EngineError('invalid_argument', 'give either ids or filter', { field: 'ids' })
+    throw new EngineError('invalid_argument', 'give either ids or filter', { field: 'ids', value: printed(ids) })
   if (ids === undefined) {
     const conditions = parseFilter(filter)
     if (Array.isArray(filter) && filter.length === 0)
@@ -18,6 +18,7 @@ export function chosenBy({ ids, filter }: UndoRequest): Chosen {
         'an empty filter matches every object; restore the collection instead',
         {
           field: 'filter',
+          value: printed(filter),
         },
       )
     return { conditions }
@@ -27,4 +28,11 @@ export function chosenBy({ ids, filter }: UndoRequest): Chosen {
     throw new EngineError('limit_exceeded', message, { field: 'ids', value: ids.length, limit: undoIdsMax })
   }
   return { ids: parseIds(ids) }
+}
+
+/** Throws invalid_argument. */
+export function isDryRun({ dryRun = false }: UndoRequest): boolean {
+  if (typeof dryRun === 'boolean') return dryRun
+  const message = `dryRun must be true or false, got ${printed(dryRun)}`
+  throw new EngineError('invalid_argument', message, { field: 'dryRun', value: printed(dryRun) })
 }

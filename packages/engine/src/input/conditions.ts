@@ -30,14 +30,14 @@ export function parseConditions(input: WriteConditions, path: string): ObjectCon
     throw new EngineError('invalid_argument', message, { field: `${path}.ifAbsent`, value: printed(ifAbsent) })
   }
   const lsn = ifLsn === undefined ? undefined : wholeNumber(ifLsn, `${path}.ifLsn`, 0, Number.MAX_SAFE_INTEGER)
-  const match = ifMatch === undefined ? undefined : parseFilter(ifMatch)
+  const match = ifMatch === undefined ? undefined : parseFilter(ifMatch, `${path}.ifMatch`)
   if (ifAbsent !== true) {
     return lsn === undefined && match === undefined ? undefined : { ifAbsent: false, ifLsn: lsn, ifMatch: match }
   }
   const other = (lsn ?? 0) > 0 ? 'ifLsn' : match === undefined ? undefined : 'ifMatch'
   if (other === undefined) return { ifAbsent: true, ifLsn: undefined, ifMatch: undefined }
   const message = `${path} has ifAbsent and ${other}, which cannot both hold`
-  throw new EngineError('invalid_argument', message, { field: `${path}.${other}` })
+  throw new EngineError('invalid_argument', message, { field: `${path}.${other}`, value: printed(input[other]) })
 }
 
 /** Whether the conditions hold for the stored object, or for none. */

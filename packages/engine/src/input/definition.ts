@@ -173,7 +173,10 @@ export function parseDefaults(changes: DefaultChanges): number | null | undefine
   const other = Object.keys(changes).find((key) => key !== 'ttlSeconds')
   if (other !== undefined) {
     const message = `changes.${printed(other)} is no default of a collection; ttlSeconds is`
-    throw new EngineError('invalid_argument', message, { field: `changes.${other}` })
+    throw new EngineError('invalid_argument', message, {
+      field: `changes.${other}`,
+      value: printed(changes[other as never]),
+    })
   }
   const { ttlSeconds } = changes
   return ttlSeconds === undefined || ttlSeconds === null ? ttlSeconds : parseTtl(ttlSeconds, 'changes.ttlSeconds')

@@ -26,7 +26,7 @@ export async function parseFilterUpdates(
     const path = `updates[${position++}]`
     checkObject(update, path)
     const { id, filter } = update
-    texts.set(parseId(id, `${path}.id`), filter === '' ? '' : parseNewFilterValues(filter).text)
+    texts.set(parseId(id, `${path}.id`), filter === '' ? '' : parseNewFilterValues(filter, `${path}.filter`).text)
   }
   if (typeof updates === 'object' && updates !== null && Symbol.asyncIterator in updates) {
     for await (const update of updates) {

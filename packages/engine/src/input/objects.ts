@@ -138,7 +138,7 @@ class ObjectParser {
     this.#addFields(object.fields, position, `${path}.fields`)
     const meta = parseMeta(object.meta, `${path}.meta`)
     this.#metas.push(meta)
-    const filter = this.#filterText(object.filter)
+    const filter = this.#filterText(object.filter, `${path}.filter`)
     this.#filters.push(filter)
     this.#bytes += meta.length + filter.length
     this.#checkBytes()
@@ -165,9 +165,9 @@ class ObjectParser {
     }
   }
 
-  #filterText(filter: ObjectInput['filter']): string {
+  #filterText(filter: ObjectInput['filter'], path: string): string {
     if (filter === undefined || filter === '') return ''
-    const { text, values } = parseNewFilterValues(filter)
+    const { text, values } = parseNewFilterValues(filter, path)
     this.#needs.add(values)
     return text
   }

@@ -67,14 +67,14 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
   const { meta, filter, increment } = patch
   const expiry = parseExpiry(patch, path)
   if (meta === undefined && filter === undefined && increment === undefined && expiry === undefined) {
-    const message = `${path} must have at least one of meta, filter, increment, ttlSeconds, and expiresAt`
-    throw new EngineError('invalid_argument', message, { field: path })
+    const message = `${path} must have at least one of meta, filter, increment, and an expiry`
+    throw new EngineError('invalid_argument', message, { field: path, value: printed(patch) })
   }
   for (const [name, value] of Object.entries({ meta, filter, increment }))
     if (value !== undefined) checkPlain(value, `${path}.${name}`)
   // Limits and types are checked as those of a whole object; null is allowed, and removes a key.
   if (meta !== undefined) parseMeta(meta, `${path}.meta`)
-  const values = filter === undefined ? undefined : parseNewFilterValues(filter as JsonObject).values
+  const values = filter === undefined ? undefined : parseNewFilterValues(filter as JsonObject, `${path}.filter`).values
   return {
     id,
     path,
@@ -111,11 +111,11 @@ function parseIncrement(
     }
     if (filter !== undefined && Object.hasOwn(filter, key)) {
       const message = `${field} increments a key that the filter of the same patch sets`
-      throw new EngineError('invalid_argument', message, { field })
+      throw new EngineError('invalid_argument', message, { field, value: by })
     }
   }
   // Checks the keys as those of filter values.
-  parseNewFilterValues(Object.fromEntries(entries))
+  parseNewFilterValues(Object.fromEntries(entries), path)
   return Object.fromEntries(entries)
 }
 
@@ -158,7 +158,7 @@ function patchFilter({ filter: changes, increment, path }: CheckedPatch, stored:
     }
     after[key] = sum
   }
-  return Object.keys(after).length === 0 ? { text: '', values: {} } : parseNewFilterValues(after)
+  return Object.keys(after).length === 0 ? { text: '', values: {} } : parseNewFilterValues(after, `${path}.filter`)
 }
 
 /** The keys of both; those of `changes` win, and null removes a key. */

@@ -77,7 +77,7 @@ test('clones, branches, and restores keep the expiry of their moment, or none', 
   t.ok(again.lsn > lsn)
   await t.rejects(database.backups.clone('things', 'y', { keepExpired: 1 as never }), {
     code: 'invalid_argument',
-    details: { field: 'keep_expired' },
+    details: { field: 'keepExpired' },
   })
   const digests = whole.map((name) => database.collection(name).stateDigest())
   await engine.close()
