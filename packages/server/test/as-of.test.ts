@@ -92,7 +92,7 @@ test('wrong moments are refused with field, value, and limit', async (t) => {
     [{ as_of: 5 }, { field: 'as_of', value: 5 }],
     [
       { as_of: { lsn: newest }, wait: 61 },
-      { field: 'wait', value: 61, limit: 60 },
+      { code: 'limit_exceeded', field: 'wait', value: 61, limit: 60 },
     ],
     [
       { as_of: { lsn: newest }, wait: 'long' },

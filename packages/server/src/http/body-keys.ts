@@ -42,7 +42,7 @@ export function addBodyKeys(app: FastifyInstance): void {
     const published = route.url.startsWith('/api/v1/') || publishedRoutes.has(`${String(route.method)} ${route.url}`)
     const check = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
       if (request.body instanceof ArrivingBody) {
-        watch(request, request.body, schema)
+        watch(request.body, schema, published ? (found) => warn(request, found) : refuse, request)
         return done()
       }
       const found = unknownKeys(schema, request.body)
@@ -63,14 +63,23 @@ export function addBodyKeys(app: FastifyInstance): void {
   })
 }
 
-/** Routes read lists themselves; all of these routes belong to the published protocol. */
-function watch(request: FastifyRequest, body: ArrivingBody, schema: TSchema): void {
+/** Routes read lists themselves. */
+function watch(
+  body: ArrivingBody,
+  schema: TSchema,
+  report: (found: readonly UnknownKey[]) => void,
+  request: FastifyRequest,
+): void {
   body.watcher = {
-    whole: (value) => warn(request, unknownKeys(schema, value)),
+    whole: (value) => report(unknownKeys(schema, value)),
     entry: (value, position) => {
-      if ((request.warnings?.length ?? 0) < unknownKeysMax) warn(request, unknownKeysOfEntry(schema, value, position))
+      if ((request.warnings?.length ?? 0) < unknownKeysMax) report(unknownKeysOfEntry(schema, value, position))
     },
   }
+}
+
+function refuse([first]: readonly UnknownKey[]): void {
+  if (first !== undefined) throw refusal(first)
 }
 
 function warn(request: FastifyRequest, found: readonly UnknownKey[]): void {

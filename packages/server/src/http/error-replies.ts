@@ -10,6 +10,7 @@ import {
   ServerError,
   statusOf,
 } from './errors.ts'
+import { withFieldOf } from './field-names.ts'
 import { isMisdirected } from './forwarded-headers.ts'
 import { fromFramework } from './framework-errors.ts'
 import { unreadBytesMax } from './limits.ts'
@@ -21,8 +22,8 @@ const passing: ReadonlySet<AnyCode> = new Set([
 ])
 
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const coded = codedError(error)
-  const { missingCollectionStatus, statuses } = request.routeOptions?.config ?? {}
+  const { missingCollectionStatus, statuses, fieldNames } = request.routeOptions?.config ?? {}
+  const coded = withFieldOf(codedError(error), fieldNames)
   const expected = coded.code === 'collection_not_found' ? missingCollectionStatus : statuses?.[coded.code]
   const status = expected ?? statusFor(request, coded)
   if (passing.has(coded.code)) request.log.warn({ req: request, code: coded.code }, coded.message)

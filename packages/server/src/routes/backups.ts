@@ -31,6 +31,7 @@ import { nameParam } from '../wire/schema.ts'
 type Named = { Params: { name: string } }
 type OfBackup = { Params: { backup: string } }
 
+const targetName = { target: 'target_collection_name' }
 const noRecord = {
   refused: 'a backup is not an event of the log; name the backup, so that a repetition finds it',
 }
@@ -63,7 +64,10 @@ export function v1BackupRoutes(app: FastifyInstance, context: RouteContext): voi
 
   const restore = {
     schema: { params: backupParam, body: restoreIndexBody },
-    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad, requestKey: 'kept', isLong: true },
+    config: {
+      ...({ doc: docs.restore, audit: 'backup.restore', requestKey: 'kept', isLong: true } as const),
+      ...{ statuses: refusedAsBad, fieldNames: { target: 'target_index_name' } },
+    },
   } as const
   app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
     const { target_index_name: target, ...moment } = request.body
@@ -107,7 +111,7 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
 
   const clone = {
     schema: { params: nameParam, body: cloneBody },
-    config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept', isLong: true },
+    config: { doc: docs.clone, audit: 'collection.clone', requestKey: 'kept', isLong: true, fieldNames: targetName },
   } as const
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
     const { target_collection_name: target, keep_expired: keeps } = request.body
@@ -121,7 +125,7 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
 
   const past = {
     schema: { params: nameParam, body: restoreCollectionBody },
-    config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept', isLong: true },
+    config: { doc: docs.past, audit: 'collection.restore', requestKey: 'kept', isLong: true, fieldNames: targetName },
   } as const
   app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
     const { target_collection_name: target, keep_expired: keeps, ...rest } = request.body
@@ -157,7 +161,10 @@ export function v2BackupRoutes(app: FastifyInstance, context: RouteContext): voi
   for (const path of ['/backup', '/backups']) {
     const restore = {
       schema: { params: backupParam, body: restoreCollectionBody },
-      config: { doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept', isLong: true },
+      config: {
+        ...({ doc: docs.restoreCollection, audit: 'backup.restore', requestKey: 'kept', isLong: true } as const),
+        fieldNames: targetName,
+      },
     } as const
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
       const { target_collection_name: target, keep_expired: keeps, ...moment } = request.body

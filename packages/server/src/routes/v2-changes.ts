@@ -22,6 +22,8 @@ import {
 
 type Named = { Params: { name: string } }
 
+const changesFields = { collections: 'collection', kinds: 'kind', includeVectors: 'vectors' }
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The reply goes on until the client or the server ends it. */
@@ -40,7 +42,7 @@ export function v2ChangeRoutes(app: FastifyInstance, { slot, guard }: RouteConte
     schema: { querystring: changesQuery },
     // A stream has no end that HEAD could wait for.
     exposeHeadRoute: false,
-    config: { doc: docs.changes, tokenInQuery: true, isStream: true },
+    config: { doc: docs.changes, tokenInQuery: true, isStream: true, fieldNames: changesFields },
   }
   app.get<{ Querystring: ChangesQuery }>('/changes', changes, async (request, reply) => {
     const { database, query, headers, ip } = request
@@ -83,7 +85,7 @@ function cursorRoutes(app: FastifyInstance): void {
 
   const remove = {
     schema: { params: cursorParam },
-    config: { doc: docs.removeCursor, audit: 'cursor.delete', requestKey: 'kept' },
+    config: { doc: docs.removeCursor, audit: 'cursor.delete', requestKey: 'kept', fieldNames: { cursor: 'name' } },
   } as const
   app.delete<Named>('/cursors/:name', remove, async (request, reply) => {
     const { database, params } = request

@@ -78,7 +78,10 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
 
   const defaults = {
     schema: { params, body: updateDefaultsBody },
-    config: { doc: docs.defaults, audit: 'collection.update', requestKey: 'kept' },
+    config: {
+      ...({ doc: docs.defaults, audit: 'collection.update', requestKey: 'kept' } as const),
+      fieldNames: { 'changes.ttlSeconds': 'ttl_seconds' },
+    },
   } as const
   app.post<Named & { Body: UpdateDefaultsBody }>('/collection/:name/defaults', defaults, async (request, reply) => {
     const { database, params, body } = request

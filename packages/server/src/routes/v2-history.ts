@@ -57,7 +57,10 @@ export function v2HistoryRoutes(app: FastifyInstance): void {
   const undo = {
     schema: { params, body: undoBody },
     bodyLimit: bodyBytesQueryMax,
-    config: { doc: docs.undo, audit: 'collection.undo', requestKey: 'kept', isLong: true },
+    config: {
+      ...({ doc: docs.undo, audit: 'collection.undo', requestKey: 'kept', isLong: true } as const),
+      fieldNames: { asOf: 'as_of', dryRun: 'dry_run' },
+    },
   } as const
   app.post<Named & { Body: UndoBody }>('/collection/:name/undo', undo, async (request, reply) => {
     const { asOfLsn, ...done } = await once(request, reply, async (requestKey) =>

@@ -16,6 +16,7 @@ import {
   AtomicChoice,
   type AtomicQuery,
   atomicQuery,
+  conditionFields,
   ifLsnQuery,
   patchesReader,
   patchObjectsBody,
@@ -45,7 +46,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     const upsert = {
       schema: { params, querystring: atomicQuery },
       bodyLimit: bodyBytesUpsertMax,
-      config: { doc: docs.upsert, requestKey: 'kept' },
+      config: { doc: docs.upsert, requestKey: 'kept', fieldNames: conditionFields('objects[]') },
     } as const
     lists.post<Listed>('/collection/:name/objects', upsert, async (request, reply) => {
       const written = await once(request, reply, async (requestKey) => {
@@ -67,7 +68,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     const patch = {
       schema: { params, querystring: atomicQuery },
       bodyLimit: bodyBytesFiltersMax,
-      config: { doc: { ...docs.patch, body: patchObjectsBody(config.batchMax) }, requestKey: 'kept' },
+      config: {
+        ...({ doc: { ...docs.patch, body: patchObjectsBody(config.batchMax) }, requestKey: 'kept' } as const),
+        fieldNames: conditionFields('patches[]'),
+      },
     } as const
     lists.patch<Listed>('/collection/:name/objects', patch, async (request, reply) => {
       const written = await once(request, reply, async (requestKey) => {
@@ -121,7 +125,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     '/collection/:name/objects/*',
     {
       schema: { params, querystring: Type.Object({ ...idQuery.properties, if_lsn: ifLsnQuery }) },
-      config: { doc: docs.remove, requestKey: 'kept' },
+      config: { doc: docs.remove, requestKey: 'kept', fieldNames: { ifLsn: 'if_lsn' } },
     },
     async (request, reply) => {
       const written = await once(request, reply, async (requestKey) => {

@@ -103,7 +103,10 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     },
   )
 
-  const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }
+  const recall = {
+    schema: { params, querystring: recallQuery },
+    config: { doc: docs.recall, fieldNames: { 'as_of.lsn': 'as_of', 'as_of.time': 'as_of' } },
+  }
   app.get<Named & { Querystring: RecallQuery }>(
     '/collection/:name/recall',
     recall,

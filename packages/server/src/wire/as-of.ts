@@ -3,12 +3,15 @@ import { type AsOf, asOfBatch, type Database, type PastCollection } from '@annal
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { invalidArgument, ServerError } from '../http/errors.ts'
+import { errorValueLengthMax } from '../http/limits.ts'
 import { momentJson } from './moment.ts'
 import { isObject } from './object-parts.ts'
 import { describedAs } from './schema.ts'
 
 const waitSecondsMax = 60
 const waitSecondsDefault = 2
+const asOfKeys: ReadonlySet<string> = new Set(['lsn', 'time', 'keep_expired'])
+const numberForm = /^-?\d+(\.\d+)?(e\d+)?$/
 const asOfText =
   'A moment of the past: the LSN of a record, or a time in the form of RFC 3339. The reply is that of the collection of then.'
 const waitText = `Seconds to wait while the moment is loaded, 0 to ${waitSecondsMax}; true is ${waitSecondsMax}, default ${waitSecondsDefault}. Then the reply is 202 moment_loading.`
@@ -68,6 +71,12 @@ export function readAsOf({ as_of: asOf, wait }: AsOfKeys): PastRead | undefined 
   if (asOf == null) return undefined
   if (!isObject(asOf))
     throw invalidArgument('as_of must be an object with lsn or time', { field: 'as_of', value: asOf })
+  const unknown = Object.keys(asOf).find((key) => !asOfKeys.has(key))
+  if (unknown !== undefined)
+    throw invalidArgument(`as_of has no key ${JSON.stringify(unknown.slice(0, errorValueLengthMax))}`, {
+      field: `as_of.${unknown.slice(0, errorValueLengthMax)}`,
+      value: asOf[unknown],
+    })
   const { keep_expired: keepExpired, ...moment } = asOf
   // The engine checks it.
   return { asOf: { ...moment, ...(keepExpired != null && { keepExpired }) } as unknown as AsOf, waitMs }
@@ -75,9 +84,14 @@ export function readAsOf({ as_of: asOf, wait }: AsOfKeys): PastRead | undefined 
 
 /** The moment that a query string asks for; undefined for the present. */
 export function readAsOfQuery({ as_of: asOf, wait }: { readonly as_of?: string; readonly wait?: string }) {
-  const waited = wait === undefined || wait === 'true' || wait === 'false' ? wait && wait === 'true' : Number(wait)
   const moment = asOf === undefined ? undefined : /^\d{1,15}$/.test(asOf) ? { lsn: Number(asOf) } : { time: asOf }
-  return readAsOf({ as_of: moment, wait: waited })
+  return readAsOf({ as_of: moment, wait: waitOf(wait) })
+}
+
+/** A text that is neither a boolean nor a number is refused as it is. */
+function waitOf(text: string | undefined): unknown {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return text !== undefined && numberForm.test(text) ? Number(text) : text
 }
 
 /** The moment of a batch, in its body or, the same, in each of its searches. Throws invalid_argument. */
@@ -94,16 +108,14 @@ export function readAsOfBatch({ searches, ...body }: AsOfKeys & { readonly searc
   return readAsOf({ wait: body.wait ?? searches[0]?.wait, as_of: searches[0]?.as_of })
 }
 
-/** Milliseconds to wait for a moment. Throws invalid_argument. */
+/** Milliseconds to wait for a moment. Throws invalid_argument or limit_exceeded. */
 export function readWait(wait: unknown): number {
   if (wait == null) return waitSecondsDefault * 1_000
   if (typeof wait === 'boolean') return wait ? waitSecondsMax * 1_000 : 0
-  if (typeof wait === 'number' && wait >= 0 && wait <= waitSecondsMax) return wait * 1_000
-  throw new ServerError('invalid_argument', `wait must be true, false, or seconds from 0 to ${waitSecondsMax}`, {
-    field: 'wait',
-    value: wait,
-    limit: waitSecondsMax,
-  })
+  const message = `wait must be true, false, or seconds from 0 to ${waitSecondsMax}`
+  if (typeof wait !== 'number') throw invalidArgument(message, { field: 'wait', value: wait })
+  if (wait >= 0 && wait <= waitSecondsMax) return wait * 1_000
+  throw new ServerError('limit_exceeded', message, { field: 'wait', value: wait, limit: wait < 0 ? 0 : waitSecondsMax })
 }
 
 /** Opens the collection as of the moment of a read, and states the moment in a header of the reply. */

@@ -87,13 +87,15 @@ export type VerifyBackupBody = Infer<typeof verifyBackupBody>
 /** Path parameter of a backup. */
 export const backupParam = Type.Object({ backup: Type.String({ description: 'Name of the backup.' }) })
 
-/** Undefined if the request means the backup itself. */
-export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>): Moment | undefined {
-  if (lsn != null && time != null)
-    throw invalidArgument('lsn and time cannot be used together', { field: 'time', value: time })
+/** Undefined if there is none. `path` comes before the names of its keys in errors: '' or `as_of.`. */
+export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>, path = ''): Moment | undefined {
+  if (lsn != null && time != null) {
+    const message = `${path}lsn and ${path}time cannot be used together`
+    throw invalidArgument(message, { field: `${path}time`, value: time })
+  }
   if (lsn != null) return { lsn }
   if (time == null) return undefined
-  return { timeMs: timeFrom(time, 'time') }
+  return { timeMs: timeFrom(time, `${path}time`) }
 }
 
 /** The description of a backup, with the keys of every generation of clients. */

@@ -11,6 +11,7 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
+import type { FieldNames } from '../http/field-names.ts'
 import { itemTextBytesMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { decodeMsgpack } from './msgpack-scan.ts'
@@ -68,12 +69,37 @@ export const ifLsnQuery = Type.Optional(
   }),
 )
 
+/** Keys of the conditions and the expiry of an object, which readWriteConditions checks. */
+export const conditionKeys = {
+  if_absent: Type.Unknown(),
+  if_lsn: Type.Unknown(),
+  if_match: Type.Unknown(),
+  ttl_seconds: Type.Unknown(),
+  expires_at: Type.Unknown(),
+}
+const patchedParts = { meta: Type.Unknown(), filter: Type.Unknown(), increment: Type.Unknown() }
+
 /** Describes the JSON body of a patch. The reader below checks it. */
 export function patchObjectsBody(batchMax: number) {
   return Type.Object(
-    { patches: Type.Array(describedAs(Type.Unknown(), 'ObjectPatch'), { maxItems: batchMax }), atomic: atomicKey },
+    {
+      patches: Type.Array(
+        describedAs(Type.Object({ id: Type.Unknown(), ...patchedParts, ...conditionKeys }), 'ObjectPatch'),
+        {
+          maxItems: batchMax,
+        },
+      ),
+      atomic: atomicKey,
+    },
     { $id: 'PatchObjects' },
   )
+}
+
+/** The names of the conditions and the expiry of an object for those of the engine. */
+export function conditionFields(item: string): FieldNames {
+  const names = { ifAbsent: 'if_absent', ifLsn: 'if_lsn', ifMatch: 'if_match' }
+  const all = { ...names, ttlSeconds: 'ttl_seconds', expiresAt: 'expires_at' }
+  return Object.fromEntries(Object.entries(all).map(([engine, wire]) => [`${item}.${engine}`, `${item}.${wire}`]))
 }
 
 /** The conditions and the expiry of an object in a body. Null counts as absent in conditions, and means never in an expiry. */
@@ -87,7 +113,7 @@ export function readWriteConditions(
   return {
     ...(ifAbsent != null && { ifAbsent }),
     ...(ifLsn != null && { ifLsn: readLsn(ifLsn, `${field}.if_lsn`) }),
-    ...(ifMatch != null && { ifMatch: readConditions(ifMatch) }),
+    ...(ifMatch != null && { ifMatch: readConditions(ifMatch, `${field}.if_match`) }),
     ...readExpiry(item, field),
   }
 }
@@ -118,14 +144,14 @@ function readLsn(value: unknown, field: string): number {
   return readWhole(value, field, [0, Number.MAX_SAFE_INTEGER])
 }
 
-function readWhole(value: unknown, field: string, [least, limit]: readonly [number, number]): number {
+function readWhole(value: unknown, field: string, [least, most]: readonly [number, number]): number {
   if (typeof value !== 'number' || !Number.isInteger(value))
     throw invalidArgument(`${field} must be a whole number`, { field, value })
-  if (value >= least && value <= limit) return value
-  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between ${least} and ${limit}`, {
+  if (value >= least && value <= most) return value
+  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between ${least} and ${most}`, {
     field,
     value,
-    limit,
+    limit: value < least ? least : most,
   })
 }
 
@@ -143,7 +169,7 @@ export function patchesReader(batchMax: number): ListReader<ObjectPatch> {
       shape: {
         list: { key: 'patches' },
         itemBytesMax: itemTextBytesMax,
-        onCount: (count) => checkBatch(count, batchMax),
+        onCount: (count) => checkBatch(count, batchMax, 'patches'),
       },
       whole: (bytes) => whole(decodeMsgpack(bytes)),
       // biome-ignore lint/correctness/useYield: an entry is small
@@ -159,7 +185,7 @@ export function patchesReader(batchMax: number): ListReader<ObjectPatch> {
 function patchesOf(body: unknown, batchMax: number): readonly unknown[] {
   const items: unknown = isObject(body) ? body.patches : body
   if (!Array.isArray(items)) throw invalidArgument('patches must be an array', { field: 'patches', value: items })
-  checkBatch(items.length, batchMax)
+  checkBatch(items.length, batchMax, 'patches')
   return items
 }
 

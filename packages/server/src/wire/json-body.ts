@@ -75,7 +75,9 @@ export function parseJsonText(text: string, field: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new ServerError('invalid_json', `${field} is not valid JSON`, { field }, { cause: error })
+    // A body is too long to be repeated.
+    const details = field === 'body' ? { field } : { field, value: text }
+    throw new ServerError('invalid_json', `${field} is not valid JSON`, details, { cause: error })
   }
   if (mayHoldProtoKey(text) && protoKey.test(text)) {
     throw new ServerError('invalid_argument', `${field} contains the key __proto__`, { field, value: '__proto__' })

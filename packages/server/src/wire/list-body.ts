@@ -56,6 +56,7 @@ async function* jsonEntries<T>(body: ArrivingBody, reader: ListReader<T>): Async
     ready.length = 0
   }
   const { listed, root } = items.end()
+  body.watcher?.whole(root)
   reader.rest?.(root)
   if (listed) end(count)
   else yield* json.noList(root)

@@ -48,8 +48,8 @@ export type PromoteBody = Infer<typeof promoteBody>
 
 export function readBranch({ name, as_of: moment }: BranchBody): BranchRequest {
   if (moment === undefined) return { name }
-  const asOf = readMoment(moment)
-  if (asOf === undefined) throw invalidArgument('as_of must have lsn or time', { field: 'as_of' })
+  const asOf = readMoment(moment, 'as_of.')
+  if (asOf === undefined) throw invalidArgument('as_of must have lsn or time', { field: 'as_of', value: moment })
   return { name, asOf }
 }
 

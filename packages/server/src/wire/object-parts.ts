@@ -35,9 +35,8 @@ export function readFilter(filter: unknown, field: string): { filter?: FilterVal
 }
 
 /** Throws limit_exceeded if a call contains too many objects. */
-export function checkBatch(count: number, batchMax: number): void {
-  if (count > batchMax)
-    throw tooMuch(`the batch has ${count} objects, more than ${batchMax}`, 'objects', count, batchMax)
+export function checkBatch(count: number, batchMax: number, field = 'objects'): void {
+  if (count > batchMax) throw tooMuch(`the batch has ${count} ${field}, more than ${batchMax}`, field, count, batchMax)
 }
 
 /** Every object that JSON.parse returns is a JsonObject. Binary data of MessagePack is none. */

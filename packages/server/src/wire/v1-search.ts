@@ -111,22 +111,22 @@ function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array
 }
 
 /** Accepts an array or its JSON text. The engine checks the conditions. */
-export function readConditions(filter: unknown): Filter {
-  const conditions = typeof filter === 'string' ? readConditionText(filter) : filter
+export function readConditions(filter: unknown, field = 'filter'): Filter {
+  const conditions = typeof filter === 'string' ? readConditionText(filter, field) : filter
   if (!Array.isArray(conditions)) {
-    throw new ServerError('invalid_filter', 'filter must be an array of conditions', {
-      field: 'filter',
+    throw new ServerError('invalid_filter', `${field} must be an array of conditions`, {
+      field,
       value: conditions,
     })
   }
   const items: readonly unknown[] = conditions
   return items.map((condition, i) => {
     if (isObject(condition)) return condition as unknown as FilterCondition
-    const message = `filter[${i}] must be an object such as {"color":{"$eq":"red"}}`
-    throw new ServerError('invalid_filter', message, { field: `filter[${i}]`, value: condition })
+    const message = `${field}[${i}] must be an object such as {"color":{"$eq":"red"}}`
+    throw new ServerError('invalid_filter', message, { field: `${field}[${i}]`, value: condition })
   })
 }
 
-function readConditionText(text: string): unknown {
-  return text.trim() === '' ? [] : parseJsonText(text, 'filter')
+function readConditionText(text: string, field: string): unknown {
+  return text.trim() === '' ? [] : parseJsonText(text, field)
 }

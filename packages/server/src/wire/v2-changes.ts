@@ -2,6 +2,7 @@
 import type { ChangeKind, ChangesRequest, Cursor, Filter } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
+import { parseJsonText } from './json-body.ts'
 import type { Infer } from './schema.ts'
 
 const lsnDigits = /^\d{1,15}$/
@@ -72,9 +73,9 @@ export function readChanges(
     cursor: isResumed ? undefined : cursor,
     from: isResumed ? readLastEventId(lastEventId) + 1 : from && Number(from),
     collections: listOf(collection),
-    // The engine checks the names.
+    // The engine checks the names and the conditions.
     kinds: listOf(kind) as readonly ChangeKind[] | undefined,
-    filter: filter === undefined ? undefined : readFilter(filter),
+    filter: filter === undefined ? undefined : (parseJsonText(filter, 'filter') as Filter),
     includeVectors: vectors === 'true',
   } as ChangesRequest
 }
@@ -86,12 +87,4 @@ function readLastEventId(value: string): number {
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] | undefined {
   return value === undefined ? undefined : [value].flat().flatMap((text) => text.split(','))
-}
-
-function readFilter(text: string): Filter {
-  try {
-    return JSON.parse(text) as Filter
-  } catch (cause) {
-    throw invalidArgument(`filter is not JSON: ${(cause as Error).message}`, { field: 'filter', value: text })
-  }
 }

@@ -2,6 +2,7 @@
 import type { DiffRequest, Moment, ObjectVersion, UndoRequest, VersionPage, VersionsRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
+import { readMoment } from './backup.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 import { timeFrom } from './time.ts'
 import { readConditions } from './v1-search.ts'
@@ -14,7 +15,7 @@ export const versionsQuery = Type.Object({
   from: Type.Optional(Type.String({ pattern: lsnForm.source, description: 'The first LSN to return.' })),
   to: Type.Optional(Type.String({ pattern: lsnForm.source, description: 'The last LSN to return.' })),
   limit: Type.Optional(
-    Type.String({ pattern: '^\\d{1,4}$', description: 'Number of versions, at most 500; default 100.' }),
+    Type.String({ pattern: lsnForm.source, description: 'Number of versions, at most 500; default 100.' }),
   ),
 })
 export type VersionsQuery = Infer<typeof versionsQuery>
@@ -68,13 +69,13 @@ function momentFrom(text: string, field: string): Moment {
 
 /** The undo that a body requests. */
 export function readUndo(collection: string, { ids, filter, as_of, dry_run }: UndoBody): UndoRequest {
-  const { lsn, time } = as_of
-  if ((lsn == null) === (time == null)) throw invalidArgument('as_of must have either lsn or time', { field: 'as_of' })
+  const asOf = readMoment(as_of, 'as_of.')
+  if (asOf === undefined) throw invalidArgument('as_of must have lsn or time', { field: 'as_of', value: as_of })
   return {
     collection,
     ...(ids !== undefined && { ids }),
     ...(filter !== undefined && { filter: readConditions(filter) }),
-    asOf: lsn == null ? { timeMs: timeFrom(time as string | number, 'as_of.time') } : { lsn },
+    asOf,
     ...(dry_run != null && { dryRun: dry_run }),
   }
 }

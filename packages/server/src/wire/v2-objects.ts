@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
 import { asOfOptions } from './as-of.ts'
-import { atomicKey, readWriteConditions } from './conditions.ts'
+import { atomicKey, conditionKeys, readWriteConditions } from './conditions.ts'
 import { parseJsonText } from './json-body.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
@@ -29,11 +29,7 @@ export const upsertObjectsBody = Type.Object({
         meta: Type.Unknown(),
         filter: Type.Unknown(),
         fields: Type.Object({}),
-        if_absent: Type.Unknown(),
-        if_lsn: Type.Unknown(),
-        if_match: Type.Unknown(),
-        ttl_seconds: Type.Unknown(),
-        expires_at: Type.Unknown(),
+        ...conditionKeys,
         lsn: Type.Unknown(),
       }),
       'ObjectInput',
