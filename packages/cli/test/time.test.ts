@@ -70,6 +70,12 @@ test('history and diff show what became of objects, and undo takes it back after
   t.match(JSON.parse((await ask(...byFilter)).out), { collection: 'films', restored: 1, deleted: 1, asOfLsn: before })
   t.match((await ask('history', 'films', 'alien')).out, /restored .*as of LSN \d+; meta\.title: "Aliens" -> "Alien"\n$/)
   t.equal((await ask('diff', 'films', '--from', String(before))).out, '')
+  const { lsn: expired } = await call(address, 'POST', '/api/v2/collection/films/objects', {
+    objects: [{ id: 'metropolis', expires_at: '2020-01-01T00:00:00Z', fields: { plot: [1, 2] } }],
+  })
+  const revive = ['undo', 'films', '--as-of', String(expired), '--ids', 'metropolis', '--yes']
+  t.match(await ask(...revive), { code: 0, out: /0 objects restored/ })
+  t.match(await ask(...revive, '--keep-expired'), { code: 0, out: /1 objects restored, 0 deleted/ })
   t.match(await ask('undo', 'films', '--as-of', '1'), { code: 64, err: /choose the objects with --ids or --filter/ })
   t.match(await ask(...undo, '--filter', '[]'), { code: 64, err: /cannot be used with/ })
   t.match(await ask('undo', 'films', '--as-of', '1', '--filter', '{'), { code: 64, err: /must be a JSON list/ })

@@ -59,6 +59,10 @@ def test_changes_are_filtered_and_begin_at_cursors(client: Annal) -> None:
     assert list(followed.diff({"lsn": lsn}, {"lsn": lsn})) == []
     assert list(followed.diff({"lsn": lsn}, {"time": datetime.now(timezone.utc)})) != []
     assert followed.undo(ids=["a"], as_of={"lsn": lsn}, dry_run=True)["restored"] == 1
+    expired = followed.upsert([{"id": "e", "expires_at": "2020-01-01T00:00:00Z", "fields": {"place": [1, 2]}}])["lsn"]
+    assert followed.undo(ids=["e"], as_of={"lsn": expired})["restored"] == 0
+    assert followed.undo(ids=["e"], as_of={"lsn": expired}, keep_expired=True)["restored"] == 1
+    assert "expires_at" not in followed.get_many(["e"])[0]
     client.delete_collection("followed")
 
 
@@ -76,6 +80,9 @@ def test_the_async_client_follows_and_compares(server: Server) -> None:
             assert kinds[-2:] == ["collection-created", "objects-upserted"]
             await followed.upsert([{"id": "b", "fields": {"place": [1, 2]}}])
             assert [item["id"] async for item in followed.diff({"lsn": lsn})] == ["b"]
+            expired = (await followed.upsert([{"id": "e", "ttl_seconds": 60, "fields": {"place": [1, 2]}}]))["lsn"]
+            assert (await followed.undo(ids=["e"], as_of={"lsn": expired}, keep_expired=True))["restored"] == 1
+            assert "expires_at" not in (await followed.get_many(["e"]))[0]
             with pytest.raises(FeedPositionLostError):
                 await client.changes(from_lsn=10**9).__anext__()
             await client.delete_collection("followed")

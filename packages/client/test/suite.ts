@@ -505,6 +505,15 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       [3, 4],
     )
     await t.rejects(sessions.upsert([{ id: 'e', fields: { v: [1, 2] }, ttlSeconds: 0 }]), { code: 'limit_exceeded' })
+    const undo = { ids: ['a', 'b'], asOf: { lsn }, keepExpired: true }
+    t.match(await sessions.undo({ ...undo, dryRun: true }), { restored: 2, deleted: 0 })
+    t.match(await sessions.undo({ ...undo, keepExpired: false }), { restored: 0, deleted: 0 })
+    t.match(await sessions.undo(undo), { restored: 2, deleted: 0, asOfLsn: lsn })
+    t.strictSame(await Promise.all(['a', 'b'].map(async (id) => (await sessions.get(id))?.expiresAt)), [
+      undefined,
+      undefined,
+    ])
+    t.equal(await sessions.count(), 4)
     await client.deleteCollection('sessions')
   })
 

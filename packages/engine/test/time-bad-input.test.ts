@@ -195,6 +195,7 @@ function callsOf(engine: Engine, database: Database): readonly Call[] {
         ],
         asOf: of('invalid_argument', moments),
         dryRun: flags,
+        keepExpired: flags,
       },
     },
     {

@@ -85,7 +85,7 @@ test('a collection has a default expiry', async (t) => {
   t.notOk('ttl_seconds' in ((await send('GET', collection, { accept })).json() as Loose))
 })
 
-test('clones and branches keep the expiry, or none with keep_expired', async (t) => {
+test('clones, branches, and undos keep the expiry, or none with keep_expired', async (t) => {
   const { send, post } = await open(t)
   const { lsn } = await post('/objects', { objects: [objectOf('a', { expires_at: early }), objectOf('b')] })
   await post('/clone', { target_collection_name: 'kept' })
@@ -96,8 +96,13 @@ test('clones and branches keep the expiry, or none with keep_expired', async (t)
     ((await send('POST', `/api/v2/collection/${name}/objects/count`, { json: {}, accept })).json() as Loose).count
   t.equal(await countOf('kept'), 1)
   for (const name of ['cleared', 'branch', 'past']) t.equal(await countOf(name), 2, name)
+  const undo = { ids: ['a', 'b'], as_of: { lsn } }
+  t.match(await post('/undo', { ...undo, dry_run: true }), { status: 200, restored: 0 })
+  t.match(await post('/undo', { ...undo, dry_run: true, keep_expired: true }), { restored: 1, deleted: 0 })
   t.equal((await post('/objects/count', { as_of: { lsn }, wait: true })).count, 1)
   t.equal((await post('/objects/count', { as_of: { lsn, keep_expired: true }, wait: true })).count, 2)
+  t.match(await post('/undo', { ...undo, keep_expired: true }), { restored: 1, deleted: 0, as_of_lsn: lsn })
+  t.equal((await post('/objects/count', {})).count, 2)
 })
 
 test('wrong values are refused with field, value, and limit', async (t) => {

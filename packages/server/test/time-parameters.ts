@@ -258,6 +258,7 @@ export const parameters: readonly Parameter[] = [
     ],
     ...momentRows('as_of.'),
     dry_run: flag,
+    keep_expired: flag,
   }),
   ...rowsOf('PUT /api/v2/alias/{name}', 'path', { name: pathNames }),
   ...body('PUT /api/v2/alias/{name}', { collection: knownName('collection_not_found') }),

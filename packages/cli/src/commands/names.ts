@@ -44,12 +44,12 @@ export function deleteAlias(alias: string, options: NameOptions, terminal: Termi
 export function branch(
   collection: string,
   target: string,
-  options: NameOptions & { readonly asOf?: string },
+  options: NameOptions & { readonly asOf?: string; readonly keepExpired?: boolean },
   terminal: Terminal,
 ): Promise<number> {
   const moment = options.asOf === undefined ? undefined : momentOf(options.asOf, '--as-of')
   return withClient(options, async (client) => {
-    const made = await client.collection(collection).branch(target, moment)
+    const made = await client.collection(collection).branch(target, moment, { keepExpired: options.keepExpired })
     const count = await made.count()
     terminal.line(
       options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${amount(count)} objects`,

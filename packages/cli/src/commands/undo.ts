@@ -12,18 +12,20 @@ export interface UndoOptions extends ConnectionOptions {
   readonly ids?: string
   readonly filter?: string
   readonly asOf: string
+  readonly keepExpired?: boolean
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly json?: boolean
 }
 
 export function undo(collection: string, options: UndoOptions, terminal: Terminal): Promise<number> {
-  const { ids, filter, asOf, dryRun = false, yes = false, json = false } = options
+  const { ids, filter, asOf, keepExpired, dryRun = false, yes = false, json = false } = options
   if (ids === undefined && filter === undefined) throw usageError('choose the objects with --ids or --filter')
   const request: UndoRequest = {
     asOf: momentOf(asOf, '--as-of'),
     ...(ids !== undefined && { ids: ids.split(',') }),
     ...(filter !== undefined && { filter: filterOf(filter) }),
+    ...(keepExpired && { keepExpired }),
   }
   return withClient(options, async (client) => {
     if (dryRun || !yes) {

@@ -299,16 +299,19 @@ class AsyncCollection(AsyncCollectionGraphs):
         ids: Optional[Sequence[str]] = None,
         filter: Optional[Filter] = None,
         dry_run: bool = False,
+        keep_expired: bool = False,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Gives objects the content that they had at a moment, ``{"lsn": n}`` or ``{"time": "..."}``, all or none; those that did not
-        exist then are deleted. A filter chooses what matches now, and what matched then. ``dry_run`` only counts."""
+        exist then are deleted. A filter chooses what matches now, and what matched then. ``dry_run`` only counts. With ``keep_expired``
+        the objects do not expire, also those that have expired since; by default they get the expiry that they had."""
         body = given(
             ids=None if ids is None else list(ids),
             filter=None if filter is None else list(filter),
             as_of=moment_member(as_of),
             dry_run=dry_run,
+            keep_expired=True if keep_expired else None,
         )
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         reply: Dict[str, Any] = await self._transport.json(

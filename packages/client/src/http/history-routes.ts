@@ -61,9 +61,9 @@ export const historyRoutes: Routes<keyof HistoryOperations> = {
     retry: 'when-refused',
     takesKey: true,
     timeoutMs: undoTimeoutMs,
-    request: ({ collection, ids, filter, asOf, dryRun }) =>
+    request: ({ collection, ids, filter, asOf, dryRun, keepExpired }) =>
       post(`/api/v2/collection/${segment(collection)}/undo`, {
-        ...{ ids, filter, dry_run: dryRun },
+        ...{ ids, filter, dry_run: dryRun, keep_expired: keepExpired },
         as_of: 'time' in asOf ? { time: asOf.time.toISOString() } : asOf,
       }),
     reply: ({ text }) => {

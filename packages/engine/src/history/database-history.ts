@@ -40,7 +40,7 @@ import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } fro
 import { readVersions } from './read-versions.ts'
 import type { OwnerId } from './summary.ts'
 import { planUndo, type RestoredContent, restoredContent, type UndoPlan, type UndoSubject } from './undo.ts'
-import { chosenBy, isDryRun } from './undo-request.ts'
+import { chosenBy, undoFlags } from './undo-request.ts'
 
 type IsOwn = (owner: OwnerId) => boolean
 
@@ -178,9 +178,9 @@ export class DatabaseHistory implements History {
     const chosen = chosenBy(request)
     const moment = parseMoment(request.asOf, 'asOf')
     const { collection: name } = request
-    const dryRun = isDryRun(request)
+    const { dryRun, keepsExpired } = undoFlags(request)
     const { ids, filter, asOf } = request
-    const parts = () => ['undo', name, JSON.stringify({ ids, filter, asOf })]
+    const parts = () => ['undo', name, JSON.stringify({ ids, filter, asOf }), ...(keepsExpired ? ['keepExpired'] : [])]
     const call = { databaseId: this.#databaseId, parts }
     this.#door.checkWritable()
     const run = (claim: Claim | undefined) =>
@@ -188,7 +188,11 @@ export class DatabaseHistory implements History {
         const collection = this.#door.collection(name)
         await collection.served()
         const { parent, lsnCreated } = collection.entry
-        const subject = (live: Replica): UndoSubject => ({ live, branchedAt: parent && lsnCreated })
+        const subject = (live: Replica): UndoSubject => ({
+          live,
+          branchedAt: parent && lsnCreated,
+          keepsExpired,
+        })
         let read = 0
         const onRead = (bytes: number) => {
           read += bytes
@@ -215,7 +219,9 @@ export class DatabaseHistory implements History {
           return collection.restoreObjects(async (live) => {
             const plan = planUndo(chosen, subject(live), past)
             const content =
-              plan.restored.length + plan.deleted.length > 0 ? await restoredContent(plan, past) : undefined
+              plan.restored.length + plan.deleted.length > 0
+                ? await restoredContent(plan, past, { keepsExpired })
+                : undefined
             // The last moment at which it can be canceled.
             checkWanted()
             return { content, facts: counts(plan) }

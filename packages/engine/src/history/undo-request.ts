@@ -30,9 +30,17 @@ export function chosenBy({ ids, filter }: UndoRequest): Chosen {
   return { ids: parseIds(ids) }
 }
 
-/** Throws invalid_argument. */
-export function isDryRun({ dryRun = false }: UndoRequest): boolean {
-  if (typeof dryRun === 'boolean') return dryRun
-  const message = `dryRun must be true or false, got ${printed(dryRun)}`
-  throw new EngineError('invalid_argument', message, { field: 'dryRun', value: printed(dryRun) })
+/** What an undo does besides. Throws invalid_argument. */
+export function undoFlags({ dryRun, keepExpired }: UndoRequest): {
+  readonly dryRun: boolean
+  readonly keepsExpired: boolean
+} {
+  return { dryRun: flagOf(dryRun, 'dryRun'), keepsExpired: flagOf(keepExpired, 'keepExpired') }
+}
+
+function flagOf(value: unknown, field: string): boolean {
+  if (value === undefined) return false
+  if (typeof value === 'boolean') return value
+  const message = `${field} must be true or false, got ${printed(value)}`
+  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
 }

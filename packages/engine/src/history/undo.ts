@@ -7,6 +7,7 @@ import { columnBytes } from '../events/upsert-pieces.ts'
 import type { Filter } from '../filter/parse-filter.ts'
 import { undoBytesMax } from '../limits.ts'
 import { hasLists } from '../model/schema.ts'
+import { filterIn, hasExpiry } from '../model/stored-text.ts'
 import { upsertOf } from '../replica/rebuild.ts'
 import type { Replica } from '../replica/replica.ts'
 
@@ -25,24 +26,32 @@ export interface UndoPlan {
 export interface UndoSubject {
   readonly live: Replica
   readonly branchedAt: number | undefined
+  /** The restored objects do not expire. */
+  readonly keepsExpired: boolean
 }
 
 /** Finds what to change. A filter chooses what matches it now, and what matched it then. */
 export function planUndo(
   chosen: Chosen,
-  { live, branchedAt = 0 }: UndoSubject,
+  { live, branchedAt = 0, keepsExpired }: UndoSubject,
   { replica: past, lsn }: PastReplica,
 ): UndoPlan {
   const ids = 'ids' in chosen ? new Set(chosen.ids) : new Set([...matches(past, chosen), ...matches(live, chosen)])
   const restored: number[] = []
   const deleted: string[] = []
   for (const id of ids) {
-    const [then, now] = [past.find(id), live.find(id)]
-    if (then < 0 && now >= 0) deleted.push(id)
-    if (then < 0) continue
+    const then = past.find(id)
+    if (then < 0) {
+      if (live.find(id) >= 0) deleted.push(id)
+      continue
+    }
+    // An object that has expired since and is still stored has its content.
+    const now = live.findStored(id)
     // 0 where the last write is older than the version that keeps LSNs, and unknown. Every version with branches keeps them.
     const written = now < 0 ? 0 : live.objects.lsnAt(now) || branchedAt
-    if (written === 0 || written > lsn) restored.push(then)
+    // An object that was not written since has the expiry that it had.
+    const isCleared = keepsExpired && hasExpiry(past.objects.filterText(then))
+    if (written === 0 || written > lsn || isCleared) restored.push(then)
   }
   return { restored: Uint32Array.from(restored), deleted }
 }
@@ -58,11 +67,13 @@ export type RestoredContent = Omit<ObjectsRestored, 'kind' | 'timeMs' | 'collect
 export async function restoredContent(
   { restored, deleted }: UndoPlan,
   { replica: past, lsn }: PastReplica,
+  { keepsExpired }: Pick<UndoSubject, 'keepsExpired'>,
 ): Promise<RestoredContent> {
   const bytes =
     restored.reduce((sum, ordinal) => sum + bytesAt(past, ordinal), 0) + deleted.reduce((sum, id) => sum + id.length, 0)
   if (bytes > undoBytesMax) throw tooLarge(restored.length, bytes)
-  const { ids, metas, filters, dense, sparse, multi, text } = await upsertOf(past, restored)
+  const { ids, metas, dense, sparse, multi, text, ...stored } = await upsertOf(past, restored)
+  const filters = keepsExpired ? stored.filters.map(filterIn) : stored.filters
   const columns = { ids, metas, filters, dense, sparse, multi, text }
   const exact = columnBytes(columns)
   if (exact > undoBytesMax) throw tooLarge(restored.length, exact)

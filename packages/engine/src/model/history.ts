@@ -168,6 +168,8 @@ export interface UndoRequest {
   readonly asOf: Moment
   /** Counts, and changes nothing. */
   readonly dryRun?: boolean | undefined
+  /** The objects do not expire, also those that have expired since. By default they get the expiry that they had. */
+  readonly keepExpired?: boolean | undefined
 }
 
 export interface Undone extends Acknowledgement {

@@ -128,6 +128,47 @@ test('reads of the past hide what had expired by their moment', async (t) => {
   })
 })
 
+test('an undo gives objects the expiry of their moment, or none', async (t) => {
+  const { clock, dataDir, engine, things } = await openThings(t, { fsync: 'always', keepLog: true })
+  const database = engine.database()
+  await things.upsert([{ id: 'a', fields: at(0), filter: { n: 1 }, ttlSeconds: 60 }])
+  await things.upsert([{ id: 'b', fields: at(1), filter: { n: 2 }, ttlSeconds: 3 * 3_600 }])
+  const { lsn } = await things.upsert([{ id: 'c', fields: at(2), filter: { n: 3 } }])
+  const expiresAt = (await things.get('b'))?.expiresAt
+  clock.pass(hourMs)
+  await until(() => engine.stats().expiry.deleted === 1)
+  await things.patch([
+    { id: 'b', expiresAt: null },
+    { id: 'c', filter: { n: 4 } },
+  ])
+  const request = { collection: 'things', ids: ['a', 'b', 'c'], asOf: { lsn } }
+  // The clock jumps, so that nothing is deleted for an hour.
+  clock.ms += 1
+  t.match(await database.history.undo({ ...request, dryRun: true }), { restored: 3, deleted: 0 })
+  await database.history.undo(request)
+  t.equal(await things.get('a'), undefined, 'it had expired since')
+  t.equal((await things.get('b'))?.expiresAt, expiresAt)
+  t.strictSame((await things.get('c'))?.filter, { n: 3 })
+  // b was not changed since the first undo, but for the second one it has an expiry to take.
+  const again = { ...request, asOf: { lsn: engine.lsnApplied }, ids: ['b', 'c'], keepExpired: true }
+  t.match(await database.history.undo({ ...again, dryRun: true }), { restored: 1 })
+  t.match(await database.history.undo({ ...again, keepExpired: false, dryRun: true }), { restored: 0 })
+  const done = await database.history.undo({ ...request, keepExpired: true }, { requestKey: 'kept' })
+  t.match(done, { restored: 3, deleted: 0 })
+  t.strictSame(await database.history.undo({ ...request, keepExpired: true }, { requestKey: 'kept' }), done)
+  await t.rejects(database.history.undo(request, { requestKey: 'kept' }), { code: 'request_key_reused' })
+  clock.pass(10 * hourMs)
+  t.strictSame(await idsOf(database, 'things'), ['a', 'b', 'c'])
+  for (const id of ['a', 'b', 'c']) t.equal((await things.get(id))?.expiresAt, undefined, id)
+  t.strictSame((await things.get('a'))?.filter, { n: 1 })
+  const digest = things.stateDigest()
+  await engine.close()
+  const reopened = await openAt(clock, dataDir)
+  t.equal(reopened.database().collection('things').stateDigest(), digest)
+  t.strictSame(await idsOf(reopened.database(), 'things'), ['a', 'b', 'c'])
+  await reopened.close()
+})
+
 test('the change feed delivers expiries, and objects that have expired', async (t) => {
   const { clock, engine, things } = await openThings(t, { fsync: 'always' })
   const start = clock.ms

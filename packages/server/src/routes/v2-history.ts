@@ -59,7 +59,7 @@ export function v2HistoryRoutes(app: FastifyInstance): void {
     bodyLimit: bodyBytesQueryMax,
     config: {
       ...({ doc: docs.undo, audit: 'collection.undo', requestKey: 'kept', isLong: true } as const),
-      fieldNames: { asOf: 'as_of', dryRun: 'dry_run' },
+      fieldNames: { asOf: 'as_of', dryRun: 'dry_run', keepExpired: 'keep_expired' },
     },
   } as const
   app.post<Named & { Body: UndoBody }>('/collection/:name/undo', undo, async (request, reply) => {

@@ -42,6 +42,9 @@ export const undoBody = Type.Object(
       ),
     }),
     dry_run: optionalBoolean('Counts, and changes nothing.'),
+    keep_expired: optionalBoolean(
+      'The objects do not expire, also those that have expired since. Default: they get the expiry that they had.',
+    ),
   },
   { $id: 'Undo' },
 )
@@ -68,7 +71,7 @@ function momentFrom(text: string, field: string): Moment {
 }
 
 /** The undo that a body requests. */
-export function readUndo(collection: string, { ids, filter, as_of, dry_run }: UndoBody): UndoRequest {
+export function readUndo(collection: string, { ids, filter, as_of, dry_run, keep_expired }: UndoBody): UndoRequest {
   const asOf = readMoment(as_of, 'as_of.')
   if (asOf === undefined) throw invalidArgument('as_of must have lsn or time', { field: 'as_of', value: as_of })
   return {
@@ -77,6 +80,7 @@ export function readUndo(collection: string, { ids, filter, as_of, dry_run }: Un
     ...(filter !== undefined && { filter: readConditions(filter) }),
     asOf,
     ...(dry_run != null && { dryRun: dry_run }),
+    ...(keep_expired != null && { keepExpired: keep_expired }),
   }
 }
 
