@@ -38,6 +38,7 @@ const hits: HitBytes = {
   copyId: (hit, target, offset) => target.set(ids[hit]!, offset),
   copyMeta: () => none,
   copyFilter: (_hit, target, offset) => target.set(filter, offset),
+  expiresAt: () => undefined,
 }
 let searched: ReaderSearch | undefined
 let isWriting = true

@@ -24,7 +24,13 @@ const objects = [
       ],
     },
   },
-  { id: '007', meta: {}, filter: {}, fields: { plot: [0.1, 0.2, 0.3], pages: [[0.5, 0.25]] } },
+  {
+    id: '007',
+    meta: {},
+    filter: {},
+    expires_at: '2999-12-31T23:59:59.999Z',
+    fields: { plot: [0.1, 0.2, 0.3], pages: [[0.5, 0.25]] },
+  },
   { id: 'é ü 漢', meta_base64: 'AQL6', filter: { rating: 1.5 }, fields: { words: { indices: [0], values: [1] } } },
   ...Array.from({ length: 1_200 }, (_, i) => ({
     id: `n${i}`,
@@ -132,6 +138,21 @@ async function columns(t: Test, server: string): Promise<void> {
   t.match(alien, { id: 'alien', filter: { year: 1979 } })
   t.same(alien.meta, { title: 'Alien', zip: '007' })
   t.same(solaris.meta, { zip: 12 })
+  const late = Date.parse('2999-01-01T00:00:00Z')
+  const expiries = path.join(dir, 'expiries.csv')
+  writeFileSync(
+    expiries,
+    `id,until,expires_at,fields.plot\na,,${late},"[1,0]"\nb,2999-01-01T01:00:00+01:00,,"[1,0]"\nc,,,"[1,0]"\n`,
+  )
+  await importing('expiring', expiries, { server, create: true, column: ['until=meta.until'] })
+  t.match(await linesOf('expiring', server), [{ id: 'a', expires_at: '2999-01-01T00:00:00.000Z' }, { id: 'b' }, {}])
+  await importing('expiring', expiries, { server, column: ['until=expires_at', 'expires_at='] })
+  const again = await linesOf('expiring', server)
+  t.strictSame(again.map(({ id, expires_at }) => [id, expires_at]).sort(), [
+    ['a', undefined],
+    ['b', '2999-01-01T00:00:00.000Z'],
+    ['c', undefined],
+  ])
 }
 
 async function mistakes(t: Test, server: string): Promise<void> {
@@ -147,6 +168,7 @@ async function mistakes(t: Test, server: string): Promise<void> {
       /number\.csv, row 1, column fields\.v, number 1: null is not a number/,
     ],
     ['meta.csv', 'id,meta,fields.v\na,[],"[1,2]"\n', /meta\.csv, row 1, column meta: not a JSON object/],
+    ['expiry.csv', 'id,expires_at,fields.v\na,soon,"[1,2]"\n', /record 1 of the source: .*expires_at must be a time/],
     ['none.csv', 'id,title\na,b\n', /none\.csv has no vector column; choose one with --column/],
     ['twice.csv', 'id,fields.v,fields.v\na,"[1,2]","[1,2]"\n', /columns fields\.v and fields\.v map to the same part/],
     ['cells.csv', 'id,fields.v\na,"[1,2]",c\n', /cells\.csv: Invalid Record Length.* on line 2/],

@@ -62,6 +62,10 @@ def test_changes_are_filtered_and_begin_at_cursors(client: Annal) -> None:
     expired = followed.upsert([{"id": "e", "expires_at": "2020-01-01T00:00:00Z", "fields": {"place": [1, 2]}}])["lsn"]
     assert followed.undo(ids=["e"], as_of={"lsn": expired})["restored"] == 0
     assert followed.undo(ids=["e"], as_of={"lsn": expired}, keep_expired=True)["restored"] == 1
+    followed.upsert([{"id": "f", "expires_at": "2999-01-01T00:00:00Z", "fields": {"place": [1, 2]}}])
+    hits = followed.search({"place": {"query": [1, 2]}})["results"]["place"]
+    assert {hit["id"]: hit.get("expires_at") for hit in hits}["f"] == "2999-01-01T00:00:00.000Z"
+    assert "expires_at" not in next(hit for hit in hits if hit["id"] == "e")
     assert "expires_at" not in followed.get_many(["e"])[0]
     client.delete_collection("followed")
 

@@ -488,6 +488,17 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal(await sessions.get('a'), undefined)
     t.match(await sessions.get('b'), { expiresAt: late, filter: { n: 1 } })
     t.equal((await sessions.get('c'))?.expiresAt, undefined)
+    const { results } = await sessions.search({ fields: { v: { query: [1, 3], limit: 9 } } })
+    t.strictSame(
+      results.v
+        .filter(({ id }) => id !== 'd')
+        .map(({ id, expiresAt }) => [id, expiresAt])
+        .sort(),
+      [
+        ['b', late],
+        ['c', undefined],
+      ],
+    )
     t.ok(((await sessions.get('d'))?.expiresAt ?? 0) > Date.now())
     await sessions.patch([{ id: 'c', ttlSeconds: 60 }])
     t.ok(((await sessions.get('c'))?.expiresAt ?? 0) > Date.now())

@@ -46,6 +46,26 @@ test('replies hide what has expired, and say when objects expire', async (t) => 
     results.v.map(({ filter }: Loose) => filter.n),
     results.v.map(({ id }: Loose) => (id === 'b' ? 1 : 2)),
   )
+  t.strictSame(results.v.map(({ id, expires_at: expiry }: Loose) => [id, expiry]).sort(), [
+    ['b', late],
+    ['c', undefined],
+  ])
+  // A second search with fusion is answered by the main thread.
+  const two = { fields: { v: { query: [1, 2], limit: 3 } }, fusion: { method: 'rrf' } }
+  for (const hit of (await post('/search', two)).fused) t.equal(hit.expires_at, hit.id === 'b' ? late : undefined)
+  const parts = async (path: string, json: object) => {
+    const reply = await send('POST', `${collection}${path}`, { json, accept: 'application/msgpack' })
+    return reply.msgpack() as Loose
+  }
+  const expiry = JSON.stringify({ expires_at: late })
+  for (const body of [{ fields: { v: { query: [1, 2], limit: 3 } } }, two]) {
+    const [found] = await parts('/search', body)
+    for (const object of Object.values(found) as Loose[])
+      t.strictSame([object.length, object[3]], object[0] === 'b' ? [4, expiry] : [3, undefined], object[0])
+  }
+  const [[read, other]] = await parts('/objects/query', { ids: ['b', 'c'] })
+  t.strictSame([read.length, read[6], other.length], [7, expiry, 6])
+  t.equal((await send('POST', `${collection}/objects`, { msgpack: [[read]] })).status, 200, 'it can be sent back')
   t.equal((await post('/objects/count', {})).count, 2)
   t.match((await post('/facets', { key: 'n' })).values, [
     { value: 1, count: 1 },
@@ -53,6 +73,10 @@ test('replies hide what has expired, and say when objects expire', async (t) => 
   ])
   const v1 = await send('POST', '/api/v1/index/docs/search', { json: { vector: [1, 2], k: 3 } })
   t.equal(v1.status, 200)
+  t.notMatch(
+    (await send('POST', '/api/v1/index/docs/search', { json: { vector: [1, 2], k: 3 }, accept })).text,
+    'expires',
+  )
   const metrics = (await send('GET', '/metrics')).text
   t.match(metrics, /annal_expired_objects 1\n/)
   t.match(metrics, /annal_expired_objects_deleting 0\n/)

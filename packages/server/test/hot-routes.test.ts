@@ -86,8 +86,11 @@ async function filled(t: Test): Promise<RunningApp> {
     { title: vector(), plot: vector(), code: vector() },
     i % 4 === 0 ? {} : { words: terms(i), rare: terms(i + 1) },
     parts(i),
+    i % 5 === 2 ? JSON.stringify({ expires_at: Date.parse('2999-01-01T00:00:00Z') + i }) : '',
   ])
-  const few = rows.slice(0, 3).map(({ id, meta, filter }) => [id, meta, filter, { title: vector() }])
+  const few = rows.slice(0, 3).map(({ id, meta, filter }, i) => {
+    return [id, meta, filter, { title: vector() }, {}, {}, JSON.stringify(i === 1 ? { ttl_seconds: 10_000 } : {})]
+  })
   for (const [path, msgpack] of [
     ['/api/v1/index/docs/vector/insert', v1],
     ['/api/v1/index/hybrid/vector/insert', hybrid],

@@ -6,7 +6,7 @@ import { CsvError, parse } from 'csv-parse'
 import { usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
 import { jsonText } from './json-text.ts'
-import { fieldsOfObject, keptMeta } from './object-parts.ts'
+import { expiryText, fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export interface CsvOptions {
   readonly delimiter: string
@@ -56,7 +56,7 @@ function typed(cell: string): JsonValue {
 
 /** The header line for a collection with these fields. */
 export function csvHead(fields: readonly string[]): string {
-  return csvLine(['id', 'meta', 'meta_base64', 'filter', ...fields.map((name) => `fields.${name}`)])
+  return csvLine(['id', 'meta', 'meta_base64', 'filter', 'expires_at', ...fields.map((name) => `fields.${name}`)])
 }
 
 export function csvObject(object: StoredObject, fields: readonly string[]): string {
@@ -66,6 +66,7 @@ export function csvObject(object: StoredObject, fields: readonly string[]): stri
     bytes === undefined && !isEmpty(meta) ? JSON.stringify(meta) : '',
     bytes ?? '',
     isEmpty(object.filter) ? '' : JSON.stringify(object.filter),
+    expiryText(object) ?? '',
   ]
   return csvLine([object.id, ...cells, ...fields.map((name) => (name in values ? jsonText(values[name]) : ''))])
 }

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectInput, StoredObject } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { jsonText } from './json-text.ts'
-import { fieldsOfObject, keptMeta } from './object-parts.ts'
+import { expiryText, fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectInput> {
   let [number, row] = [0, 0]
@@ -46,7 +46,8 @@ function parseObject(line: string, where: string): JsonObject {
 }
 
 export function jsonLine(object: StoredObject): string {
-  const { id, filter, expiresAt } = object
-  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
+  const { id, filter } = object
+  const expires_at = expiryText(object)
+  const expiry = expires_at === undefined ? {} : { expires_at }
   return `${jsonText({ id, ...keptMeta(object), filter, ...expiry, fields: fieldsOfObject(object) })}\n`
 }

@@ -25,6 +25,11 @@ export function keptMeta({ meta, metaBytes }: StoredObject): {
   return metaBytes === undefined ? { meta: meta ?? {} } : { meta_base64: Buffer.from(metaBytes).toString('base64') }
 }
 
+/** When the object expires, in the form of RFC 3339; undefined: never. */
+export function expiryText({ expiresAt }: StoredObject): string | undefined {
+  return expiresAt === undefined ? undefined : new Date(expiresAt).toISOString()
+}
+
 function mapped<T, U>(from: { readonly [name: string]: T }, change: (value: T) => U): { [name: string]: U } {
   return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, change(value)]))
 }

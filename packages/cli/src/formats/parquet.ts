@@ -1,5 +1,5 @@
 // Parquet: columns as in CSV, but typed. A dense field is a list of floats, a sparse field a group of two lists, a multi-vector field a
-// list of lists; meta and filter are JSON. See sources/columns.ts for the column names.
+// list of lists; meta and filter are JSON, and the expiry is a timestamp. See sources/columns.ts for the column names.
 import type { FieldDescription, ObjectInput, StoredObject } from '@annal/client'
 import {
   type AsyncBuffer,
@@ -120,6 +120,10 @@ async function writeGroup(
       { name: 'meta', data: metas.map(({ meta }) => meta) },
       { name: 'meta_base64', data: metas.map(({ meta_base64: bytes }) => bytes) },
       { name: 'filter', data: objects.map(({ filter }) => filter) },
+      {
+        name: 'expires_at',
+        data: objects.map(({ expiresAt }) => (expiresAt === undefined ? undefined : new Date(expiresAt))),
+      },
       ...fields.map(({ name }) => ({
         name: `fields.${name}`,
         data: values.map((columns) => columns[name]),
@@ -132,11 +136,12 @@ async function writeGroup(
 
 function schemaOf(fields: readonly FieldDescription[]): SchemaElement[] {
   return [
-    { name: 'root', num_children: 4 + fields.length },
+    { name: 'root', num_children: 5 + fields.length },
     { name: 'id', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
     { name: 'meta', type: 'BYTE_ARRAY', converted_type: 'JSON', repetition_type: 'OPTIONAL' },
     { name: 'meta_base64', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
     { name: 'filter', type: 'BYTE_ARRAY', converted_type: 'JSON', repetition_type: 'OPTIONAL' },
+    { name: 'expires_at', type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'OPTIONAL' },
     ...fields.flatMap(({ name, type }) => columnOf(`fields.${name}`, type)),
   ]
 }

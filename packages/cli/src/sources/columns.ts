@@ -3,13 +3,16 @@
 //   id            the object's id; without this column the row number, from 0
 //   fields.NAME   the vector, sparse terms or vectors of the field NAME
 //   meta, filter  a whole JSON object; meta_base64 is meta in bytes
+//   expires_at    when the object expires: a time, or milliseconds since 1970
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
 import type { FieldValue, JsonObject, JsonValue, ObjectInput } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { fieldValue } from './field-value.ts'
 
+const parts = ['id', 'meta', 'meta_base64', 'filter', 'expires_at'] as const
+
 export type Purpose =
-  | { readonly kind: 'id' | 'meta' | 'meta_base64' | 'filter' | 'nothing' }
+  | { readonly kind: (typeof parts)[number] | 'nothing' }
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'meta key' | 'filter key'; readonly key: string }
 
@@ -26,7 +29,9 @@ export function renamesOf(given: readonly string[]): Renames {
   for (const text of given) {
     const separator = text.lastIndexOf('=')
     if (separator < 1)
-      throw usageError(`--column ${text}: use NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
+      throw usageError(
+        `--column ${text}: use NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY, NAME=expires_at or NAME=id`,
+      )
     renames.set(text.slice(0, separator), text.slice(separator + 1))
   }
   return renames
@@ -57,7 +62,8 @@ export function columnsOf(names: readonly string[], renames: Renames, source: st
 
 function purposeOf(name: string): Purpose {
   if (name === '') return { kind: 'nothing' }
-  if (name === 'id' || name === 'meta' || name === 'meta_base64' || name === 'filter') return { kind: name }
+  const part = parts.find((one) => one === name)
+  if (part !== undefined) return { kind: part }
   const [, prefix, rest = name] = /^(fields|meta|filter)\.(.+)$/s.exec(name) ?? []
   if (prefix === 'fields') return { kind: 'field', field: rest }
   return { kind: prefix === 'filter' ? 'filter key' : 'meta key', key: rest }
@@ -76,6 +82,7 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
   const filter: [string, JsonValue][] = []
   let id = String(number)
   let bytes: Uint8Array | undefined
+  let expiresAt: string | number | undefined
   for (const [i, { name, purpose }] of columns.entries()) {
     const value = values[i]
     if (value === undefined || value === null) continue
@@ -85,6 +92,7 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, where)))
     else if (purpose.kind === 'filter') filter.push(...Object.entries(jsonObject(value, where)))
     else if (purpose.kind === 'meta_base64') bytes = Buffer.from(String(value), 'base64')
+    else if (purpose.kind === 'expires_at') expiresAt = expiryOf(value, where)
     else if (purpose.kind === 'meta key') meta.push([purpose.key, jsonOf(value)])
     else if (purpose.kind === 'filter key') filter.push([purpose.key, jsonOf(value)])
   }
@@ -94,12 +102,21 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     ...(bytes !== undefined ? { meta: bytes } : meta.length > 0 && { meta: Object.fromEntries(meta) }),
     // The server validates filter values.
     ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectInput['filter'] }),
+    ...(expiresAt !== undefined && { expiresAt }),
   }
 }
 
 function idOf(value: unknown, where: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
   throw usageError(`${where}: an id must be text or a number, not ${JSON.stringify(jsonOf(value))}`)
+}
+
+/** A number of a CSV file is text. The server checks the time. */
+function expiryOf(value: unknown, where: string): string | number {
+  const plain = jsonOf(value)
+  if (typeof plain === 'string') return /^\d+$/.test(plain) ? Number(plain) : plain
+  if (typeof plain === 'number') return plain
+  throw usageError(`${where}: an expiry must be a time or milliseconds since 1970, not ${shown(JSON.stringify(plain))}`)
 }
 
 function jsonObject(value: unknown, where: string): JsonObject {

@@ -116,6 +116,8 @@ function renamesFor({ columns, key }: Table, given: Renames): Renames {
     if (vectorType.test(type) || listTypes.includes(type)) renames.set(name, `fields.${name}`)
     else if (name === key.name && !idIsNamed) renames.set(name, 'id')
     else if (name === 'id') renames.set(name, 'meta.id')
+    // Of the table, which may mean something else.
+    else if (name === 'expires_at') renames.set(name, 'meta.expires_at')
   }
   return new Map([...renames, ...given])
 }

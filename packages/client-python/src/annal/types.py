@@ -90,12 +90,15 @@ class FieldDefinition(TypedDict, total=False):
 
 
 class Hit(TypedDict, total=False):
+    """A found object. ``expires_at`` is RFC 3339, and absent if the object does not expire."""
+
     id: str
     similarity: float
     distance: float
     norm: float
     meta: Any
     filter: Dict[str, Any]
+    expires_at: str
     vector: List[float]
     highlight: Dict[str, Any]
 

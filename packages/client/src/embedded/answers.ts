@@ -67,7 +67,7 @@ export function resultOf(
 }
 
 export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
-  const { id, similarity, distance, norm, filter, vector, members, highlight } = hit
+  const { id, similarity, distance, norm, filter, expiresAt, vector, members, highlight } = hit
   return {
     id,
     similarity,
@@ -75,6 +75,7 @@ export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
     norm,
     ...metas.collectionMeta(hit.metaBytes),
     filter,
+    ...(expiresAt !== undefined && { expiresAt }),
     vector,
     members: members?.map(rowOf),
     ...(members !== undefined && { vectors: members.map((member) => member.vector) }),

@@ -156,6 +156,7 @@ function parseHit(value: unknown, metas: MetaReader): SearchHit {
     norm: number(hit.norm, 'norm'),
     ...metas.collectionMeta(hit),
     filter: object(hit.filter, 'filter') as JsonObject,
+    ...(hit.expires_at !== undefined && { expiresAt: moment(hit.expires_at, 'expires_at').getTime() }),
     vector: hit.vector === undefined ? undefined : floats(hit.vector, 'vector'),
     members: vectors?.map(rowOf),
     ...(vectors !== undefined && { vectors }),

@@ -184,6 +184,8 @@ export interface FoundObject<Type extends FieldType, Meta extends object | undef
   /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
   readonly meta: Meta
   readonly filter: JsonObject
+  /** When the object expires, in milliseconds since 1970; undefined: never. */
+  readonly expiresAt?: number | undefined
   /** Only with includeVectors: the vector as given; for hits of sparse fields the object's first dense vector, if it has one. */
   readonly vector: HitRows[Type]
   /** Only with includeVectors, for hits of multi-vector fields, which have no `vector`. */

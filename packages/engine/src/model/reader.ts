@@ -70,6 +70,8 @@ export interface HitBytes {
   copyId(hit: number, target: Uint8Array, offset: number): void
   copyMeta(hit: number, target: Uint8Array, offset: number): void
   copyFilter(hit: number, target: Uint8Array, offset: number): void
+  /** When the object expires, in milliseconds since 1970; undefined: never. */
+  expiresAt(hit: number): number | undefined
 }
 
 /** A collection as a reader sees it. */

@@ -61,9 +61,9 @@ function sentResult({ results, fused, ...report }: SearchResult): SentResult {
 }
 
 function sentHit(hit: SearchHit): SentHit {
-  const { id, similarity, distance, norm, metaBytes, filterText, row, vector, members, highlight } = hit
+  const { id, similarity, distance, norm, metaBytes, filterText, expiresAt, row, vector, members, highlight } = hit
   return {
-    ...{ id, similarity, distance, norm, metaBytes, storedText: filterText },
+    ...{ id, similarity, distance, norm, metaBytes, storedText: storedText(filterText, expiresAt) },
     row: row && vector ? { row, vector, norm } : undefined,
     members: members?.map(sentRow),
     highlight,

@@ -3,7 +3,7 @@
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { SearchRecall } from '../model/calibration.ts'
 import type { HitBytes } from '../model/reader.ts'
-import { expiryBytes, expiryMark } from '../model/stored-text.ts'
+import { expiryBytes, expiryMark, splitText } from '../model/stored-text.ts'
 import type { ObjectPlace, ReplicaView } from './replica-view.ts'
 
 /** Copies up to this many bytes one by one: a view of shared memory costs more than all of them. */
@@ -98,6 +98,15 @@ export class HitBuffer implements HitBytes {
     const { record, metaOffset, metaBytes, filterBytes } = place
     const expiry = expiryIn(place)
     copy(record, metaOffset + metaBytes + expiry, filterBytes - expiry, target, offset)
+  }
+
+  expiresAt(hit: number): number | undefined {
+    const place = this.#at(hit)
+    const bytes = expiryIn(place)
+    if (bytes === 0) return undefined
+    const expiry = Buffer.alloc(bytes)
+    copy(place.record, place.metaOffset + place.metaBytes, bytes, expiry, 0)
+    return splitText(expiry.toString('latin1')).expiresAt
   }
 
   #at(hit: number): HitPlace {

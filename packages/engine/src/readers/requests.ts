@@ -5,6 +5,7 @@ import { isCoarse } from '../model/choices.ts'
 import type { StoredObject } from '../model/object.ts'
 import type { SearchHit, SearchRequest, SearchResult } from '../model/query.ts'
 import type { HitBytes, ReaderCollection } from '../model/reader.ts'
+import { storedText } from '../model/stored-text.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { ReadObject } from '../search/read-object.ts'
 import { type DenseTask, parseSearch, type SearchPlanInput } from '../search/request.ts'
@@ -82,7 +83,7 @@ function copyHits(hits: HitBytes): SearchHit[] {
     hits.copyFilter(hit, filter, 0)
     const metaBytes = new Uint8Array(hits.metaBytes(hit))
     hits.copyMeta(hit, metaBytes, 0)
-    const text = { id: id.toString(), metaBytes, storedText: filter.toString() }
+    const text = { id: id.toString(), metaBytes, storedText: storedText(filter.toString(), hits.expiresAt(hit)) }
     const [similarity, distance, norm] = [hits.similarity(hit), hits.distance(hit), hits.norm(hit)]
     return new FoundHit(text, { similarity, distance, norm, row: undefined, members: undefined })
   })

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { Highlight, SearchHit } from '../model/query.ts'
-import { filterIn } from '../model/stored-text.ts'
+import { filterIn, splitText } from '../model/stored-text.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
 export class FoundHit implements SearchHit {
@@ -53,6 +53,10 @@ export class FoundHit implements SearchHit {
     return filterIn(this.#text.storedText)
   }
 
+  get expiresAt(): number | undefined {
+    return splitText(this.#text.storedText).expiresAt
+  }
+
   get row(): Float32Array | undefined {
     return this.#row?.row
   }
@@ -63,7 +67,7 @@ export class FoundHit implements SearchHit {
 
   /** The form for JSON.stringify and console. */
   toJSON(): Record<string, unknown> {
-    const { id, similarity, distance, norm, meta, filter, vector, members, highlight } = this
+    const { id, similarity, distance, norm, meta, filter, expiresAt, vector, members, highlight } = this
     const vectors = members?.map((member) => [...member.vector])
     return {
       id,
@@ -72,6 +76,7 @@ export class FoundHit implements SearchHit {
       norm,
       meta,
       filter,
+      ...(expiresAt !== undefined && { expiresAt }),
       ...(vector && { vector: [...vector] }),
       ...(vectors && { vectors }),
       ...(highlight && { highlight }),

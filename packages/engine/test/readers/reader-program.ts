@@ -125,6 +125,7 @@ function copy(hits: HitBytes): unknown {
       norm: hits.norm(hit),
       meta: text(hits.metaBytes(hit), (target) => hits.copyMeta(hit, target, 0)),
       filter: text(hits.filterBytes(hit), (target) => hits.copyFilter(hit, target, 0)),
+      expiresAt: hits.expiresAt(hit),
     })),
   }
 }

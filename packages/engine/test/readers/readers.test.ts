@@ -9,6 +9,7 @@ import { type ReaderThread, startReader } from './reader-thread.ts'
 tap.setTimeout(300_000)
 
 const dimension = 24
+const late = Date.parse('2999-01-01T00:00:00Z')
 const vectors = clusteredRows(3000, dimension, 5)
 
 async function open(t: Test, readers = 2): Promise<Engine> {
@@ -38,6 +39,7 @@ function objects(from: number, to: number, text = '') {
     id: `thing ${from + i} ä`,
     meta: { n: from + i, text },
     filter: { third: (from + i) % 3, rare: (from + i) % 500 },
+    ...((from + i) % 4 === 1 && { expiresAt: late + from + i }),
     fields: { dense: rowOf(from + i) },
   }))
 }
@@ -60,10 +62,11 @@ async function compare(
   t.equal(found.complete, expected.complete)
   t.same(
     found.hits,
-    expected.results.dense?.map(({ id, similarity, distance, norm, metaBytes, filterText }) => ({
+    expected.results.dense?.map(({ id, similarity, distance, norm, metaBytes, filterText, expiresAt }) => ({
       ...{ id, similarity, distance, norm },
       meta: Buffer.from(metaBytes).toString(),
       filter: filterText,
+      expiresAt,
     })),
   )
 }

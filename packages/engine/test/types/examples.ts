@@ -18,6 +18,7 @@ const hitBytes = [
   'copyId',
   'copyMeta',
   'distance',
+  'expiresAt',
   'filterBytes',
   'idBytes',
   'metaBytes',

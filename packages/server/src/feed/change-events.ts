@@ -1,5 +1,6 @@
 // Changes as server-sent events. Consumers that get the same batch get the same bytes, which are written once.
 import type { Change, ChangeBatch, ChangedObject, ChangedValue, RecordedChange } from '@annal/engine'
+import { expiryMember } from '../wire/moment.ts'
 import { numbersJson } from '../wire/pieces.ts'
 
 /** A piece of a large change is about this long. */
@@ -73,8 +74,7 @@ function* dataOf(change: Change): Generator<string> {
 }
 
 function* objectJson({ fields, expiresAt, ...object }: ChangedObject): Generator<string> {
-  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
-  const head = JSON.stringify({ ...object, ...expiry })
+  const head = JSON.stringify({ ...object, ...expiryMember(expiresAt) })
   if (fields === undefined) return yield head
   yield `${head.slice(0, -1)},"fields":{`
   for (const [i, [name, value]] of Object.entries(fields).entries())

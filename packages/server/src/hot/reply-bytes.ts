@@ -2,10 +2,13 @@
 // wire/v2-search.ts. A reply that the main thread would count against its limits or send in pieces is not written here.
 import { type HitBytes, MetaBudget } from '@annal/engine/reader'
 import { largeReplyBytes, replyPieceBytes } from '../http/limits.ts'
+import { expiryMember } from '../wire/moment.ts'
 import { arrayHead, binaryHead, mapHead, stringHead, uintHead } from './msgpack-heads.ts'
 
 /** Counted for each hit in addition to its bytes; see answer-room.ts of the engine. */
 const hitOverheadBytes = 256
+/** Bytes of the text with the expiry of a hit, and of its head. */
+const expiryTextMax = 48
 
 /**
  * One form of a reply. `copy` runs while the hits cannot change and the owner of the engine waits, possibly more than once, so it only
@@ -42,18 +45,20 @@ export const indexMsgpack = msgpackForm((hits) => {
   return reply.finish()
 })
 
-/** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`. The objects of one list are numbered in its order. */
+/** `[{number: [id, meta, filter, expiry?]}, {field: [[number, score], ...]}]`. The objects of one list are numbered in its order. */
 export const collectionMsgpack = msgpackForm((hits, field) => {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
   const { count } = hits
-  const reply = new Writer(Buffer.allocUnsafe(32 + 3 * field.length + stored + count * 40))
+  const reply = new Writer(Buffer.allocUnsafe(32 + 3 * field.length + stored + count * (40 + expiryTextMax)))
   reply.bytes[reply.at++] = 0x92
   reply.at = mapHead(reply.bytes, reply.at, count)
   for (let i = 0; i < count; i++) {
     reply.at = uintHead(reply.bytes, reply.at, i)
-    reply.bytes[reply.at++] = 0x93
+    const expiresAt = hits.expiresAt(i)
+    reply.bytes[reply.at++] = expiresAt === undefined ? 0x93 : 0x94
     reply.object(hits, i)
+    if (expiresAt !== undefined) reply.text(JSON.stringify(expiryMember(expiresAt)))
   }
   reply.bytes[reply.at++] = 0x81
   reply.at = stringHead(reply.bytes, reply.at, Buffer.byteLength(field))
@@ -72,7 +77,7 @@ export const indexJson: ReplyForm<HitCopy> = {
   contentType: jsonType,
   copy: copyHits,
   write(hits, field) {
-    const list = hitsJson(hits)
+    const list = hitsJson(hits, noExpiry)
     return list === undefined ? undefined : finishJson(`${accountJson(hits, field)},"results":${list}}`)
   },
 }
@@ -82,7 +87,7 @@ export const collectionJson: ReplyForm<HitCopy> = {
   contentType: jsonType,
   copy: copyHits,
   write(hits, field) {
-    const list = hitsJson(hits)
+    const list = hitsJson(hits, expiryJson)
     const key = JSON.stringify(field)
     return list === undefined ? undefined : finishJson(`${accountJson(hits, field)},"results":{${key}:${list}}}`)
   },
@@ -90,7 +95,7 @@ export const collectionJson: ReplyForm<HitCopy> = {
 
 /** The hits, independent of the memory of the engine. */
 export interface HitCopy extends Pick<HitBytes, 'count' | 'lsn' | 'complete' | 'recall'> {
-  /** Similarity, distance, and norm of each hit. */
+  /** Similarity, distance, norm, and expiry of each hit; NaN if it does not expire. */
   readonly numbers: Float64Array
   /** Where the id, the meta, and the filter of each hit end in `bytes`. */
   readonly ends: Uint32Array
@@ -101,14 +106,15 @@ function copyHits(hits: HitBytes): HitCopy | undefined {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
   const { count, lsn, complete, recall } = hits
-  const numbers = new Float64Array(3 * count)
+  const numbers = new Float64Array(4 * count)
   const ends = new Uint32Array(3 * count)
   const bytes = Buffer.allocUnsafe(stored)
   let at = 0
   for (let i = 0; i < count; i++) {
-    numbers[3 * i] = hits.similarity(i)
-    numbers[3 * i + 1] = hits.distance(i)
-    numbers[3 * i + 2] = hits.norm(i)
+    numbers[4 * i] = hits.similarity(i)
+    numbers[4 * i + 1] = hits.distance(i)
+    numbers[4 * i + 2] = hits.norm(i)
+    numbers[4 * i + 3] = hits.expiresAt(i) ?? Number.NaN
     hits.copyId(i, bytes, at)
     at += hits.idBytes(i)
     ends[3 * i] = at
@@ -136,21 +142,31 @@ function finishJson(text: string): Buffer | undefined {
   return text.length < replyPieceBytes ? Buffer.from(text) : undefined
 }
 
-function hitsJson({ count, numbers, ends, bytes }: HitCopy): string | undefined {
+function hitsJson({ count, numbers, ends, bytes }: HitCopy, expiryOf: typeof expiryJson): string | undefined {
   const metas = new MetaBudget()
   let text = '['
   let from = 0
-  for (let i = 0; i < 3 * count; i += 3) {
-    const [idEnd, metaEnd, filterEnd] = [ends[i]!, ends[i + 1]!, ends[i + 2]!]
+  for (let hit = 0; hit < count; hit++) {
+    const [idEnd, metaEnd, filterEnd] = [ends[3 * hit]!, ends[3 * hit + 1]!, ends[3 * hit + 2]!]
     const id = idJson(bytes.toString('utf8', from, idEnd))
     const meta = metaJson(bytes.subarray(idEnd, metaEnd), metas)
     const filter = filterJson(bytes.toString('utf8', metaEnd, filterEnd))
-    const [similarity, distance, norm] = [numbers[i]!, numbers[i + 1]!, numbers[i + 2]!].map(numberJson)
-    text += `${i > 0 ? ',' : ''}{"id":${id},"similarity":${similarity},"distance":${distance},${meta},"filter":${filter},"norm":${norm}}`
+    const [similarity, distance, norm] = [0, 1, 2].map((part) => numberJson(numbers[4 * hit + part]!))
+    const expiry = expiryOf(numbers[4 * hit + 3]!)
+    text += `${hit > 0 ? ',' : ''}{"id":${id},"similarity":${similarity},"distance":${distance},${meta},"filter":${filter}${expiry},"norm":${norm}}`
     if (text.length >= replyPieceBytes) return undefined
     from = filterEnd
   }
   return `${text}]`
+}
+
+/** Hits of the published protocol have no expiry. */
+function noExpiry(): string {
+  return ''
+}
+
+function expiryJson(expiresAt: number): string {
+  return Number.isNaN(expiresAt) ? '' : `,"expires_at":"${new Date(expiresAt).toISOString()}"`
 }
 
 /** As JSON.stringify writes it. */
@@ -231,6 +247,12 @@ class Writer {
     this.at = stringHead(this.bytes, this.at, filter)
     hits.copyFilter(i, this.bytes, this.at)
     this.at += filter
+  }
+
+  /** A short ASCII text. */
+  text(text: string): void {
+    this.at = stringHead(this.bytes, this.at, text.length)
+    this.at += this.bytes.write(text, this.at, 'latin1')
   }
 
   finish(): Buffer {

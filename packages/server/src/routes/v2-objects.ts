@@ -219,7 +219,7 @@ const docs = {
     summary: 'Gets objects by id; unknown ids are left out.',
     reply: {
       description: 'The objects, in the order of the ids.',
-      msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}], ...]]',
+      msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}, expiry?], ...]]',
       json: 'Objects',
     },
   },
@@ -244,7 +244,7 @@ const docs = {
     bodyBytes: 'The length of the parameters as u32, the parameters as JSON, and the vector as 32-bit floats.',
     reply: {
       description: 'Hits per field, best first.',
-      msgpack: '[{number: [id, meta, filter]}, {field: [[number, score], ...]}, [[number, score], ...]?]',
+      msgpack: '[{number: [id, meta, filter, expiry?]}, {field: [[number, score], ...]}, [[number, score], ...]?]',
       json: 'SearchResult',
     },
   },

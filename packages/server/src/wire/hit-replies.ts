@@ -5,6 +5,7 @@ import { MetaBudget } from '@annal/engine/reader'
 import { accountJson } from './explain.ts'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
+import { type Expiry, expiryMember } from './moment.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 
@@ -55,25 +56,18 @@ export function hitPieces(
   hit: SearchHit,
   { similarity, distance }: { readonly similarity: number; readonly distance: number },
   metas: MetaBudget,
+  expiry: Expiry = {},
 ): Iterable<string> {
-  const { vector, members, highlight } = hit
+  const { id, vector, members, filter, norm, highlight } = hit
   const shown = highlight === undefined ? {} : { highlight }
-  const head = {
-    id: hit.id,
-    similarity,
-    distance,
-    ...metaJson(hit, metas),
-    filter: hit.filter,
-    norm: hit.norm,
-    ...shown,
-  }
+  const head = { id, similarity, distance, ...metaJson(hit, metas), filter, ...expiry, norm, ...shown }
   if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
   return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
 }
 
 /**
  * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
- * `[[number, score], ...]` if fusion was requested.
+ * `[[number, score], ...]` if fusion was requested. An object that expires has a fourth part, the JSON text with `expires_at`.
  */
 export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
   const { fused } = result
@@ -88,7 +82,10 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
   }
   const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
   for (const [number, hit] of objects.entries()) {
-    writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
+    const { expiresAt } = hit
+    writer.uint(number).array(expiresAt === undefined ? 3 : 4)
+    writer.string(hit.id).binary(hit.metaBytes).string(hit.filterText)
+    if (expiresAt !== undefined) writer.string(JSON.stringify(expiryMember(expiresAt)))
     yield* writer.piece()
   }
   const fields = Object.entries(result.results)
@@ -109,7 +106,8 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
 export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
   const { fused } = result
   const lists = Object.entries(result.results).map(
-    ([name, hits]) => [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas))] as const,
+    ([name, hits]) =>
+      [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas, expiryMember(hit.expiresAt)))] as const,
   )
   return withMembers(accountJson(result), [
     ['results', objectPieces(lists)],
@@ -125,5 +123,5 @@ export function searchBatchJson(results: readonly SearchResult[]): Generator<str
 
 function fusedJson({ hit, score, standings }: FusedHit, metas: MetaBudget) {
   const fields = Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing]))
-  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, score, fields }
+  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, ...expiryMember(hit.expiresAt), score, fields }
 }

@@ -14,6 +14,16 @@ export function asOfMember(asOf: AsOfMoment | undefined): { readonly as_of?: Ret
   return asOf === undefined ? {} : { as_of: momentJson(asOf) }
 }
 
+/** The member of a reply that says when an object expires. */
+export interface Expiry {
+  readonly expires_at?: string
+}
+
+/** Empty for an object that does not expire. */
+export function expiryMember(expiresAt: number | undefined): Expiry {
+  return expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
+}
+
 /** What an error says about the moments that can be reached. */
 export function reachJson({ lsnFirst, lsnLast, timeFirstMs, timeLastMs }: AsOfReach) {
   return {

@@ -4,7 +4,7 @@ import type { AsOfMoment, StoredObject } from '@annal/engine'
 import { MetaBudget } from '@annal/engine/reader'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
-import { asOfMember } from './moment.ts'
+import { asOfMember, expiryMember } from './moment.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 
@@ -39,9 +39,7 @@ export function objectReplyJson(object: StoredObject, { denseField, sparseField 
 /** An object of a collection without its fields. */
 function storedHeadJson(object: StoredObject, metas: MetaBudget) {
   const { id, ...rest } = objectHeadJson(object, metas)
-  const { expiresAt } = object
-  const expiry = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
-  return { id, lsn: object.lsn, ...rest, ...expiry }
+  return { id, lsn: object.lsn, ...rest, ...expiryMember(object.expiresAt) }
 }
 
 /** What an object has in both versions besides its fields. */
@@ -57,14 +55,17 @@ function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [str
   ]
 }
 
-/** The ObjectBatch form, with the original vectors. */
+/**
+ * The ObjectBatch form, with the original vectors. As in an upsert, an object that expires has a seventh part, the JSON text with `expires_at`, and
+ * one with texts an eighth.
+ */
 export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(1).array(objects.length)
   for (const object of objects) {
+    const { expiresAt } = object
     const texts = Object.entries(object.text)
-    // Where an object has texts, they come after the place of the conditions of a write.
     writer
-      .array(texts.length > 0 ? 8 : 6)
+      .array(texts.length > 0 ? 8 : expiresAt === undefined ? 6 : 7)
       .string(object.id)
       .binary(object.metaBytes)
       .string(object.filterText)
@@ -83,7 +84,9 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
         yield* writer.piece()
       }
     }
-    if (texts.length > 0) writer.string('').map(texts.length)
+    if (expiresAt !== undefined) writer.string(JSON.stringify(expiryMember(expiresAt)))
+    else if (texts.length > 0) writer.string('')
+    if (texts.length > 0) writer.map(texts.length)
     for (const [name, text = ''] of texts) {
       writer.string(name).string(text)
       yield* writer.piece()

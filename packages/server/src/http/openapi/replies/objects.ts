@@ -3,6 +3,7 @@ import { anyOf, integer, list, map, number, object, oneOfTexts, orNull, ref, tex
 import {
   acknowledgement,
   asOfMoment,
+  expiry,
   member,
   message,
   numbers,
@@ -10,7 +11,6 @@ import {
   objectLsn,
   type Schemas,
   storedMeta,
-  time,
 } from './parts.ts'
 
 export const objectReplies = {
@@ -23,7 +23,7 @@ export const objectReplies = {
     { ...objectHead, lsn: objectLsn },
     {
       ...storedMeta,
-      expires_at: { ...time, description: 'When the object expires; absent if it does not.' },
+      expires_at: expiry,
       fields: map(
         anyOf([
           member,

@@ -21,6 +21,8 @@ export const storedMeta = {
   meta_base64: text('The stored bytes of meta that is not returned as JSON.'),
   meta_limit: oneOfTexts(['object', 'reply'], 'The limit that the meta exceeds when it is unpacked.'),
 }
+/** Of an object. */
+export const expiry = { ...time, description: 'When the object expires; absent if it does not.' }
 /** The moment of a reply, if the request names one. */
 export const asOfMoment = {
   as_of: object({ lsn: integer('The record of the moment.'), time }, {}),

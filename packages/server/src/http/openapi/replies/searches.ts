@@ -1,6 +1,6 @@
 // Replies to searches, and to measurements of their recall.
 import { flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
-import { asOfMoment, member, numbers, objectHead, type Schemas, storedMeta } from './parts.ts'
+import { asOfMoment, expiry, member, numbers, objectHead, type Schemas, storedMeta } from './parts.ts'
 
 const hit = {
   ...objectHead,
@@ -13,7 +13,13 @@ const searchAccount = {
   lsn: integer('The newest event that the results reflect.'),
 }
 export const searchReplies = {
-  Hit: object(hit, { ...storedMeta, vector: numbers, vectors: list(member), highlight: ref('Highlight') }),
+  Hit: object(hit, {
+    ...storedMeta,
+    expires_at: expiry,
+    vector: numbers,
+    vectors: list(member),
+    highlight: ref('Highlight'),
+  }),
   Highlight: object({
     fragment: text('The part of the text around most of the words.'),
     start: integer('Where the fragment begins in the text, in units of UTF-16.'),
@@ -25,7 +31,7 @@ export const searchReplies = {
       score: number(),
       fields: map(object({ rank: integer(), similarity: number() }), 'Rank and similarity in each list with the hit.'),
     },
-    storedMeta,
+    { ...storedMeta, expires_at: expiry },
   ),
   IndexSearchResult: object({ ...searchAccount, results: list(ref('Hit')) }, { explain: ref('Explanation') }),
   SearchResult: object(
