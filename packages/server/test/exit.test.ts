@@ -1,6 +1,9 @@
 // Every reason for which a server cannot continue has its own exit code and one line of output.
+import { openDataDirectory } from '@annal/wal'
 import { test } from 'tap'
 import { exitOf } from '../src/exit.ts'
+import { temporaryDirectory } from './running-app.ts'
+import { startProcess } from './running-process.ts'
 
 test('errors of the log and of the system map to their exit codes', (t) => {
   const cases: [string, number][] = [
@@ -23,6 +26,21 @@ test('errors of the log and of the system map to their exit codes', (t) => {
     t.notMatch(exit.lines[0], /\n/, 'one line')
   }
   t.end()
+})
+
+test('a server ends with 78 and one line at each start with a directory of a newer version', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const data = await openDataDirectory({ dir: dataDir, freeBytesHard: 0 })
+  // The log does not look into records, so this is what a newer version writes.
+  await data.log.append({ type: 250, version: 1, payload: Buffer.from('new') })
+  await data.close()
+  for (let start = 0; start < 2; start++) {
+    const server = startProcess({ NDD_DATA_DIR: dataDir })
+    t.strictSame(await server.ended, { code: 78, signal: null }, server.stderr())
+    const lines = `${server.stdout()}${server.stderr()}`.split('\n').filter((line) => line.includes('requires'))
+    t.match(lines, [/record of type 250, version 1, which requires a newer version of Annal/])
+    t.equal(lines.length, 1)
+  }
 })
 
 test('an internal error exits with 70 and prints its location', (t) => {

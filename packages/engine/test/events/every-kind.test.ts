@@ -5,7 +5,7 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type Engine, openEngine, restoreDataDirectory, verifyDataDirectory } from '@annal/engine'
-import { encodeEvent } from '@annal/engine/events'
+import { decodeEvent, encodeEvent } from '@annal/engine/events'
 import tap, { type Test, test } from 'tap'
 import { changeKinds, eventKinds } from '../../src/events/codec.ts'
 import { temporaryDirectory } from '../backup/rig.ts'
@@ -204,10 +204,19 @@ test('a follower applies every kind', async (t) => {
   t.strictSame(await seenIn(follower.engine.database()), await seenIn(leader.engine.database()))
 })
 
-/** The payload version of the directory below. A later version has its own file, and this one must open forever. */
-const golden = new URL('../golden/every-kind-8.json.br', import.meta.url)
-/** Kinds of the log that version 8 does not have. */
-const laterKinds: readonly EventKind[] = ['objects-expired']
+/** A directory of a payload version. A later version has its own, and each must open forever. */
+interface GoldenVersion {
+  readonly version: number
+  /** Kinds of the log that the version does not have. */
+  readonly laterKinds: readonly EventKind[]
+  readonly actors: number
+}
+
+const goldenVersions: readonly GoldenVersion[] = [
+  { version: 8, laterKinds: ['objects-expired'], actors: 4 },
+  { version: 9, laterKinds: [], actors: 4 },
+]
+const fileOf = (version: number) => new URL(`../golden/every-kind-${version}.json.br`, import.meta.url)
 
 interface Golden {
   /** The last record. */
@@ -218,31 +227,55 @@ interface Golden {
   readonly files: Readonly<Record<string, string>>
 }
 
-test('a directory with every kind of payload version 8 opens with its content', async (t) => {
-  if (process.env.ANNAL_GOLDEN === 'write')
-    writeFileSync(golden, brotliCompressSync(JSON.stringify(await packed(life))))
+/** Writes the directory of a version. */
+async function unpacked(t: Test, version: number): Promise<Golden & { readonly dataDir: string }> {
   // Ours, made by `packed`.
-  const { digests, seen, files, lsn } = JSON.parse(brotliDecompressSync(readFileSync(golden)).toString()) as Golden
+  const golden = JSON.parse(brotliDecompressSync(readFileSync(fileOf(version))).toString()) as Golden
   const dataDir = join(await temporaryDirectory(t), 'data')
-  for (const [name, content] of Object.entries(files)) {
+  for (const [name, content] of Object.entries(golden.files)) {
     await mkdir(dirname(join(dataDir, name)), { recursive: true })
     await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
   }
-  const { kinds, actors } = await recordsOf(dataDir, lsn)
-  t.strictSame([...kinds, ...laterKinds].sort(), [...loggedKinds].sort(), 'it has every kind')
-  t.equal(actors.size, 4, 'it has authors')
-  const damage = (await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dirname(dataDir) })).findings
-  t.strictSame(
-    damage.filter(({ severity }) => severity === 'damage'),
-    [],
-  )
-  for (let start = 0; start < 2; start++) {
-    const engine = await openEngine({ dataDir, threads: 1, archive, keepLog: true })
-    t.strictSame(engine.health().reasons, [])
-    t.equal(digestsOf(engine), digests)
-    t.strictSame(await seenIn(engine.database()), seen)
-    await engine.close()
-  }
+  return { ...golden, dataDir }
+}
+
+for (const { version, laterKinds, actors } of goldenVersions)
+  test(`a directory with every kind of payload version ${version} opens with its content`, async (t) => {
+    if (process.env.ANNAL_GOLDEN === 'write' && version === goldenVersions.at(-1)?.version)
+      writeFileSync(fileOf(version), brotliCompressSync(JSON.stringify(await packed(life))))
+    const { digests, seen, lsn, dataDir } = await unpacked(t, version)
+    const records = await recordsOf(dataDir, lsn)
+    t.strictSame([...records.kinds, ...laterKinds].sort(), [...loggedKinds].sort(), 'it has every kind')
+    t.equal(Math.max(...records.versions), version, 'an earlier version refuses it')
+    t.equal(records.actors.size, actors, 'it has authors')
+    if (!laterKinds.includes('objects-expired')) {
+      const imaged = await kindsInImages(dataDir)
+      for (const kind of inImages) t.ok(imaged.has(kind), `an image has ${kind}`)
+    }
+    const damage = (await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dirname(dataDir) }))
+      .findings
+    t.strictSame(
+      damage.filter(({ severity }) => severity === 'damage'),
+      [],
+    )
+    for (let start = 0; start < 2; start++) {
+      // The clock of then: what has expired since would be hidden.
+      const engine = await openEngine({ dataDir, threads: 1, archive, keepLog: true, clock })
+      t.strictSame(engine.health().reasons, [])
+      t.equal(digestsOf(engine), digests)
+      t.strictSame(await seenIn(engine.database()), seen)
+      await engine.close()
+    }
+  })
+
+test('the newest golden directory has the newest payload version', async (t) => {
+  const newest = goldenVersions.at(-1)?.version as number
+  const { versions } = await recordsOf(life.dataDir, lsnLast)
+  t.equal(Math.max(...versions), newest, 'no life of today writes a newer one')
+  const [{ record }] = recordsByKind() as [ReturnType<typeof recordsByKind>[number]]
+  const payload = record.payload as Uint8Array
+  t.doesNotThrow(() => decodeEvent({ ...record, version: newest, payload }))
+  t.throws(() => decodeEvent({ ...record, version: newest + 1, payload }), { code: 'format_too_new' })
 })
 
 async function packed({ dataDir, digests, seen }: Lived): Promise<Golden> {

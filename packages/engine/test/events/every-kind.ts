@@ -190,21 +190,22 @@ function defined(value: number | undefined): number[] {
   return value === undefined ? [] : [value]
 }
 
-/** Kinds of the records of a directory, with its archive, and the actors in them. */
+/** Kinds and payload versions of the records of a directory, with its archive, and the actors in them. */
 export async function recordsOf(
   dataDir: string,
   lsnLast: number,
-): Promise<{ kinds: Set<EventKind>; actors: Set<string> }> {
+): Promise<{ kinds: Set<EventKind>; actors: Set<string>; versions: Set<number> }> {
   const vfs = nodeVfs()
   const identity = await readIdentity({ vfs, dir: dataDir })
   if (identity === undefined) throw new Error(`${dataDir} is no data directory`)
-  const [kinds, actors] = [new Set<EventKind>(), new Set<string>()]
+  const [kinds, actors, versions] = [new Set<EventKind>(), new Set<string>(), new Set<number>()]
   for await (const record of readHistory(historyOf({ vfs, dataDir }, identity), { from: 1, to: lsnLast })) {
     kinds.add(decodeEvent(record).kind)
+    versions.add(record.version)
     const author = authorOf(record)
     if (author !== undefined) actors.add(author.actor)
   }
-  return { kinds, actors }
+  return { kinds, actors, versions }
 }
 
 /** Kinds of the records in the tails of the images that the collections of a directory come from. */
