@@ -21,6 +21,7 @@ from .types import (
     ObjectPatch,
     ObjectRecord,
     Progress,
+    SearchRequest,
     SearchResult,
     StoredObject,
 )
@@ -140,29 +141,73 @@ class AsyncCollection(AsyncCollectionGraphs):
         otherwise the error has the code ``replica_stale``. ``as_of={"lsn": 120}`` or ``as_of={"time": "2026-11-23T10:00:00Z"}``
         searches the collection as of a moment of the past, which other reads take as well.
         """
-        defaults = given(limit=limit, ef_search=ef_search, recall=recall)
-        body = given(
-            fields={name: _query(query, f"fields.{name}", defaults) for name, query in fields.items()},
-            filter=None if filter is None else list(filter),
-            filter_params=given(
-                prefilter_threshold=prefilter_cardinality_threshold, boost_percentage=filter_boost_percentage
-            )
-            or None,
-            include_vectors=include_vectors or None,
+        search = given(
+            fields=fields,
+            filter=filter,
+            ef_search=ef_search,
+            prefilter_cardinality_threshold=prefilter_cardinality_threshold,
+            filter_boost_percentage=filter_boost_percentage,
+            limit=limit,
+            recall=recall,
+            include_vectors=include_vectors,
             rescore=rescore,
             fusion=fusion,
             exact=exact,
             explain=explain,
-            **as_of_members(as_of),
         )
+        body = {**_search_body(search, "fields"), **as_of_members(as_of)}
         read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
         reply = await self._transport.search(f"{self._path}/search", body, read=read, timeout=timeout)
+        return _search_result(reply, encoding.MetaReader())
+
+    async def search_batch(
+        self,
+        searches: Sequence[SearchRequest],
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[float] = None,
+    ) -> List[SearchResult]:
+        """Runs several searches, at most 100, on the same version of the collection, and returns their results in the same order.
+
+        Each search is a dict with arguments of ``search``: ``fields``, which is required, ``filter``, ``limit``, ``ef_search``, ``recall``,
+        ``include_vectors``, ``rescore``, ``fusion``, ``exact``, ``explain``, and the two options of filtered searches. One that is invalid
+        refuses all: InvalidArgumentError, or BadRequestError from the server, has its ``field``. ``timeout`` is in seconds.
+        """
+        bodies = [_search_body(search, f"searches[{i}].fields") for i, search in enumerate(searches)]
+        reply = await self._transport.json(
+            "POST",
+            f"{self._path}/search/batch",
+            {"searches": bodies, **as_of_members(as_of)},
+            retry=ALWAYS,
+            read=Read(consistency, max_staleness_ms, min_lsn),
+            timeout=timeout,
+        )
         metas = encoding.MetaReader()
-        results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
-        reply["results"] = results
-        if "fused" in reply:
-            reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
-        return cast(SearchResult, reply)
+        return [_search_result(result, metas) for result in reply["searches"]]
+
+    async def get(
+        self,
+        id: str,
+        *,
+        min_lsn: Optional[int] = None,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[float] = None,
+    ) -> Optional[StoredObject]:
+        """Returns one object, or None if the id is unknown. ``search`` explains the conditions."""
+        found = await self.get_many(
+            [id],
+            min_lsn=min_lsn,
+            consistency=consistency,
+            max_staleness_ms=max_staleness_ms,
+            as_of=as_of,
+            timeout=timeout,
+        )
+        return found[0] if found else None
 
     async def get_many(
         self,
@@ -452,6 +497,41 @@ class AsyncCollection(AsyncCollectionGraphs):
 
 
 _CLAUSES = frozenset(("must", "should", "must_not"))
+
+
+def _search_body(search: Mapping[str, Any], field: str) -> Dict[str, Any]:
+    unknown = sorted(set(search) - _SEARCH_KEYS)
+    if unknown:
+        raise InvalidArgumentError(f"a search has no argument {unknown[0]}", field=unknown[0], value=search[unknown[0]])
+    fields = search.get("fields")
+    if not isinstance(fields, Mapping):
+        raise InvalidArgumentError(f"{field} must be a mapping of queries by field", field=field, value=fields)
+    defaults = given(limit=search.get("limit"), ef_search=search.get("ef_search"), recall=search.get("recall"))
+    conditions = search.get("filter")
+    return given(
+        fields={name: _query(query, f"{field}.{name}", defaults) for name, query in fields.items()},
+        filter=None if conditions is None else list(conditions),
+        filter_params=given(
+            prefilter_threshold=search.get("prefilter_cardinality_threshold"),
+            boost_percentage=search.get("filter_boost_percentage"),
+        )
+        or None,
+        include_vectors=search.get("include_vectors") or None,
+        rescore=search.get("rescore"),
+        fusion=search.get("fusion"),
+        exact=search.get("exact"),
+        explain=search.get("explain"),
+    )
+
+
+_SEARCH_KEYS = frozenset(SearchRequest.__annotations__)
+
+
+def _search_result(reply: Dict[str, Any], metas: encoding.MetaReader) -> SearchResult:
+    reply["results"] = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
+    if "fused" in reply:
+        reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
+    return cast(SearchResult, reply)
 
 
 def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:

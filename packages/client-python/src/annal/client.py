@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from .administration import Administration
 from .calls import Peer
@@ -14,7 +15,7 @@ from .events import Following
 from .exchange import ALWAYS, NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, RequestKey, json_body, segment
 from .feed import Changes, follow_changes
 from .index import Index
-from .reads import OF_NODE, Read, moment_member
+from .reads import OF_NODE, Read, moment_member, time_text
 from .transport import Transport
 from .types import Consistency, FieldDefinition, Filter
 
@@ -312,7 +313,72 @@ class Annal(Administration):
         """Cancels the restore or undo that started last. Returns False if none runs."""
         return bool(self._send("DELETE", "/api/v2/status/restore", retry=ALWAYS, timeout=timeout)["cancelled"])
 
+    # The log
+
+    def events(
+        self,
+        *,
+        from_lsn: Optional[int] = None,
+        before_lsn: Optional[int] = None,
+        since: Union[str, datetime, None] = None,
+        limit: Optional[int] = None,
+        collection: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Lists events of the log without their content: from ``from_lsn`` on, below ``before_lsn``, or not earlier than ``since`` (RFC 3339 or
+        a datetime); without any of them, the newest. At most ``limit`` (100, at most 500), of one ``collection`` if it is given.
+
+        Returns ``{"events": [{"lsn", "time", "type", "bytes", ...}], "next", "previous"}``, oldest first: ``next`` is ``from_lsn`` of the
+        next page, and ``previous`` ``before_lsn`` of the previous one. Waits until the server has read its log. Raises
+        BadRequestError if more than one of the three is given.
+        """
+        wanted = {"from": from_lsn, "before": before_lsn, "since": time_text(since), "limit": limit, "collection": collection}
+        while True:
+            reply = self._get(f"/api/v2/log/events{_query(wanted)}", Read(), timeout)
+            if reply["complete"]:
+                return reply
+
+    def activity(
+        self,
+        *,
+        start: Union[str, datetime, None] = None,
+        end: Union[str, datetime, None] = None,
+        buckets: Optional[int] = None,
+        collection: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Numbers of events and objects by time, from ``start`` to ``end`` (RFC 3339 or datetimes; default: all of the log), in about
+        ``buckets`` (120, at most 1,000) parts of equal length.
+
+        Returns ``{"bucket_seconds", "buckets": [{"time", "records", "bytes", "written", "deleted", ...}]}``, oldest first, without empty
+        ones. Waits until the server has read its log.
+        """
+        wanted = {"from": time_text(start), "to": time_text(end), "buckets": buckets, "collection": collection}
+        while True:
+            reply = self._get(f"/api/v2/log/activity{_query(wanted)}", Read(), timeout)
+            if reply["complete"]:
+                return reply
+
     # Branches
+
+    def clone_collection(
+        self,
+        name: str,
+        target: str,
+        *,
+        keep_expired: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Creates an independent collection ``target`` with the content of another one as of now; with ``keep_expired`` its objects do not
+        expire. Returns ``{"collection", "content_lsn", "lsn", "durable"}`` at once; requests to the clone wait until it is loaded. Raises
+        NotFoundError, or ConflictError if the name is taken."""
+        body: Dict[str, Any] = {"target_collection_name": target}
+        if keep_expired:
+            body["keep_expired"] = True
+        seconds = TRANSFER_SECONDS if timeout is None else timeout
+        path = f"{_collection(name)}/clone"
+        return self._send("POST", path, body, key=RequestKey(idempotency_key), timeout=seconds, takes_long=True)
 
     def branch_collection(
         self,
@@ -415,6 +481,11 @@ class Annal(Administration):
         sent = self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)
         reply: Dict[str, Any] = sent.json()
         return reply
+
+
+def _query(wanted: Dict[str, Any]) -> str:
+    members = {name: value for name, value in wanted.items() if value is not None}
+    return f"?{urlencode(members)}" if members else ""
 
 
 def _alias(name: str) -> str:

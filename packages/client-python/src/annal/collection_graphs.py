@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, cast
+from urllib.parse import urlencode
 
 from . import encoding
 from .deprecated import warn_renamed
 from .exchange import ALWAYS, WHEN_REFUSED, RequestKey, object_path, segment
-from .reads import Read
+from .reads import WAIT_SECONDS, Read, moment_text
 from .transport import Transport
 from .types import Consistency
 
@@ -66,6 +67,38 @@ class CollectionGraphs:
     def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         reply: Dict[str, Any] = self._transport.json(
             "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
+        )
+        return reply
+
+    def recall(
+        self,
+        field: Optional[str] = None,
+        sample: Optional[int] = None,
+        limit: Optional[int] = None,
+        ef: Optional[int] = None,
+        *,
+        consistency: Optional[Consistency] = None,
+        max_staleness_ms: Optional[int] = None,
+        min_lsn: Optional[int] = None,
+        as_of: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Measures the recall of a dense field, by default the first one: searches with ``sample`` stored vectors (100, at most 1,000),
+        and compares their ``limit`` (10) nearest objects with those of exact searches.
+
+        Returns ``{"field", "sample", "recall", "recall_worst", "lsn"}``: the mean and the worst share of the true nearest objects, 0 to 1.
+        ``as_of`` measures the collection as of a moment of the past. Raises BadRequestError for a field that is not dense, and beyond the limits.
+        """
+        moment = {} if as_of is None else {"as_of": moment_text(as_of, "as_of"), "wait": WAIT_SECONDS}
+        query = urlencode({**given(field=field, sample=sample, limit=limit, ef=ef), **moment})
+        seconds = _VACUUM_SECONDS if timeout is None else timeout
+        reply: Dict[str, Any] = self._transport.json(
+            "GET",
+            f"{self._path}/recall{'?' if query else ''}{query}",
+            retry=ALWAYS,
+            read=Read(consistency, max_staleness_ms, min_lsn),
+            timeout=seconds,
+            takes_long=True,
         )
         return reply
 

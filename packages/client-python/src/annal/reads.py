@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Union
 from urllib.parse import urlencode
 
 from .errors import InvalidArgumentError
@@ -46,7 +46,7 @@ def as_of_members(as_of: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     present."""
     if as_of is None:
         return {}
-    return {"as_of": moment_member(as_of), "wait": _WAIT_SECONDS}
+    return {"as_of": moment_member(as_of), "wait": WAIT_SECONDS}
 
 
 def moment_member(moment: Mapping[str, Any]) -> Dict[str, Any]:
@@ -65,8 +65,13 @@ def moment_text(moment: Mapping[str, Any], field: str) -> str:
     return str(next(iter(member.values())))
 
 
-_WAIT_SECONDS = 5
+WAIT_SECONDS = 5
 """A moment that is not loaded in this time is requested again, so that no proxy ends a long wait."""
 
 OF_NODE = Read(has_conditions=False)
 """A read about the node that answers it."""
+
+
+def time_text(time: Union[str, datetime, None]) -> Optional[str]:
+    """A time in a query string: RFC 3339, or a datetime."""
+    return time.astimezone(timezone.utc).isoformat() if isinstance(time, datetime) else time

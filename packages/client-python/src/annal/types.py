@@ -103,6 +103,23 @@ class Hit(TypedDict, total=False):
     highlight: Dict[str, Any]
 
 
+class SearchRequest(TypedDict, total=False):
+    """A search of ``search_batch``: arguments of ``search``. ``fields`` is required."""
+
+    fields: Mapping[str, Any]
+    filter: Filter
+    limit: int
+    ef_search: int
+    recall: float
+    prefilter_cardinality_threshold: int
+    filter_boost_percentage: float
+    include_vectors: bool
+    rescore: bool
+    fusion: Mapping[str, Any]
+    exact: bool
+    explain: bool
+
+
 class SearchResult(TypedDict, total=False):
     results: Dict[str, List[Hit]]
     fused: List[Dict[str, Any]]
