@@ -84,7 +84,7 @@ export async function readVersions(wish: VersionsWish): Promise<Pick<VersionPage
 
 /** A deletion or an update of something that is not known says that there was an object. */
 function existedBefore({ kind }: ObjectVersion): boolean {
-  return kind === 'deleted' || kind === 'filter-updated' || kind === 'patched'
+  return kind === 'deleted' || kind === 'expired' || kind === 'filter-updated' || kind === 'patched'
 }
 
 function earlier(lsn: number): ObjectVersion {

@@ -169,6 +169,23 @@ test('an undo gives objects the expiry of their moment, or none', async (t) => {
   await reopened.close()
 })
 
+test('the history of what expired in a branch begins with an earlier version', async (t) => {
+  const { clock, engine, things } = await openThings(t, { fsync: 'always', keepLog: true })
+  const database = engine.database()
+  await fill(things)
+  const { lsn } = await database.branch('things', { name: 'branched' })
+  await database.collection('branched').served()
+  clock.pass(hourMs)
+  await until(() => engine.stats().expiry.deleted === 4)
+  const { versions } = await database.history.versions({ collection: 'branched', id: 'a' })
+  t.match(versions, [
+    { kind: 'earlier', exists: true },
+    { kind: 'expired', exists: false },
+  ])
+  t.equal(versions[0]?.lsn, (versions[1]?.lsn ?? 0) - 1)
+  t.ok((versions[1]?.lsn ?? 0) > lsn)
+})
+
 test('the change feed delivers expiries, and objects that have expired', async (t) => {
   const { clock, engine, things } = await openThings(t, { fsync: 'always' })
   const start = clock.ms
