@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly rootToken?: string
   /** Serving threads; by default those of ANNAL_SERVER_THREADS. */
   readonly threads?: number
+  /** Settings of the server. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface ServerProcess {
@@ -28,7 +30,13 @@ export interface ServerProcess {
 }
 
 /** Resolves when the server is ready. */
-export async function startServer({ dataDir, token, rootToken, threads }: ServerOptions): Promise<ServerProcess> {
+export async function startServer({
+  dataDir,
+  token,
+  rootToken,
+  threads,
+  environment,
+}: ServerOptions): Promise<ServerProcess> {
   const serverThreads = threads ?? process.env.ANNAL_SERVER_THREADS
   const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
     env: {
@@ -40,6 +48,7 @@ export async function startServer({ dataDir, token, rootToken, threads }: Server
       ...(serverThreads && { NDD_NUM_SERVER_THREADS: String(serverThreads) }),
       ...(token !== undefined && { NDD_AUTH_TOKEN: token }),
       ...(rootToken !== undefined && { NDD_ROOT_TOKEN: rootToken }),
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -2,7 +2,9 @@
 import type { Random } from '@annal/wal/testing'
 import { dimension, type ModelFilter, type ModelObject, type Terms } from '../../../engine/test/model/model.ts'
 
-const names = ['a', 'b', 'c']
+/** Of collections, and of one alias. */
+const names = ['a', 'b', 'c', 'a', 'b', 'c', 'x']
+export const alias = 'x'
 const tags = ['red', 'green', 'blue']
 const idsMax = 40
 

@@ -10,9 +10,12 @@ import tap, { test } from 'tap'
 import { AnnalError, type Client, connect } from '../../src/index.ts'
 import { type ServerProcess, startServer } from '../real-server.ts'
 import { list } from './choices.ts'
+import { Model } from './memory.ts'
 import { check, chosenRead, compareAll } from './reads.ts'
-import { chosenWrite, copyOf, firstWrites, type Model, type Write } from './writes.ts'
+import { chosenWrite, firstWrites, type Write } from './writes.ts'
 
+/** Moments of before a start are in reach. */
+const environment = { NDD_ARCHIVE_HOURS: '24' }
 const isLong = process.env.ANNAL_LONG === '1'
 const seed = chosenSeed()
 const runs = Number(process.env.ANNAL_RUNS ?? (isLong ? 20 : 1))
@@ -70,9 +73,9 @@ for (let run = 0; run < runs; run++) {
 async function beginLife(dataDir: string, own: number): Promise<Life> {
   const random = seededRandom(own)
   const threads = 1 + (own % 3)
-  const server = await startServer({ dataDir, threads })
+  const server = await startServer({ dataDir, threads, environment })
   const counts = { writes: 0, reads: 0, stops: 0, kills: 0, killedWrites: 0, threadReplies: 0 }
-  const life = { random, dataDir, model: new Map(), server, threads, client: clientOf(server), counts }
+  const life = { random, dataDir, model: new Model(), server, threads, client: clientOf(server), counts }
   for (const write of firstWrites(random)) await make(life, write)
   return life
 }
@@ -101,13 +104,13 @@ function ignoreReset(error: Error): undefined {
 async function live(life: Life): Promise<void> {
   const { random } = life
   if (random.below(stepsEach) === 0) return restart(life, random.chance(0.5) ? 'stop' : 'kill')
-  if (random.below(stepsEach) === 0) return killDuring(life, chosenWrite(random))
-  if (random.chance(0.4)) return make(life, chosenWrite(random))
+  if (random.below(stepsEach) === 0) return killDuring(life, chosenWrite(random, life.model))
+  if (random.chance(0.4)) return make(life, chosenWrite(random, life.model))
   return readSome(life)
 }
 
 async function readSome({ random, counts, client, model }: Life): Promise<void> {
-  const reads = list(random, { least: 1, most: 5 }, () => chosenRead(random))
+  const reads = list(random, { least: 1, most: 5 }, () => chosenRead(random, model))
   counts.reads += reads.length
   await Promise.all(reads.map((read) => named(read.label, () => read.run(client, model))))
 }
@@ -156,7 +159,7 @@ async function threadReplies({ url }: ServerProcess): Promise<number> {
 
 async function start(life: Life): Promise<void> {
   life.threads = 1 + ((life.threads + life.random.below(2)) % 3)
-  life.server = await startServer(life)
+  life.server = await startServer({ ...life, environment })
   life.client = clientOf(life.server)
 }
 
@@ -170,7 +173,7 @@ async function killDuring(life: Life, write: Write): Promise<void> {
   const learned = await outcome
   await start(life)
   await named(`after a kill during ${write.label}`, async () => {
-    const after = copyOf(life.model)
+    const after = life.model.copy()
     const expected = write.apply(after)
     if (learned !== 'unreachable') {
       check(learned === expected, `replied ${learned}, expected ${expected}`)

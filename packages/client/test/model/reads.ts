@@ -12,7 +12,8 @@ import {
 } from '../../../engine/test/model/model.ts'
 import { AnnalError, type Client, type Collection, type SearchHit, type StoredObject } from '../../src/index.ts'
 import * as choose from './choices.ts'
-import { type Model, sparseOf } from './writes.ts'
+import type { Model } from './memory.ts'
+import { sparseOf } from './writes.ts'
 
 /** Above the number of objects. */
 const allLimit = 64
@@ -24,7 +25,8 @@ export interface Read {
 
 type Compare = (collection: Collection, expected: ModelCollection) => Promise<void>
 
-export function chosenRead(random: Random): Read {
+export function chosenRead(random: Random, model: Model): Read {
+  if (random.chance(0.12)) return random.chance(0.5) ? remember(random) : readMoment(random, model)
   const target = choose.name(random)
   const where = choose.optionalFilter(random)
   const kind = random.below(100)
@@ -54,7 +56,7 @@ function inCollection(target: string, label: string, compare: Compare): Read {
   return {
     label: `${label} in ${target}`,
     async run(client, model) {
-      const expected = model.get(target)
+      const expected = model.resolve(target)
       // Without a collection, nothing is compared with the empty one.
       const compared = compare(client.collection(target), expected ?? nothing)
       if (expected !== undefined) return await compared
@@ -73,6 +75,9 @@ async function compareList(client: Client, model: Model): Promise<void> {
   const found = (await client.listCollections()).map(({ name, count }) => `${name} ${count}`).sort()
   const expected = [...model].map(([name, { objects }]) => `${name} ${objects.size}`).sort()
   check(`${found}` === `${expected}`, `the list ${found}, expected ${expected}`)
+  const aliases = (await client.aliases.list()).map(({ name, collection }) => `${name} ${collection}`)
+  const leading = [...model.aliases].map(([name, collection]) => `${name} ${collection}`)
+  check(`${aliases}` === `${leading}`, `the aliases ${aliases}, expected ${leading}`)
 }
 
 function compareGet(ids: readonly string[]): Compare {
@@ -106,18 +111,61 @@ function compareScroll(where: ModelFilter | undefined, limit: number): Compare {
   }
 }
 
-function compareObject({ id, meta, filter, dense, multi, sparse }: StoredObject, expected: ModelObject | undefined) {
+/** Keeps a moment, for reads of the past and undos. */
+function remember(random: Random): Read {
+  const target = choose.name(random)
+  return {
+    label: `remember ${target}`,
+    async run(client, model) {
+      const expected = model.get(target)
+      if (expected === undefined) return
+      const { lsn } = await client.collection(target).describe()
+      const { number, objects } = expected
+      model.moments.push({ collection: target, number, lsn, objects: new Map(objects) })
+    },
+  }
+}
+
+/** What the collection had then, whatever happened since. */
+function readMoment(random: Random, model: Model): Read {
+  const moment = choose.chosen(random, model.moments) as Model['moments'][number] | undefined
+  return {
+    label: `read ${moment?.collection} as of LSN ${moment?.lsn}`,
+    async run(client) {
+      if (moment === undefined) return
+      const { collection, lsn, objects } = moment
+      const { objects: found } = await client.collection(collection).scroll({ limit: 100, asOf: { lsn } })
+      const [ids, expected] = [found.map(({ id }) => id).sort(), [...objects.keys()].sort()]
+      check(`${ids}` === `${expected}`, `as of LSN ${lsn} ${ids}, expected ${expected}`)
+      for (const one of found) compareObject(one, objects.get(one.id))
+    },
+  }
+}
+
+function compareObject(
+  { id, meta, filter, expiresAt, dense, multi, sparse }: StoredObject,
+  expected: ModelObject | undefined,
+) {
   check(expected !== undefined, `${id} is not stored`)
   const { vector, members, terms } = expected
   const found = {
     meta,
-    filter,
+    filter: sorted(filter),
+    expiresAt,
     vector: [...(dense.v?.vector ?? [])],
     members: multi.m?.map((member) => [...member.vector]) ?? [],
     terms: { indices: [...(sparse.s?.indices ?? [])], values: [...(sparse.s?.values ?? [])] },
   }
-  const wanted = { meta: expected.meta, filter: expected.filter, vector, members, terms: sparseOf(terms) }
+  const wanted = {
+    ...{ meta: expected.meta, filter: sorted(expected.filter), expiresAt: expected.expiresAt },
+    ...{ vector, members, terms: sparseOf(terms) },
+  }
   check(JSON.stringify(found) === JSON.stringify(wanted), `${id}: ${JSON.stringify(found)}, ${JSON.stringify(wanted)}`)
+}
+
+/** A patch puts new keys at the end. */
+function sorted(values: object): object {
+  return Object.fromEntries(Object.entries(values).sort())
 }
 
 function eligible({ objects }: ModelCollection, where: ModelFilter | undefined): [string, ModelObject][] {
@@ -144,11 +192,12 @@ function compareHits(
   const scale = tolerance * Math.max(1, ...scores.map(Math.abs))
   check(hits.length === Math.min(limit, scores.length), `${hits.length} hits of ${scores.length}, limit ${limit}`)
   check(new Set(hits.map(({ id }) => id)).size === hits.length, 'an object was found twice')
-  for (const [i, { id, similarity: found, meta, filter }] of hits.entries()) {
+  for (const [i, { id, similarity: found, meta, filter, expiresAt }] of hits.entries()) {
     const object = expected.objects.get(id)
     check(object !== undefined && (where === undefined || matches(where, object)), `${id} was found`)
-    const wanted = JSON.stringify([object.meta, object.filter])
-    check(JSON.stringify([meta, filter]) === wanted, `${id} has ${JSON.stringify([meta, filter])}, expected ${wanted}`)
+    const wanted = JSON.stringify([object.meta, sorted(object.filter), object.expiresAt])
+    const has = JSON.stringify([meta, sorted(filter), expiresAt])
+    check(has === wanted, `${id} has ${has}, expected ${wanted}`)
     const exact = score(object) ?? Number.NaN
     check(Math.abs(found - exact) <= scale, `${id} has the similarity ${found}, exactly ${exact}`)
     check(found >= (scores[i] as number) - scale, `hit ${i} has ${found}, the best has ${scores[i]}`)

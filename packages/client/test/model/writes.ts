@@ -1,12 +1,11 @@
 // The writes of a life. Each is sent to the server, and changes the model in the same way.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '@annal/wal/testing'
-import { asInput, type ModelCollection, type ModelObject, matches } from '../../../engine/test/model/model.ts'
+import { asInput, type ModelObject, matches } from '../../../engine/test/model/model.ts'
 import type { Client, Precision, SpaceType } from '../../src/index.ts'
 import * as choose from './choices.ts'
-
-/** Collections by name. */
-export type Model = Map<string, ModelCollection>
+import type { Model } from './memory.ts'
+import { newerWrite } from './newer-writes.ts'
 
 export interface Write {
   readonly label: string
@@ -19,7 +18,8 @@ export interface Write {
 const spaceTypes = ['cosine', 'l2', 'ip'] as const satisfies readonly SpaceType[]
 const precisions = ['float32', 'int8'] as const satisfies readonly Precision[]
 
-export function chosenWrite(random: Random): Write {
+export function chosenWrite(random: Random, model: Model): Write {
+  if (random.chance(0.4)) return newerWrite(random, model)
   const target = choose.name(random)
   const kind = random.below(100)
   if (kind < 8) return create(target, choose.chosen(random, spaceTypes), choose.chosen(random, precisions))
@@ -34,11 +34,6 @@ export function chosenWrite(random: Random): Write {
 /** A life begins with two collections, of which one has objects. */
 export function firstWrites(random: Random): readonly Write[] {
   return [create('a', 'cosine', 'int8'), create('b', 'l2', 'float32'), upsert('a', objectsFor(random))]
-}
-
-/** A copy that changes separately. */
-export function copyOf(model: Model): Model {
-  return new Map([...model].map(([name, one]) => [name, { ...one, objects: new Map(one.objects) }]))
 }
 
 function create(target: string, spaceType: (typeof spaceTypes)[number], precision: Precision): Write {
@@ -56,9 +51,9 @@ function create(target: string, spaceType: (typeof spaceTypes)[number], precisio
       })
     },
     apply(model) {
-      if (model.has(target)) return 'collection_exists'
-      model.set(target, { spaceType, precision, objects: new Map() })
-      return undefined
+      const refused = model.refuseName(target)
+      if (refused === undefined) model.add(target, { spaceType, precision, objects: new Map() })
+      return refused
     },
   }
 }
@@ -67,12 +62,16 @@ function drop(target: string): Write {
   return {
     label: `drop ${target}`,
     send: (client) => client.deleteCollection(target),
-    apply: (model) => (model.delete(target) ? undefined : 'collection_not_found'),
+    apply(model) {
+      const name = model.aliases.get(target) ?? target
+      if ([...model.aliases.values()].includes(name)) return 'collection_has_aliases'
+      return model.delete(name) ? undefined : 'collection_not_found'
+    },
   }
 }
 
 /** A write to the objects of one collection. */
-function onObjects(
+export function onObjects(
   target: string,
   label: string,
   send: Write['send'],
@@ -82,29 +81,20 @@ function onObjects(
     label: `${label} in ${target}`,
     send,
     apply(model) {
-      const collection = model.get(target)
+      const collection = model.resolve(target)
       return collection === undefined ? 'collection_not_found' : apply(collection.objects)
     },
   }
 }
 
-type Keyed = readonly (readonly [id: string, object: ModelObject])[]
+export type Keyed = readonly (readonly [id: string, object: ModelObject])[]
 
-function objectsFor(random: Random): Keyed {
+export function objectsFor(random: Random): Keyed {
   return choose.ids(random, 20).map((id) => [id, choose.object(random)])
 }
 
 function upsert(target: string, objects: Keyed): Write {
-  const input = objects.map(([id, { vector, members, terms, meta, filter }]) => ({
-    id,
-    meta,
-    filter,
-    fields: {
-      v: vector,
-      ...(members.length > 0 && { m: members }),
-      ...(terms.length > 0 && { s: sparseOf(terms) }),
-    },
-  }))
+  const input = objects.map(inputOf)
   return onObjects(
     target,
     `upsert ${objects.map(([id]) => id).join(', ')}`,
@@ -114,6 +104,18 @@ function upsert(target: string, objects: Keyed): Write {
       return objects.length
     },
   )
+}
+
+/** The object in the form of the client. */
+export function inputOf([id, { vector, members, terms, meta, filter }]: Keyed[number]) {
+  return {
+    ...{ id, meta, filter },
+    fields: {
+      v: vector,
+      ...(members.length > 0 && { m: members }),
+      ...(terms.length > 0 && { s: sparseOf(terms) }),
+    },
+  }
 }
 
 export function sparseOf(terms: ModelObject['terms']): { readonly indices: number[]; readonly values: number[] } {

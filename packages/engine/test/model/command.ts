@@ -1,11 +1,13 @@
 // An operation of a model run, and how it reports a difference.
 import type { Collection, Engine } from '@annal/engine'
 import type fc from 'fast-check'
+import type { TestClock } from '../expiry/rig.ts'
 import type { Life, Model } from './lives.ts'
 import type { ModelObject, Terms } from './model.ts'
 
 export interface Real {
   engine: Engine
+  readonly clock: TestClock
   /** Closes and opens again. `keepCheckpoints: false` deletes the checkpoints in between, so that the log is replayed. */
   restart(options: { readonly keepCheckpoints: boolean }): Promise<void>
 }
@@ -33,12 +35,13 @@ export async function codeOf(action: Promise<unknown>): Promise<string> {
 export function onCollection(
   label: string,
   target: string,
-  run: (life: Life, real: Collection, model: Model, engine: Engine) => Promise<void>,
+  run: (life: Life, real: Collection, model: Model, engine: Engine, world: Real) => Promise<void>,
 ): Command {
-  return command(`${label} in ${target}`, async (model, { engine }) => {
+  return command(`${label} in ${target}`, async (model, world) => {
+    const { engine } = world
     const expected = model.resolve(target)
     if (expected) {
-      await run(expected, engine.database().collection(target), model, engine)
+      await run(expected, engine.database().collection(target), model, engine, world)
       check(engine.database().collection(target).describe().objects === expected.objects.size, `count of ${target}`)
     } else {
       check(

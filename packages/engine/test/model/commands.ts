@@ -5,6 +5,7 @@ import { filter, filterValues, id, name, object, terms, vector } from './arbitra
 import { type Command, check, codeOf, command, inputOf, onCollection, sparseInput } from './command.ts'
 import { conditionCommands } from './condition-commands.ts'
 import { controlCommands } from './control-commands.ts'
+import { defaultTtl, expiryCommands } from './expiry-commands.ts'
 import { feedCommands, listCursors } from './feed-commands.ts'
 import { Life, type Model, type Written } from './lives.ts'
 import {
@@ -22,22 +23,32 @@ import {
 import { momentCommands } from './moment-commands.ts'
 import { nameCommands } from './name-commands.ts'
 
-function create(target: string, spaceType: ModelCollection['spaceType'], precision: Precision): Command {
-  return command(`create ${target} ${spaceType} ${precision}`, async (model, { engine }) => {
-    const params = { dimension, spaceType, precision, M: 4, efConstruction: 16 }
-    const fields = [
-      { name: 'v', type: 'vector', params },
-      { name: 'm', type: 'multi_vector', params },
-      { name: 's', type: 'sparse' },
-    ] as const
-    const code = await codeOf(engine.database().createCollection({ name: target, fields }, { actor: model.actor() }))
-    const expected = model.has(target) ? 'collection_exists' : model.aliases.has(target) ? 'alias_exists' : 'none'
-    check(code === expected, `create answered ${code}`)
-    if (code !== 'none') return
-    const lsn = engine.database().collection(target).describe().lsn
-    model.set(target, new Life({ spaceType, precision }, lsn))
-    model.record({ lsn, kind: 'collection-created', collection: target })
-  })
+function create(
+  target: string,
+  spaceType: ModelCollection['spaceType'],
+  precision: Precision,
+  ttl: number | undefined,
+): Command {
+  return command(
+    `create ${target} ${spaceType} ${precision}${ttl ? ` for ${ttl} s` : ''}`,
+    async (model, { engine }) => {
+      const params = { dimension, spaceType, precision, M: 4, efConstruction: 16 }
+      const fields = [
+        { name: 'v', type: 'vector', params },
+        { name: 'm', type: 'multi_vector', params },
+        { name: 's', type: 'sparse' },
+      ] as const
+      const code = await codeOf(
+        engine.database().createCollection({ name: target, fields, ttlSeconds: ttl }, { actor: model.actor() }),
+      )
+      const expected = model.has(target) ? 'collection_exists' : model.aliases.has(target) ? 'alias_exists' : 'none'
+      check(code === expected, `create answered ${code}`)
+      if (code !== 'none') return
+      const lsn = engine.database().collection(target).describe().lsn
+      model.set(target, new Life({ spaceType, precision }, lsn, { ttl }))
+      model.record({ lsn, kind: 'collection-created', collection: target })
+    },
+  )
 }
 
 function drop(target: string): Command {
@@ -68,7 +79,7 @@ function upsert(target: string, objects: readonly (readonly [string, ModelObject
     const { upserted, lsn } = await real.upsert(input, { actor })
     check(upserted === objects.length, 'upserted')
     for (const [key, value] of objects)
-      life.put(key, value, life.objects.has(key) ? 'written' : 'created', { lsn, actor })
+      life.put(key, life.withDefault(value, model.nowMs), life.objects.has(key) ? 'written' : 'created', { lsn, actor })
     const written = objects.map(([key]) => key)
     model.record({ lsn, kind: 'objects-upserted', collection: model.nameOf(life), written })
   })
@@ -124,6 +135,8 @@ function get(target: string, ids: readonly string[]): Command {
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
     for (const one of found) {
       const { meta, filter: values, vector: v, members: m } = model.objects.get(one.id) as ModelObject
+      const { expiresAt } = model.objects.get(one.id) as ModelObject
+      check(one.expiresAt === expiresAt, `${one.id} expires at ${one.expiresAt}, not ${expiresAt}`)
       check(one.lsn === model.lsnOf(one.id), `LSN of ${one.id} is ${one.lsn}, not ${model.lsnOf(one.id)}`)
       check(JSON.stringify([one.meta, one.filter]) === JSON.stringify([meta, values]), `meta and filter of ${one.id}`)
       const largest = Math.max(...v.map(Math.abs))
@@ -157,6 +170,7 @@ function search(target: string, query: readonly number[], limit: number, where: 
         const value = model.objects.get(hit.id)
         check(value !== undefined && (!where || matches(where, value)), `${hit.id} should not be among the hits`)
         check(JSON.stringify(hit.meta) === JSON.stringify(value?.meta), `meta of ${hit.id}`)
+        check(hit.expiresAt === value?.expiresAt, `expiry of ${hit.id}`)
         const exact = similarity(model.spaceType, query, (value as ModelObject).vector)
         check(
           Math.abs(hit.similarity - exact) <= tolerance,
@@ -259,7 +273,7 @@ function restart(options: { readonly keepCheckpoints: boolean }): Command {
 
 export const commands: fc.Arbitrary<Command>[] = [
   fc
-    .tuple(name, fc.constantFrom('cosine', 'l2', 'ip'), fc.constantFrom('float32', 'int8'))
+    .tuple(name, fc.constantFrom('cosine', 'l2', 'ip'), fc.constantFrom('float32', 'int8'), defaultTtl)
     .map((args) => create(...(args as Parameters<typeof create>))),
   name.map(drop),
   ...Array.from({ length: 5 }, () =>
@@ -297,7 +311,7 @@ export const commands: fc.Arbitrary<Command>[] = [
   ...feedCommands,
   ...momentCommands,
   ...nameCommands,
-  // A place for the commands of expiry.
+  ...expiryCommands,
   fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),
   fc.constantFrom(restart({ keepCheckpoints: true }), restart({ keepCheckpoints: false })),
 ]

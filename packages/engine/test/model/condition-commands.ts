@@ -182,8 +182,9 @@ function checkResults(write: Write, effect: Effect, { results, lsn }: Reply, sto
 
 function apply(model: Model, life: Life, write: Write, { changed }: Effect, lsn: number): void {
   const kind = { patch: 'patched', delete: 'deleted' } as const
-  for (const [key, value] of changed) {
+  for (const [key, changedTo] of changed) {
     const isThere = life.objects.has(key)
+    const value = write.kind === 'upsert' && changedTo ? life.withDefault(changedTo, model.nowMs) : changedTo
     life.put(key, value, write.kind === 'upsert' ? (isThere ? 'written' : 'created') : kind[write.kind], {
       lsn,
       actor: undefined,

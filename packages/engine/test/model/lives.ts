@@ -1,9 +1,18 @@
 // What a model run remembers: every collection with all versions of its objects, which collection each name led to at every moment, and the
 // records of the database in order. From this list follow the past, the history, differences, undo, and the change feed.
+import type { TestClock } from '../expiry/rig.ts'
 import type { ModelCollection, ModelDatabase, ModelObject } from './model.ts'
 
 /** What a record did to an object. A place for more kinds of writes. */
-export type VersionKind = 'created' | 'written' | 'filter-updated' | 'patched' | 'deleted' | 'restored' | 'branched'
+export type VersionKind =
+  | 'created'
+  | 'written'
+  | 'filter-updated'
+  | 'patched'
+  | 'deleted'
+  | 'expired'
+  | 'restored'
+  | 'branched'
 
 export interface Version {
   readonly lsn: number
@@ -16,6 +25,8 @@ export interface Version {
 /** One record of the database. */
 export interface Recorded {
   readonly lsn: number
+  /** When it was written, in milliseconds since 1970. */
+  readonly timeMs: number
   readonly kind: string
   /** Name of the collection just after the record; before it, if the record deletes the collection. */
   readonly collection: string
@@ -38,17 +49,20 @@ export class Life implements ModelCollection {
   readonly parent: { readonly life: Life; readonly lsn: number } | undefined
   readonly objects = new Map<string, ModelObject>()
   readonly versions = new Map<string, Version[]>()
+  /** The default expiry since each record that changed it, in seconds. */
+  readonly #ttls: { readonly lsn: number; readonly ttl: number | undefined }[]
   isDropped = false
 
   constructor(
     { spaceType, precision }: Pick<ModelCollection, 'spaceType' | 'precision'>,
     lsnCreated: number,
-    parent?: Life['parent'],
+    { parent, ttl }: { readonly parent?: Life['parent']; readonly ttl?: number | undefined } = {},
   ) {
     this.spaceType = spaceType
     this.precision = precision
     this.lsnCreated = lsnCreated
     this.parent = parent
+    this.#ttls = [{ lsn: lsnCreated, ttl: parent ? parent.life.ttlAt(parent.lsn) : ttl }]
     for (const [id, object] of parent?.life.contentAt(parent.lsn) ?? [])
       this.put(id, object, 'branched', { lsn: lsnCreated, actor: undefined })
   }
@@ -60,6 +74,28 @@ export class Life implements ModelCollection {
     else this.versions.set(id, [version])
     if (object) this.objects.set(id, object)
     else this.objects.delete(id)
+  }
+
+  ttlAt(lsn: number): number | undefined {
+    return this.#ttls.findLast((one) => one.lsn <= lsn)?.ttl
+  }
+
+  get ttl(): number | undefined {
+    return this.#ttls.at(-1)?.ttl
+  }
+
+  setTtl(ttl: number | undefined, lsn: number): void {
+    this.#ttls.push({ lsn, ttl })
+  }
+
+  /** The object with the default expiry. */
+  withDefault({ expiresAt: _, ...object }: ModelObject, nowMs: number): ModelObject {
+    return this.ttl === undefined ? object : { ...object, expiresAt: nowMs + this.ttl * 1_000 }
+  }
+
+  /** What has expired and is still stored. */
+  expired(nowMs: number): string[] {
+    return [...this.objects].filter(([, { expiresAt = Infinity }]) => expiresAt <= nowMs).map(([id]) => id)
   }
 
   /** LSN of the record that last wrote the object; 0 if it does not exist. */
@@ -79,6 +115,8 @@ export class Life implements ModelCollection {
 
 /** The collections of the database `default` by name, and everything else. */
 export class Model extends Map<string, Life> {
+  readonly #clock: TestClock
+
   readonly databases = new Map<string, ModelDatabase>()
   readonly aliases = new Map<string, Life>()
   readonly records: Recorded[] = []
@@ -90,6 +128,16 @@ export class Model extends Map<string, Life> {
   readonly answers: { readonly lsn: number; readonly name: string; readonly text: string }[] = []
   readonly #names = new Map<string, { readonly lsn: number; readonly life: Life | undefined }[]>()
   #steps = 0
+
+  constructor(clock: TestClock) {
+    super()
+    this.#clock = clock
+  }
+
+  /** The time of the next record: that of the clock, and not before the newest record. */
+  get nowMs(): number {
+    return Math.max(this.#clock.ms, this.records.at(-1)?.timeMs ?? 0)
+  }
 
   /** The collection that a name or an alias leads to. */
   resolve(name: string): Life | undefined {
@@ -109,8 +157,8 @@ export class Model extends Map<string, Life> {
   }
 
   /** Call it after the names changed. */
-  record(record: Recorded): void {
-    this.records.push(record)
+  record({ timeMs = this.nowMs, ...record }: Omit<Recorded, 'timeMs'> & { readonly timeMs?: number }): void {
+    this.records.push({ ...record, timeMs })
     const now = new Map([...this, ...this.aliases])
     for (const name of new Set([...this.#names.keys(), ...now.keys()])) {
       const namings = this.#names.get(name) ?? []

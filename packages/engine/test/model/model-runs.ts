@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import fc from 'fast-check'
+import { TestClock } from '../expiry/rig.ts'
 import { eagerDeltas } from '../snapshot/eager-deltas.ts'
 import type { Real } from './command.ts'
 import { commands } from './commands.ts'
@@ -20,13 +21,16 @@ async function open(dir: string, pool: WorkerPool): Promise<Real & { end(): Prom
   await mkdir(dir, { recursive: true })
   const dataDir = join(dir, 'data')
   // With history, so that every moment is in reach.
-  const options = { dataDir, threads: 1, keepLog: true, archive: { maxAgeMs: 1e12, maxBytes: 1e12 } }
+  const clock = new TestClock()
+  const options = { dataDir, threads: 1, keepLog: true, clock, archive: { maxAgeMs: 1e12, maxBytes: 1e12 } }
+  const extras = { pool, deltas: eagerDeltas, expiryEveryMs: 5 }
   const real = {
-    engine: await openEngine(options, { pool, deltas: eagerDeltas }),
+    clock,
+    engine: await openEngine(options, extras),
     async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
       await real.engine.close()
       if (!keepCheckpoints) await rm(join(dataDir, 'checkpoints'), { recursive: true, force: true })
-      real.engine = await openEngine(options, { pool, deltas: eagerDeltas })
+      real.engine = await openEngine(options, extras)
     },
     async end() {
       await real.engine.close()
@@ -43,7 +47,7 @@ let opened = 0
 const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {
   const real = await open(join(directory, `${opened++}`), pool)
   try {
-    await fc.asyncModelRun(() => ({ model: new Model(), real }), sequence)
+    await fc.asyncModelRun(() => ({ model: new Model(real.clock), real }), sequence)
   } finally {
     await real.end()
   }

@@ -8,6 +8,8 @@ export interface ModelObject {
   readonly terms: Terms
   readonly meta: { readonly n: number }
   readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
+  /** Milliseconds since 1970. Absent: never. */
+  readonly expiresAt?: number
 }
 
 export type Terms = readonly (readonly [index: number, weight: number])[]

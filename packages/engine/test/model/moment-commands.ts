@@ -3,6 +3,7 @@ import type { Collection, PastCollection } from '@annal/engine'
 import fc from 'fast-check'
 import { filter, id, name, pick, picked } from './arbitraries.ts'
 import { type Command, check, codeOf, command, onCollection } from './command.ts'
+import { settle } from './expiry-commands.ts'
 import type { Life } from './lives.ts'
 import { asInput, type ModelFilter, type ModelObject, matches } from './model.ts'
 
@@ -48,8 +49,9 @@ async function answersOf(collection: Collection | PastCollection): Promise<strin
 /** The content of any moment, also of collections that were deleted or renamed since. */
 function readPast(target: string, place: number, conditions: ModelFilter): Command {
   return command(`read the past of ${target}`, async (model, { engine }) => {
-    const lsn = picked(model.records, place)?.lsn
-    if (lsn === undefined) return
+    const moment = picked(model.records, place)
+    if (moment === undefined) return
+    const { lsn, timeMs } = moment
     const life = model.resolveAt(target, lsn)
     const opening = engine.database().asOf(target, { lsn })
     check(
@@ -58,12 +60,15 @@ function readPast(target: string, place: number, conditions: ModelFilter): Comma
     )
     if (!life) return
     const past = await opening
-    const content = life.contentAt(lsn)
+    // Some had expired, and were still stored.
+    const content = new Map([...life.contentAt(lsn)].filter(([, { expiresAt = Infinity }]) => expiresAt > timeMs))
     const { objects } = await past.scroll({ limit: 100 })
-    const found = objects.map((one) => [one.id, JSON.stringify([one.lsn, one.meta, one.filter])] as const)
-    const expected = [...content].map(([key, { meta, filter: values }]) => {
+    const found = objects.map(
+      (one) => [one.id, JSON.stringify([one.lsn, one.meta, one.filter, one.expiresAt])] as const,
+    )
+    const expected = [...content].map(([key, { meta, filter: values, expiresAt }]) => {
       const own = life.versions.get(key)?.findLast((version) => version.lsn <= lsn)?.lsn
-      return [key, JSON.stringify([own, meta, values])] as const
+      return [key, JSON.stringify([own, meta, values, expiresAt])] as const
     })
     check(
       JSON.stringify(found.sort()) === JSON.stringify(expected.sort()),
@@ -89,7 +94,7 @@ function expectedVersions(life: Life, key: string): string[] {
   const lines: string[] = []
   // A branch does not know what its first objects were before.
   let known: 'absent' | 'unknown' | 'known' = life.parent ? 'unknown' : 'absent'
-  const existedBefore = new Set(['deleted', 'filter-updated', 'patched'])
+  const existedBefore = new Set(['deleted', 'expired', 'filter-updated', 'patched'])
   for (const { lsn, kind, object, actor } of life.versions.get(key) ?? []) {
     if (kind === 'branched') continue
     if (known === 'unknown' && existedBefore.has(kind)) lines.push(`${lsn - 1} earlier true `)
@@ -123,25 +128,33 @@ function diff(target: string, place: number, other: number): Command {
   })
 }
 
-function contentOf({ vector: v, members, terms, meta, filter: values }: ModelObject): string {
-  return JSON.stringify([v, members, [...terms].sort(([a], [b]) => a - b), meta, values])
+function contentOf({ vector: v, members, terms, meta, filter: values, expiresAt }: ModelObject): string {
+  return JSON.stringify([v, members, [...terms].sort(([a], [b]) => a - b), meta, values, expiresAt])
 }
 
 type Chosen = { readonly ids: readonly string[] } | { readonly where: ModelFilter }
 
-function undo(target: string, chosen: Chosen, place: number, dryRun: boolean): Command {
+interface UndoFlags {
+  readonly dryRun: boolean
+  readonly keepExpired: boolean
+}
+
+function undo(target: string, chosen: Chosen, place: number, { dryRun, keepExpired }: UndoFlags): Command {
   const label = 'ids' in chosen ? chosen.ids.join(', ') : JSON.stringify(chosen.where)
-  return onCollection(`${dryRun ? 'count' : 'undo'} ${label}`, target, async (life, _, model, engine) => {
+  const what = `${dryRun ? 'count' : 'undo'} ${label}${keepExpired ? ' without expiry' : ''}`
+  return onCollection(what, target, async (life, _, model, engine, real) => {
     const lsn = picked(
       model.records.filter((one) => one.lsn >= life.lsnCreated),
       place,
     )?.lsn as number
     const then = life.contentAt(lsn)
     const ids = 'ids' in chosen ? new Set(chosen.ids) : matching([then, life.objects], chosen.where)
-    const restored = [...ids].filter((key) => then.has(key) && (!life.objects.has(key) || life.lsnOf(key) > lsn))
+    const isCleared = (key: string) => keepExpired && then.get(key)?.expiresAt !== undefined
+    const isOther = (key: string) => !life.objects.has(key) || life.lsnOf(key) > lsn || isCleared(key)
+    const restored = [...ids].filter((key) => then.has(key) && isOther(key))
     const deleted = [...ids].filter((key) => !then.has(key) && life.objects.has(key))
     const which = 'ids' in chosen ? { ids: chosen.ids } : { filter: asInput(chosen.where) }
-    const request = { collection: target, ...which, asOf: { lsn }, dryRun }
+    const request = { collection: target, ...which, asOf: { lsn }, dryRun, keepExpired }
     const actor = model.actor()
     const undone = await engine.database().history.undo(request, { actor })
     check(
@@ -149,10 +162,15 @@ function undo(target: string, chosen: Chosen, place: number, dryRun: boolean): C
       `undo to LSN ${lsn} restored ${undone.restored} and deleted ${undone.deleted}, expected ${restored.length} and ${deleted.length}`,
     )
     if (dryRun || restored.length + deleted.length === 0) return
-    for (const key of restored) life.put(key, then.get(key), 'restored', { lsn: undone.lsn, actor })
+    for (const key of restored) {
+      const { expiresAt, ...object } = then.get(key) as ModelObject
+      const expiry = expiresAt === undefined || keepExpired ? {} : { expiresAt }
+      life.put(key, { ...object, ...expiry }, 'restored', { lsn: undone.lsn, actor })
+    }
     for (const key of deleted) life.put(key, undefined, 'restored', { lsn: undone.lsn, actor })
     const collection = model.nameOf(life)
     model.record({ lsn: undone.lsn, kind: 'objects-restored', collection, written: restored, deleted })
+    await settle(model, real)
   })
 }
 
@@ -173,5 +191,7 @@ export const momentCommands: fc.Arbitrary<Command>[] = [
   fc.tuple(name, pick, filter).map((args) => readPast(...args)),
   fc.tuple(name, id).map((args) => readVersions(...args)),
   fc.tuple(name, pick, pick).map((args) => diff(...args)),
-  fc.tuple(name, chosenObjects, pick, fc.boolean()).map((args) => undo(...args)),
+  fc
+    .tuple(name, chosenObjects, pick, fc.record({ dryRun: fc.boolean(), keepExpired: fc.boolean() }))
+    .map((args) => undo(...args)),
 ]

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { name, pick, picked } from './arbitraries.ts'
 import { type Command, check, codeOf, command } from './command.ts'
+import { settle } from './expiry-commands.ts'
 import { Life, type Model } from './lives.ts'
 
 /** Names of aliases; two are also names of collections. */
@@ -77,7 +78,8 @@ function promotionCode(model: Model, wanted: string, over: string, keepAs: strin
 /** `place` chooses the moment; undefined for now. */
 function branch(source: string, target: string, place: number | undefined): Command {
   const when = place === undefined ? '' : ' as of a moment'
-  return command(`branch ${target} of ${source}${when}`, async (model, { engine }) => {
+  return command(`branch ${target} of ${source}${when}`, async (model, real) => {
+    const { engine } = real
     const life = model.resolve(source)
     const expected = new Set<string>()
     if (!life) expected.add('collection_not_found')
@@ -93,10 +95,11 @@ function branch(source: string, target: string, place: number | undefined): Comm
     const { lsn: lsnCreated, contentLsn } = await branching
     check(contentLsn <= (lsn ?? lsnCreated), `the branch has content of LSN ${contentLsn}`)
     await engine.database().collection(target).served()
-    model.set(target, new Life(life, lsnCreated, { life, lsn: contentLsn }))
+    model.set(target, new Life(life, lsnCreated, { parent: { life, lsn: contentLsn } }))
     const [last] = engine.database().branches(target).slice(-1)
     check(last?.name === target && last.parentLsn === contentLsn, 'the branch is the last of its tree')
     model.record({ lsn: lsnCreated, kind: 'collection-restored', collection: target })
+    await settle(model, real)
   })
 }
 
