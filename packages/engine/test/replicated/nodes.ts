@@ -7,10 +7,11 @@ import {
   type ReplicatedEngine,
   type SharedFiles,
 } from '@annal/engine/replicated'
-import { WalError } from '@annal/wal'
+import { type Clock, WalError } from '@annal/wal'
 import {
   type ChainPlace,
   encodePlace,
+  type FrameStore,
   openReplicatedDirectory,
   openReplicatedLog,
   type ReplicatedLog,
@@ -22,6 +23,12 @@ import { openDirectory } from '../search/rig.ts'
 const logId = 0x0a0b0c0d0e0f1011n
 /** The uuid of the log. */
 export const uuid = '0a0b0c0d-0e0f-4011-8000-000000000000'
+
+/** A store that nodes connect to, simulated or real, and the clock of their logs. */
+export interface World {
+  readonly sim: { connect(): FrameStore | Promise<FrameStore> }
+  readonly clock: Clock
+}
 
 /** A store and a clock that run automatically until the test ends. */
 export function simulate(t: Test, seed = 1): { readonly sim: SimFrameStore; readonly clock: ManualClock } {
@@ -105,7 +112,7 @@ export class Node {
 /** Opens a node, in a new directory by default. */
 export async function openNode(
   t: Test,
-  { sim, clock }: ReturnType<typeof simulate>,
+  { sim, clock }: World,
   options: Partial<EngineOptions> & { readonly uuid?: string; readonly shared?: SharedFiles } = {},
   parts: EngineParts = {},
 ): Promise<Node> {
@@ -124,7 +131,7 @@ export async function openNode(
           async openLog(from) {
             opened = from
             const opening = {
-              store: sim.connect(),
+              store: await sim.connect(),
               logId,
               writer: Buffer.from(`writer ${Math.random()}`.padEnd(16).slice(0, 16)),
             }
