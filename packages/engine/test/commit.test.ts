@@ -53,7 +53,8 @@ const columns = {
   filters: ['{"a":1}', ''],
   dense: [],
   sparse: [],
-  multi: [], text: [],
+  multi: [],
+  text: [],
 }
 const upsert: EventDraft = { kind: 'objects-upserted', collectionId: 4, ...columns }
 

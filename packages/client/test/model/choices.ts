@@ -32,6 +32,12 @@ export function vector(random: Random): number[] {
   return Array.from({ length: dimension }, () => (random.below(17) - 8) / 4)
 }
 
+const vocabulary = ['ant', 'bee', 'cat', 'dog', 'elk', 'fox', 'gnu']
+
+export function words(random: Random, length: { readonly least: number; readonly most: number }): string[] {
+  return list(random, length, () => chosen(random, vocabulary))
+}
+
 export function terms(random: Random, { least }: { least: number }): Terms {
   const indices = new Set(list(random, { least, most: 5 }, () => random.below(13)))
   return [...indices].sort((x, y) => x - y).map((index) => [index, (1 + random.below(8)) / 4] as const)
@@ -50,6 +56,7 @@ export function object(random: Random): ModelObject {
     vector: vector(random),
     members: list(random, { least: 0, most: 4 }, () => vector(random)),
     terms: terms(random, { least: 0 }),
+    text: random.chance(0.6) ? words(random, { least: 0, most: 6 }).join(' ') : null,
     meta: { n: random.below(2 ** 31) - 2 ** 30 },
     filter: values(random),
   }

@@ -47,6 +47,7 @@ function create(target: string, spaceType: (typeof spaceTypes)[number], precisio
           { name: 'v', type: 'vector', params },
           { name: 'm', type: 'multi_vector', params },
           { name: 's', type: 'sparse' },
+          { name: 't', type: 'text' },
         ],
       })
     },
@@ -107,13 +108,14 @@ function upsert(target: string, objects: Keyed): Write {
 }
 
 /** The object in the form of the client. */
-export function inputOf([id, { vector, members, terms, meta, filter }]: Keyed[number]) {
+export function inputOf([id, { vector, members, terms, text, meta, filter }]: Keyed[number]) {
   return {
     ...{ id, meta, filter },
     fields: {
       v: vector,
       ...(members.length > 0 && { m: members }),
       ...(terms.length > 0 && { s: sparseOf(terms) }),
+      ...(text !== null && { t: text }),
     },
   }
 }

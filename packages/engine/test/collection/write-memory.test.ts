@@ -84,9 +84,36 @@ test('other filters need room for the records that they are part of, and for the
 })
 
 test('room is added and taken away part by part', async (t) => {
-  const one = { objects: 1, idBytes: 2, recordBytes: 3, sparseTerms: 4, textTerms: 7, textTermBytes: 8, members: 5, scaled: 6 }
-  const other = { objects: 10, idBytes: 30, recordBytes: 50, sparseTerms: 70, textTerms: 20, textTermBytes: 30, members: 90, scaled: 110 }
-  const sum = { objects: 11, idBytes: 32, recordBytes: 53, sparseTerms: 74, textTerms: 27, textTermBytes: 38, members: 95, scaled: 116 }
+  const one = {
+    objects: 1,
+    idBytes: 2,
+    recordBytes: 3,
+    sparseTerms: 4,
+    textTerms: 7,
+    textTermBytes: 8,
+    members: 5,
+    scaled: 6,
+  }
+  const other = {
+    objects: 10,
+    idBytes: 30,
+    recordBytes: 50,
+    sparseTerms: 70,
+    textTerms: 20,
+    textTermBytes: 30,
+    members: 90,
+    scaled: 110,
+  }
+  const sum = {
+    objects: 11,
+    idBytes: 32,
+    recordBytes: 53,
+    sparseTerms: 74,
+    textTerms: 27,
+    textTermBytes: 38,
+    members: 95,
+    scaled: 116,
+  }
   t.strictSame(added(one, other, 1), sum)
   t.strictSame(added(sum, other, -1), one)
 })

@@ -234,7 +234,8 @@ test('a record has the oldest version that can express it', async (t) => {
   t.equal(encodeEvent(keeping).version, 4)
   t.strictSame(roundTrip(keeping), keeping)
   const column = { field: 0, objects: Uint32Array.of(0), vectors: Float32Array.of(3), norms: Float32Array.of(3) }
-  const upsertOf = (dense: DenseColumn) => encodeEvent({ ...base, ...objects, dense: [dense], sparse: [], multi: [], text: [] })
+  const upsertOf = (dense: DenseColumn) =>
+    encodeEvent({ ...base, ...objects, dense: [dense], sparse: [], multi: [], text: [] })
   t.equal(upsertOf(column).version, 1)
   t.equal(
     upsertOf({ ...column, forms: Uint8Array.of(1) }).version,

@@ -95,7 +95,16 @@ test('every kind has a row in the page of events, and a message in the schema', 
 
 function recordsByKind() {
   const base = { timeMs: 1, collectionId: 1, databaseId: 1, name: 'a', ids: [], metas: [], filters: [], fields: [] }
-  const columns = { dense: [], sparse: [], multi: [], text: [], deleted: [], asOfLsn: 1, collectionIds: [], targetId: 1 }
+  const columns = {
+    dense: [],
+    sparse: [],
+    multi: [],
+    text: [],
+    deleted: [],
+    asOfLsn: 1,
+    collectionIds: [],
+    targetId: 1,
+  }
   const rest = { promotedId: 1, replacedId: 2, keptAs: 'b', importId: 'c', imageSha256: '', digest: '', lsn: 1 }
   const control = { key: 'k', value: 'v', type: 'pro', active: true, hashSeed: { low: 0, high: 0 } }
   const token = { name: 't', kind: 'r', hash: 'a'.repeat(64) }

@@ -18,7 +18,17 @@ export const terms = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 12 }), we
   maxLength: 5,
   selector: ([index]) => index,
 })
-export const object = fc.record({ vector, members, terms, meta: fc.record({ n: fc.integer() }), filter: filterValues })
+const word = fc.constantFrom('ant', 'bee', 'cat', 'dog', 'elk', 'fox', 'gnu')
+export const words = fc.array(word, { minLength: 1, maxLength: 3 })
+const text = fc.option(fc.array(word, { maxLength: 6 }).map((some) => some.join(' ')))
+export const object = fc.record({
+  vector,
+  members,
+  terms,
+  text,
+  meta: fc.record({ n: fc.integer() }),
+  filter: filterValues,
+})
 export const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
   fc.constantFrom('red', 'green', 'blue').map((value) => ({ kind: 'tag' as const, value })),
   fc

@@ -53,8 +53,13 @@ export function onCollection(
 }
 
 /** The object in the form that the engine takes. */
-export function inputOf(id: string, { vector: v, members: m, terms: s, meta, filter }: ModelObject) {
-  return { id, meta, filter, fields: { v, ...(m.length > 0 && { m }), ...(s.length > 0 && { s: sparseInput(s) }) } }
+export function inputOf(id: string, { vector: v, members: m, terms: s, text, meta, filter }: ModelObject) {
+  const optional = {
+    ...(m.length > 0 && { m }),
+    ...(s.length > 0 && { s: sparseInput(s) }),
+    ...(text !== null && { t: text }),
+  }
+  return { id, meta, filter, fields: { v, ...optional } }
 }
 
 export function sparseInput(input: Terms): { readonly indices: number[]; readonly values: number[] } {

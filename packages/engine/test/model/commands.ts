@@ -1,7 +1,7 @@
 // The operations of a model run. Each changes the model and the engine in the same way and compares their results.
 import type { Precision } from '@annal/engine'
 import fc from 'fast-check'
-import { filter, filterValues, id, name, object, terms, vector } from './arbitraries.ts'
+import { filter, filterValues, id, name, object, terms, vector, words } from './arbitraries.ts'
 import { type Command, check, codeOf, command, inputOf, onCollection, sparseInput } from './command.ts'
 import { conditionCommands } from './condition-commands.ts'
 import { controlCommands } from './control-commands.ts'
@@ -19,6 +19,7 @@ import {
   similarity,
   sparseScore,
   type Terms,
+  textScores,
 } from './model.ts'
 import { momentCommands } from './moment-commands.ts'
 import { nameCommands } from './name-commands.ts'
@@ -37,6 +38,7 @@ function create(
         { name: 'v', type: 'vector', params },
         { name: 'm', type: 'multi_vector', params },
         { name: 's', type: 'sparse' },
+        { name: 't', type: 'text' },
       ] as const
       const code = await codeOf(
         engine.database().createCollection({ name: target, fields, ttlSeconds: ttl }, { actor: model.actor() }),
@@ -134,7 +136,7 @@ function get(target: string, ids: readonly string[]): Command {
     const expected = ids.filter((key) => model.objects.has(key))
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
     for (const one of found) {
-      const { meta, filter: values, vector: v, members: m } = model.objects.get(one.id) as ModelObject
+      const { meta, filter: values, vector: v, members: m, text } = model.objects.get(one.id) as ModelObject
       const { expiresAt } = model.objects.get(one.id) as ModelObject
       check(one.expiresAt === expiresAt, `${one.id} expires at ${one.expiresAt}, not ${expiresAt}`)
       check(one.lsn === model.lsnOf(one.id), `LSN of ${one.id} is ${one.lsn}, not ${model.lsnOf(one.id)}`)
@@ -147,6 +149,7 @@ function get(target: string, ids: readonly string[]): Command {
       )
       const got = one.multi.m?.map((member) => [...member.vector]) ?? []
       check(JSON.stringify(got) === JSON.stringify(m), `members of ${one.id}`)
+      check((one.text.t ?? null) === text, `text of ${one.id}`)
     }
   })
 }
@@ -233,6 +236,31 @@ function searchTerms(target: string, query: Terms, where: ModelFilter | undefine
   })
 }
 
+/** Objects that expired and are not deleted yet count in the lists, so then only which texts are found is compared. */
+function searchWords(target: string, wanted: readonly string[], isAnd: boolean): Command {
+  const label = `search ${wanted.join(isAnd ? ' and ' : ' or ')}`
+  return onCollection(label, target, async (model, real) => {
+    const operator = isAnd ? ('and' as const) : ('or' as const)
+    const { results } = await real.search({ fields: { t: { query: wanted.join(' '), operator, limit: 50 } } })
+    const hits = results.t ?? []
+    const texts = new Map(
+      [...model.objects].flatMap(([key, { text }]) => (text === null ? [] : [[key, text] as const])),
+    )
+    const scores = textScores(texts, wanted, isAnd)
+    const expected = new Map(scores)
+    const found = hits.map((hit) => hit.id).sort()
+    check(`${found}` === `${[...expected.keys()].sort()}`, `texts ${found}, expected ${[...expected.keys()].sort()}`)
+    const everExpires = [...model.versions.values()].some((list) =>
+      list.some((one) => one.object?.expiresAt !== undefined),
+    )
+    if (everExpires) return
+    for (const [at, { id: key, similarity: score }] of hits.entries()) {
+      const near = (other: number | undefined) => Math.abs(score - (other ?? Number.NaN)) <= 1e-5 * score
+      check(near(expected.get(key)) && near(scores[at]?.[1]), `score of ${key} is ${score}, not ${expected.get(key)}`)
+    }
+  })
+}
+
 function rebuild(target: string, isVacuum: boolean): Command {
   return onCollection(isVacuum ? 'vacuum' : 'rebuild', target, async (life, real, model) => {
     const { lsn } = await (isVacuum ? real.vacuum() : real.rebuild({ v: { M: 6 } }))
@@ -304,6 +332,7 @@ export const commands: fc.Arbitrary<Command>[] = [
       )
       .map((args) => searchTerms(...args)),
   ),
+  ...Array.from({ length: 2 }, () => fc.tuple(name, words, fc.boolean()).map((args) => searchWords(...args))),
   fc.tuple(name, fc.boolean()).map(([target, isVacuum]) => rebuild(target, isVacuum)),
   fc.constant(list()),
   ...controlCommands,

@@ -6,6 +6,8 @@ export interface ModelObject {
   readonly members: readonly (readonly number[])[]
   /** Weights by index in the sparse field; empty for an object without it. */
   readonly terms: Terms
+  /** In the text field; null for an object without it. */
+  readonly text: string | null
   readonly meta: { readonly n: number }
   readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
   /** Milliseconds since 1970. Absent: never. */
@@ -21,6 +23,28 @@ export function sparseScore(a: Terms, b: Terms): number | undefined {
   return common.length === 0
     ? undefined
     : common.reduce((sum, [index, x]) => sum + x * (weights.get(index) as number), 0)
+}
+
+const [k1, b] = [1.2, 0.75]
+
+/** BM25 of every text with all of the words, or one of them, best first. `all` are all texts that the field has. */
+export function textScores(
+  all: ReadonlyMap<string, string>,
+  words: readonly string[],
+  isAnd: boolean,
+): readonly (readonly [id: string, score: number])[] {
+  const texts = [...all].map(([id, text]) => [id, text.split(' ').filter((word) => word !== '')] as const)
+  const mean = texts.reduce((sum, [, own]) => sum + own.length, 0) / texts.length
+  const scoreOf = (own: readonly string[], word: string) => {
+    const having = texts.filter(([, other]) => other.includes(word)).length
+    const count = own.filter((other) => other === word).length
+    const rarity = Math.log(1 + (texts.length - having + 0.5) / (having + 0.5))
+    return (rarity * count * (k1 + 1)) / (count + k1 * (1 - b + (b * own.length) / mean))
+  }
+  return texts
+    .filter(([, own]) => (isAnd ? words.every((word) => own.includes(word)) : words.some((word) => own.includes(word))))
+    .map(([id, own]) => [id, words.reduce((sum, word) => sum + scoreOf(own, word), 0)] as const)
+    .sort(([, x], [, y]) => y - x)
 }
 
 export type ModelFilter =

@@ -42,6 +42,7 @@ async function answersOf(collection: Collection | PastCollection): Promise<strin
     facets: (await collection.facets({ key: 'tag', filter: asInput(where) })).values,
     dense: await search({ v: { query, limit: 6 } }, false),
     members: await search({ m: { query: [query], limit: 6 } }, true),
+    words: await search({ t: { query: 'ant bee', limit: 6 } }, true),
     sparse: await search({ s: { query: { indices: [1, 2, 3, 4], values: [1, 1, 0.5, 0.25] }, limit: 6 } }, true),
   })
 }
@@ -128,8 +129,8 @@ function diff(target: string, place: number, other: number): Command {
   })
 }
 
-function contentOf({ vector: v, members, terms, meta, filter: values, expiresAt }: ModelObject): string {
-  return JSON.stringify([v, members, [...terms].sort(([a], [b]) => a - b), meta, values, expiresAt])
+function contentOf({ vector: v, members, terms, text, meta, filter: values, expiresAt }: ModelObject): string {
+  return JSON.stringify([v, members, text, [...terms].sort(([a], [b]) => a - b), meta, values, expiresAt])
 }
 
 type Chosen = { readonly ids: readonly string[] } | { readonly where: ModelFilter }

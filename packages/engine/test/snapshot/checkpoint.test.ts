@@ -177,7 +177,8 @@ async function write(replica: Replica, lsn: number): Promise<void> {
         values: Float32Array.of(1, 2, 3),
       },
     ],
-    multi: [], text: [],
+    multi: [],
+    text: [],
   })
 }
 
