@@ -1,10 +1,10 @@
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
-import type { DenseHits, SparseField, TextQuery } from '../../src/vector/field.ts'
+import type { SparseField, TextQuery } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse/field.ts'
 import { countMax, lengthMax } from '../../src/vector/sparse/packed-counts.ts'
-import { fault, noRows } from './sparse-world.ts'
+import { noRows } from './sparse-world.ts'
 import {
   noText,
   randomIndex,
@@ -13,6 +13,7 @@ import {
   rowsOfTexts,
   scoreAllTexts,
   type Text,
+  wrongHits,
 } from './text-world.ts'
 import { createRandom, dumpField } from './world.ts'
 
@@ -26,18 +27,6 @@ const definition = { name: 'body' }
 
 function openTexts(): Promise<SparseField> {
   return openSparseField(definition, pool, 'counts')
-}
-
-/** Scores within 1e-6 of the reference relative to each, and the same hits except for such ties. */
-function wrong(hits: DenseHits, truth: readonly { ordinal: number; score: number }[], k: number): string | undefined {
-  const scores = new Map(truth.map(({ ordinal, score }) => [ordinal, score]))
-  for (const [i, { score }] of truth.slice(0, k).entries()) {
-    const similarity = hits.similarities[i] ?? Number.NaN
-    if (!(Math.abs(similarity - score) <= 1e-6 * score)) return `hit ${i} has ${similarity}, not ${score}`
-    if (Math.abs((scores.get(hits.ordinals[i] ?? -1) ?? Number.NaN) - score) <= 1e-6 * score) continue
-    return `hit ${i} is ${hits.ordinals[i]}`
-  }
-  return fault(hits, truth, k)?.match(/hits, not|twice/)?.input
 }
 
 for (let round = 0; round < rounds; round++) {
@@ -60,7 +49,7 @@ for (let round = 0; round < rounds; round++) {
       const k = [1, 10, 100, 1_000][i % 4] ?? 10
       const isFiltered = i % 5 === 0
       const hits = await field.search(query, { k, version: 2, ...(isFiltered && { allowed: { words } }) })
-      const fail = wrong(hits, scoreAllTexts(rows, query, isFiltered ? isAllowed : undefined), k)
+      const fail = wrongHits(hits, scoreAllTexts(rows, query, isFiltered ? isAllowed : undefined), k)
       if (fail !== undefined) t.fail(`query ${i} ${JSON.stringify(query)}, k ${k}: ${fail}`)
       if (query.terms.length > 1 && query.terms.every(({ isRequired }) => isRequired)) hitsOfAll += hits.ordinals.length
     }
@@ -94,7 +83,7 @@ test('rare terms meet frequent ones in lists of any shape', async (t) => {
         b: 0.75,
       }
       const hits = await field.search(query, { k: 20, version: 1 })
-      t.equal(wrong(hits, scoreAllTexts(rows, query), 20), undefined, `${required} of ${[...both]}`)
+      t.equal(wrongHits(hits, scoreAllTexts(rows, query), 20), undefined, `${required} of ${[...both]}`)
     }
   }
   await field.close()
@@ -141,7 +130,7 @@ test('versions, upserts, and removed rows decide hits, counts, and the average l
     t.ok((await dumpField(loaded)).equals(bytes), 'and to the same bytes')
     for (let i = 0; i < 20; i++) {
       const query = randomTextQuery(random, 1 + Math.floor(4 * random()), 200, 0.4)
-      t.equal(wrong(await loaded.search(query, { k: 30, version: 80 }), scoreAllTexts(alive, query), 30), undefined)
+      t.equal(wrongHits(await loaded.search(query, { k: 30, version: 80 }), scoreAllTexts(alive, query), 30), undefined)
     }
     for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(81, rowsOfTexts(rows))
     for (const one of [field, loaded]) {
@@ -158,7 +147,7 @@ test('versions, upserts, and removed rows decide hits, counts, and the average l
 
     async function check(version: number, rows: ReadonlyMap<number, Text>): Promise<void> {
       const query = randomTextQuery(random, 1 + Math.floor(5 * random()), 200, random())
-      const fail = wrong(await field.search(query, { k: 25, version }), scoreAllTexts(rows, query), 25)
+      const fail = wrongHits(await field.search(query, { k: 25, version }), scoreAllTexts(rows, query), 25)
       if (fail !== undefined) t.fail(`version ${version} ${JSON.stringify(query)}: ${fail}`)
     }
 
@@ -235,7 +224,7 @@ test('extreme counts, lengths, parameters, and boosts are scored exactly', async
       for (const b of [0, 0.75, 1]) {
         const hits = await field.search({ terms: query, k1, b }, { k: 8, version: 1 })
         const truth = scoreAllTexts(rows, { terms: query, k1, b })
-        t.equal(wrong(hits, truth, 8), undefined, JSON.stringify({ query, k1, b }))
+        t.equal(wrongHits(hits, truth, 8), undefined, JSON.stringify({ query, k1, b }))
       }
     }
   }
@@ -254,9 +243,9 @@ test('extreme counts, lengths, parameters, and boosts are scored exactly', async
     k1: 1.2,
     b: 0.75,
   }
-  t.equal(wrong(await field.search(query, { k: 50, version: 2 }), scoreAllTexts(rows, query), 50), undefined)
+  t.equal(wrongHits(await field.search(query, { k: 50, version: 2 }), scoreAllTexts(rows, query), 50), undefined)
   const loaded = await loadSparseField(definition, pool, sourceOf([await dumpField(field)]), 'counts')
-  t.equal(wrong(await loaded.search(query, { k: 50, version: 2 }), scoreAllTexts(rows, query), 50), undefined)
+  t.equal(wrongHits(await loaded.search(query, { k: 50, version: 2 }), scoreAllTexts(rows, query), 50), undefined)
   await Promise.all([field.close(), loaded.close()])
 })
 

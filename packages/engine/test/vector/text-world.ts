@@ -1,5 +1,5 @@
 // Test data for fields of texts: seeded texts, and a plain model of BM25.
-import type { SparseRows, TextQuery } from '../../src/vector/field.ts'
+import type { DenseHits, SparseRows, TextQuery } from '../../src/vector/field.ts'
 import { packCount } from '../../src/vector/sparse/packed-counts.ts'
 import { rowsOfTerms } from './sparse-world.ts'
 
@@ -83,4 +83,26 @@ export function scoreAllTexts(
     if (shared && hasAll) found.push({ ordinal, score })
   }
   return found.sort((x, y) => y.score - x.score || x.ordinal - y.ordinal)
+}
+
+/**
+ * Describes what is wrong with the hits, or returns undefined. Each score is within 1e-6 of that of the reference, relative to it, and hits are the
+ * same unless their scores are that near.
+ */
+export function wrongHits(
+  hits: Pick<DenseHits, 'ordinals' | 'similarities'>,
+  truth: readonly { ordinal: number; score: number }[],
+  k: number,
+): string | undefined {
+  const wanted = truth.slice(0, k)
+  if (hits.ordinals.length !== wanted.length) return `${hits.ordinals.length} hits, not ${wanted.length}`
+  if (new Set(hits.ordinals).size !== wanted.length) return 'a row twice'
+  const scores = new Map(truth.map(({ ordinal, score }) => [ordinal, score]))
+  for (const [i, { ordinal, score }] of wanted.entries()) {
+    const isNear = (value: number | undefined) => value !== undefined && Math.abs(value - score) <= 1e-6 * score
+    if (!isNear(hits.similarities[i])) return `hit ${i} has ${hits.similarities[i]}, not ${score}`
+    const found = hits.ordinals[i]
+    if (found !== ordinal && !isNear(scores.get(found ?? -1))) return `hit ${i} is ${found}, not ${ordinal}`
+  }
+  return undefined
 }
