@@ -102,7 +102,9 @@ export async function findPast(
     startOf(host, past, bases, { collectionId, stored: subject.stored, keepLsns }, lsn),
   )
   const base = bases.findLast(({ manifest }) => manifest.lsn <= lsn)
-  const timeMs = Math.max(base?.manifest.timeMs ?? 0, start.timeMs ?? 0)
+  const known = Math.max(base?.manifest.timeMs ?? 0, start.timeMs ?? 0)
+  // No record is read that would tell the time.
+  const timeMs = start.lsn < lsn ? known : await timeOfMoment(past, bases, lsn, known)
   const seen = { timeMs, lsnOfCollection: start.lsnOfCollection ?? start.lsn, adopted: 0 }
   async function* records(): AsyncGenerator<LogRecord> {
     for await (const record of start.tail ?? []) {
@@ -211,6 +213,19 @@ async function startBefore(past: PastRecords, timeMs: number): Promise<number> {
     else high = middle
   }
   return pieces[low - 1]?.lsnFirst ?? originOf(past, timeOf(timeMs))
+}
+
+/** Time of a record. If it is not held, that of the checkpoint after it, which has the collection unchanged. */
+async function timeOfMoment(
+  past: PastRecords,
+  bases: readonly Checkpoint[],
+  lsn: number,
+  known: number,
+): Promise<number> {
+  const next = bases.find(({ manifest }) => manifest.lsn >= lsn)
+  if (next?.manifest.lsn === lsn) return next.manifest.timeMs
+  const timeMs = (await holds(past, lsn)) ? await timeAt(past, lsn) : 0
+  return timeMs || (next?.manifest.timeMs ?? known)
 }
 
 async function timeAt(past: PastRecords, lsn: number): Promise<number> {

@@ -124,7 +124,7 @@ export class PastStates {
       const replica = state.replica ?? (await this.#wait(state, waitMs))
       state.usedAtMs = performance.now()
       const lsn = 'lsn' in moment ? moment.lsn : (state.lsn ?? 0)
-      const timeMs = parsed.timeMs ?? (lsn === state.lsn ? state.timeMs : await this.#timeOf(lsn))
+      const timeMs = parsed.timeMs ?? (lsn === state.lsn ? state.timeMs : (await this.#timeOf(lsn)) || state.timeMs)
       return await read({ replica, moment: { lsn, timeMs }, isLive: false, expiry: replica.expiry })
     } finally {
       state.users--

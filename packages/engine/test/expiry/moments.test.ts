@@ -2,6 +2,7 @@
 import type { Change, Collection, Database } from '@annal/engine'
 import { test } from 'tap'
 import { backedUp } from '../backup/rig.ts'
+import { denseField } from '../search/rig.ts'
 import { at, hourMs, openAt, openThings, until } from './rig.ts'
 
 async function idsOf(database: Database, name: string): Promise<string[]> {
@@ -184,6 +185,33 @@ test('the history of what expired in a branch begins with an earlier version', a
   ])
   t.equal(versions[0]?.lsn, (versions[1]?.lsn ?? 0) - 1)
   t.ok((versions[1]?.lsn ?? 0) > lsn)
+})
+
+test('a moment that a later checkpoint answers for hides what had expired by it', async (t) => {
+  const options = { fsync: 'always', keepLog: true, asOf: { windowSeconds: 0 } } as const
+  const { clock, dataDir, engine, things } = await openThings(t, options)
+  const other = await engine.database().createCollection({ name: 'other', fields: [denseField(4)] })
+  await fill(things)
+  clock.pass(90_000)
+  await things.upsert([{ id: 'd', fields: at(3) }])
+  const { lsn } = things.describe()
+  const time = clock.ms
+  clock.pass(90_000)
+  await other.upsert([{ id: 'x', fields: { dense: [1, 0, 0, 0] } }])
+  // The only checkpoint is after the moment, and the collection was not written since.
+  await engine.close()
+  const reopened = await openAt(clock, dataDir, options)
+  t.teardown(() => reopened.close())
+  for (let i = 0; i < 2; i++) {
+    const past = await reopened.database().asOf('things', { lsn })
+    t.strictSame(past.asOf, { lsn, timeMs: time })
+    t.strictSame(
+      (await past.scroll({})).objects.map(({ id }) => id),
+      ['b', 'c', 'd'],
+    )
+  }
+  const whole = await reopened.database().asOf('things', { lsn, keepExpired: true })
+  t.equal((await whole.count()).count, 4)
 })
 
 test('the change feed delivers expiries, and objects that have expired', async (t) => {
