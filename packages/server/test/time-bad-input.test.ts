@@ -171,6 +171,26 @@ test('wrong values of every parameter are refused with field, value, and limit, 
   t.ok(sent > 1_000, `${sent} requests`)
 })
 
+test('conditions and expiries in MessagePack are refused as those in JSON', async (t) => {
+  const { send, state } = await open(t)
+  const before = await state()
+  let sent = 0
+  for (const parameter of parameters) {
+    const [, key] = /^objects\[0\]\.(\w+)$/.exec(parameter.name) ?? []
+    if (key === undefined || parameter.place !== 'body') continue
+    for (const wrong of parameter.wrong) {
+      const text = JSON.stringify({ [key]: wrong.value }).replaceAll(`"${infinite}"`, '1e999')
+      const msgpack = [[['a', new Uint8Array(0), '', { v: [1, 2] }, {}, {}, text]]]
+      const reply = await send('POST', '/api/v2/collection/docs/objects', { msgpack, accept })
+      const faults = faultsOf(parameter, wrong, reply)
+      if (faults.length > 0) t.fail(`${parameter.name} = ${text.slice(0, 60)}: ${faults.join('; ')}`)
+      sent++
+    }
+  }
+  t.ok(sent > 40, `${sent} requests`)
+  t.strictSame(await state(), before, 'nothing changed')
+})
+
 test('unknown members are refused by name', async (t) => {
   const { send, state } = await open(t)
   const before = await state()

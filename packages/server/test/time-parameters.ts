@@ -328,7 +328,29 @@ export const parameters: readonly Parameter[] = [
     ],
   }),
   ...rowsOf('DELETE /api/v2/cursors/{name}', 'path', { name: missingNames('feed_cursor_not_found') }),
-  ...body(`POST ${collection}/objects`, { ...conditionRows('objects[0]'), atomic: flag }),
+  ...body(`POST ${collection}/objects`, {
+    ...conditionRows('objects[0]'),
+    objects: [
+      ...of('invalid_argument', [1, true, {}, 'x', null]),
+      {
+        value: [
+          { id: 'a', fields: { v: [1, 2] }, if_lsn: 0 },
+          { id: 'a', fields: { v: [1, 2] } },
+        ],
+        code: 'invalid_argument',
+        field: 'objects[1].id',
+        shown: 'a',
+      },
+    ],
+    atomic: flag,
+  }),
+  ...rowsOf(`POST ${collection}/objects`, 'header', {
+    'X-Annal-Actor': ['a'.repeat(129), 'a'.repeat(7_000), '\xe9', 'a\tb'].map((value) => ({
+      value,
+      code: 'invalid_argument',
+      limit: 128,
+    })),
+  }),
   ...query(`POST ${collection}/objects`, { atomic: of('invalid_argument', ['', 'x', '1', 'TRUE', 'NaN']) }),
   ...names(`PATCH ${collection}/objects`),
   ...body(`PATCH ${collection}/objects`, {
