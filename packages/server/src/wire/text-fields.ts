@@ -4,20 +4,20 @@ import type { Collection } from '@annal/engine'
 /** Whether a field has texts. */
 export type IsText = (field: string) => boolean
 
-/** Looks the fields up with the first string that a body has. Where there is no collection, the call that follows says so. */
+/** Looks the fields up with the first string that a body has. Where there is no such collection now, every string is passed on: the engine refuses it. */
 export function textFieldsOf(open: () => Pick<Collection, 'describe'>): IsText {
-  let names: ReadonlySet<string> | undefined
+  let names: ReadonlySet<string> | 'unknown' | undefined
   return (field) => {
     names ??= namesOf(open)
-    return names.has(field)
+    return names === 'unknown' || names.has(field)
   }
 }
 
-function namesOf(open: () => Pick<Collection, 'describe'>): ReadonlySet<string> {
+function namesOf(open: () => Pick<Collection, 'describe'>): ReadonlySet<string> | 'unknown' {
   try {
     const { fields } = open().describe()
     return new Set(fields.filter(({ kind }) => kind === 'text').map(({ name }) => name))
   } catch {
-    return new Set()
+    return 'unknown'
   }
 }
