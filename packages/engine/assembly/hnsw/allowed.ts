@@ -4,9 +4,9 @@
 // rows only. If one row in ten is allowed, a walk through hidden rows would compute ten distances for each useful one, and if a filter
 // excludes the neighborhood of the query, it would compute those of the whole neighborhood.
 import { IP, M, M0, MARKED, NONE, ROWS, baseLinksOf, metric } from '../layout'
-import { chosen, ids, nextWalk, poolMax, ranked, visited } from '../scratch'
+import { answers, ids, nextWalk, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size } from './pool'
+import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size, visible } from './pool'
 import { isMarkedFollower, leaderOf } from './copies'
 import {
   allowedAt,
@@ -37,13 +37,18 @@ const LISTS_MAX: u32 = 64
 let listsMax: i32 = 0
 /**
  * Allowed rows, spread over all allowed rows, that a walk starts from in addition to those that the upper levels lead to. If the filter
- * excludes the neighborhood of the query, the upper levels lead nowhere, and the walk starts from FAR_RUN rows at each of FAR_PLACES places.
+ * excludes the neighborhood of the query, the upper levels lead nowhere, and the walk starts from FAR_RUN rows at each of as many places as it
+ * keeps rows, within these bounds.
  */
 const SEEDS: u32 = 32
-const FAR_PLACES: u32 = 128
 const FAR_RUN: u32 = 8
+const FAR_PLACES_MIN: i32 = 64
+const FAR_PLACES_MAX: i32 = 1024
 /** Growth of the pool in that case, at most. Rows far from a query have similar distances, so more candidates are needed. */
-const POOL_GROWTH: i32 = 4
+const POOL_GROWTH: i32 = 8
+/** In that case a round expands this share of the rows that the walk keeps, and the walk ends after at least so many rounds in vain. */
+const FAR_SHARE: i32 = 2
+const VAIN_ROUNDS: i32 = 2
 /**
  * In that case every allowed row is compared instead if there are at most `comparedMin`, and `comparedPerEntry` more for each row that the
  * pool keeps. That takes up to about twice as long as the walk, and misses nothing.
@@ -147,9 +152,8 @@ function excludesNeighborhood(sparsity: u32): bool {
 
 /**
  * Best-first walk of level 0 over allowed rows, from the entries of the pool and additional seeds. One row in `sparsity` is allowed. The
- * pool keeps `ef` rows. If the filter excludes the neighborhood of the query, the pool keeps more, and the walk expands its best `ef` and
- * then goes on in stages, until a stage finds none of the best `k` rows; or the walk ends at once, and the result is false, because there
- * are so few allowed rows that all of them can be compared.
+ * pool keeps `ef` rows. If the filter excludes the neighborhood of the query, the walk goes on in rounds; or it ends at once, and the result
+ * is false, because there are so few allowed rows that all of them can be compared.
  */
 function walkAllowed(k: i32, ef: i32, sparsity: u32, matches: u32, mark: u32): bool {
   listsMax = <i32>max(LISTS_MAX, sparsity)
@@ -159,14 +163,18 @@ function walkAllowed(k: i32, ef: i32, sparsity: u32, matches: u32, mark: u32): b
     store<u8>(visited + <usize>id, <u8>mark)
     setEntry(i, (entryAt(i) & ~(EXPANDED | HIDDEN)) | (isHidden(id) ? HIDDEN : 0))
   }
-  const areFew = matches <= comparedMin + comparedPerEntry * <u32>ef
-  let isFar = isExcluded
-  if (isFar && areFew) return false
-  reseed(isFar ? keptAt(ef, ef) : ef)
-  insertSeeds(isFar, matches, mark)
-  let end = isFar ? ef : i32.MAX_VALUE
-  let best = end
-  let isChecked = isFar
+  if (isExcluded || !walkNear(ef, sparsity, matches, mark)) {
+    if (matches <= comparedMin + comparedPerEntry * <u32>ef) return false
+    walkFar(k, ef, matches, mark)
+  }
+  return true
+}
+
+/** Expands every entry of the pool. Returns false as soon as it finds that the filter excludes the neighborhood of the query. */
+function walkNear(ef: i32, sparsity: u32, matches: u32, mark: u32): bool {
+  reseed(ef)
+  compareAndInsert(listSeeds(SEEDS, 1, matches, mark))
+  let isChecked = false
   let current: i32 = 0
   let expanded: i32 = 0
   while (current < size) {
@@ -174,62 +182,78 @@ function walkAllowed(k: i32, ef: i32, sparsity: u32, matches: u32, mark: u32): b
       current++
       continue
     }
-    if (current >= end) {
-      if (best >= k) return true
-      end += ef
-      reseed(keptAt(end, ef))
-      best = end
-    }
-    const taken = takeBest(current, end)
-    expanded += taken
     if (!isChecked && expanded >= CHECK_AFTER) {
       isChecked = true
-      if (excludesNeighborhood(sparsity)) {
-        if (areFew) return false
-        isFar = true
-        reseed(keptAt(ef, ef))
-        end = ef
-        current = min(current, insertSeeds(true, matches, mark))
-      }
+      if (excludesNeighborhood(sparsity)) return false
     }
-    let listed: i32 = 0
-    for (let i: i32 = 0; i < taken; ++i) listed = listAround(load<u32>(chosen + (<usize>i << 2)), mark, listed)
-    touchNext(current)
-    const first = compareAndInsert(listed)
-    best = min(best, first)
+    const taken = takeBest(current, WIDTH)
+    expanded += taken
+    const first = expandTaken(taken, current, mark)
     current = first <= current ? first : current + 1
   }
   return true
 }
 
-/** Entries that are expanded at a time: their lists are loaded together, and so are the rows of both. */
+/**
+ * Continues in rounds, from many more seeds. A round expands many entries before it inserts what it finds: the nearest allowed rows are in
+ * several clusters, and a walk that continues from the best few finds the rows of one cluster, which displace the entries that lead to the
+ * others. The walk ends when as many rounds in a row as there were before have found none of the best `k` rows.
+ */
+function walkFar(k: i32, ef: i32, matches: u32, mark: u32): void {
+  const width = max(WIDTH, ef / FAR_SHARE)
+  const places = max(FAR_PLACES_MIN, min(FAR_PLACES_MAX, ef))
+  reseed(keptAfter(0, ef, width))
+  compareAndInsert(listSeeds(<u32>places, FAR_RUN, matches, mark))
+  let rounds: i32 = 0
+  let useful: i32 = 0
+  while (rounds - useful < max(VAIN_ROUNDS, useful)) {
+    const taken = takeBest(0, width)
+    if (taken == 0) return
+    rounds++
+    reseed(keptAfter(rounds * width, ef, width))
+    const first = expandTaken(taken, 0, mark)
+    // Entries that are not allowed may be in front of the best `k`.
+    if (first < k + size - visible) useful = rounds
+  }
+}
+
+/** Number of rows that the pool keeps after `expanded` entries were: one that is never expanded would only have to be moved. */
+function keptAfter(expanded: i32, ef: i32, width: i32): i32 {
+  return max(ef, min(ef + expanded + width, min(ef * POOL_GROWTH, poolMax >> 1)))
+}
+
+/** Entries that are expanded at a time: their lists are loaded together, and so are the rows of all of them. */
 const WIDTH: i32 = 4
 
-/** Marks the best entries from `current` up to `end` as expanded, and lists their rows in the scratch space `chosen`. Returns their number. */
-function takeBest(current: i32, end: i32): i32 {
-  const stop = min(size, end)
+/** Marks the best `width` entries from `current` on as expanded, and lists their rows in the scratch space `answers`. Returns their number. */
+function takeBest(current: i32, width: i32): i32 {
   let taken: i32 = 0
-  for (let i = current; i < stop && taken < WIDTH; ++i) {
+  for (let i = current; i < size && taken < width; ++i) {
     const entry = entryAt(i)
     if (entry & EXPANDED) continue
     setEntry(i, entry | EXPANDED)
     touchList(idOf(entry))
-    store<u32>(chosen + (<usize>taken << 2), idOf(entry))
+    store<u32>(answers + (<usize>taken << 2), idOf(entry))
     taken++
   }
   return taken
 }
 
-/**
- * Number of rows that the pool keeps if the filter excludes the neighborhood of the query, and the walk expands the best `end` of them:
- * those, and the ones of the next stage. An entry that is never expanded would only have to be moved.
- */
-function keptAt(end: i32, ef: i32): i32 {
-  return max(ef, min(end + ef, min(ef * POOL_GROWTH, poolMax >> 1)))
-}
+/** Rows that are listed before they are compared, at least if there are as many. */
+const LISTED: i32 = 1024
 
-function insertSeeds(areFar: bool, matches: u32, mark: u32): i32 {
-  return compareAndInsert(areFar ? listSeeds(FAR_PLACES, FAR_RUN, matches, mark) : listSeeds(SEEDS, 1, matches, mark))
+/** Inserts the allowed rows around the `taken` rows of `answers`. Returns the first position that changed. */
+function expandTaken(taken: i32, current: i32, mark: u32): i32 {
+  let first = i32.MAX_VALUE
+  let listed: i32 = 0
+  for (let i: i32 = 0; i < taken; ++i) {
+    listed = listAround(load<u32>(answers + (<usize>i << 2)), mark, listed)
+    if (listed < LISTED) continue
+    first = min(first, compareAndInsert(listed))
+    listed = 0
+  }
+  touchNext(current)
+  return min(first, compareAndInsert(listed))
 }
 
 /** Inserts the listed rows into the pool. Returns the first position that changed. */

@@ -31,7 +31,7 @@ interface Entry {
 
 const f = Math.fround
 const [enoughMin, listsMin, sparsityMin, starts, expectedMin, checkAfter, far] = [12, 64, 2, 8, 3, 16, 1.5]
-const [seeds, farPlaces, farRun, growth, width] = [32, 128, 8, 4, 4]
+const [seeds, farPlacesMin, farPlacesMax, farRun, growth, width, vainRounds] = [32, 64, 1024, 8, 8, 4, 2]
 const [thin, enoughLists, enoughMost] = [0.25, 1.5, 24]
 
 /**
@@ -68,9 +68,10 @@ export function walkAllowed(
   const areFew = allowed.length <= compared
   let isFar = isExcluded
   if (isFar && areFew) return 'compared'
-  /** Rows that the pool keeps if the walk expands the best `stage`. */
-  const keptAt = (stage: number) => Math.min(stage + ef, ef * growth)
-  let most = isFar ? keptAt(ef) : ef
+  const farWidth = Math.max(width, Math.floor(ef / 2))
+  /** Rows that the pool keeps after `rounds` of a walk against the query. */
+  const keptAfter = (rounds: number) => Math.min(ef + (rounds + 1) * farWidth, ef * growth)
+  let most = isFar ? keptAfter(0) : ef
   pool = pool.slice(0, starts).map(({ row }) => entryOf(row))
   for (const { row } of pool) seen.add(row)
 
@@ -95,7 +96,7 @@ export function walkAllowed(
     if (end >= 0) pool = pool.slice(0, end + 1)
   }
   const listSeeds = (): number[] => {
-    const [places, run] = isFar ? [farPlaces, farRun] : [seeds, 1]
+    const [places, run] = isFar ? [Math.min(farPlacesMax, Math.max(farPlacesMin, ef)), farRun] : [seeds, 1]
     const step = Math.max(1, Math.floor(allowed.length / places))
     const chosen = allowed.filter((_, rank) => rank >= step >> 1 && (rank - (step >> 1)) % step < run)
     const nodes = chosen.map(graph.nodeOf).filter((node) => node !== undefined)
@@ -134,40 +135,42 @@ export function walkAllowed(
     return eighth !== undefined && eighth.key > reach
   }
 
+  /** Expands the best `count` entries from `from` on. Returns the first position that changed, or undefined if there were none. */
+  const expandBest = (from: number, count: number): number | undefined => {
+    const taken = pool.slice(from).filter((entry) => !entry.expanded)
+    taken.splice(count)
+    for (const entry of taken) entry.expanded = true
+    expanded += taken.length
+    if (isFar) most = keptAfter(++rounds)
+    return taken.length === 0 ? undefined : insert(taken.flatMap(({ row }) => listAround(row)))
+  }
+
   cut()
   insert(listSeeds())
-  let end = isFar ? ef : Number.POSITIVE_INFINITY
-  let best = end
   let isChecked = isFar
-  let [current, expanded] = [0, 0]
-  while (current < pool.length) {
+  let [current, expanded, rounds, useful] = [0, 0, 0, 0]
+  while (!isFar && current < pool.length) {
     if (pool[current]?.expanded) {
       current++
       continue
     }
-    if (current >= end) {
-      if (best >= k) break
-      end += ef
-      most = keptAt(end)
-      best = end
-    }
-    const taken = pool.slice(current, end).filter((entry) => !entry.expanded)
-    taken.splice(width)
-    for (const entry of taken) entry.expanded = true
-    expanded += taken.length
     if (!isChecked && expanded >= checkAfter) {
       isChecked = true
-      if (excludesNeighborhood()) {
-        if (areFew) return 'compared'
-        isFar = true
-        most = keptAt(ef)
-        end = ef
-        current = Math.min(current, insert(listSeeds()))
-      }
+      isFar = excludesNeighborhood()
+      if (isFar && areFew) return 'compared'
+      if (isFar) break
     }
-    const first = insert(taken.flatMap(({ row }) => listAround(row)))
-    best = Math.min(best, first)
+    const first = expandBest(current, width) ?? pool.length
     current = first <= current ? first : current + 1
+  }
+  if (isFar && expanded > 0) {
+    most = keptAfter(0)
+    insert(listSeeds())
+  }
+  while (isFar && rounds - useful < Math.max(vainRounds, useful)) {
+    const first = expandBest(0, farWidth)
+    if (first === undefined) break
+    if (first < k + pool.filter(({ hidden }) => hidden).length) useful = rounds
   }
   return pool.filter(({ hidden }) => !hidden).map(({ row }) => row)
 }
