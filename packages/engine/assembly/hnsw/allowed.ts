@@ -6,7 +6,7 @@
 import { IP, M, M0, MARKED, NONE, ROWS, baseLinksOf, metric } from '../layout'
 import { answers, ids, nextWalk, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size, visible } from './pool'
+import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size } from './pool'
 import { isMarkedFollower, leaderOf } from './copies'
 import {
   allowedAt,
@@ -49,6 +49,8 @@ const POOL_GROWTH: i32 = 8
 /** In that case a round expands this share of the rows that the walk keeps, and the walk ends after at least so many rounds in vain. */
 const FAR_SHARE: i32 = 2
 const VAIN_ROUNDS: i32 = 2
+/** A round is in vain if it finds no row that is nearer than the last of the best `k` by this share. Codes are not that exact. */
+const NEARER: f32 = 1.0 / 1024.0
 /**
  * In that case every allowed row is compared instead if there are at most `comparedMin`, and `comparedPerEntry` more for each row that the
  * pool keeps. That takes up to about twice as long as the walk, and misses nothing.
@@ -197,7 +199,7 @@ function walkNear(ef: i32, sparsity: u32, matches: u32, mark: u32): bool {
 /**
  * Continues in rounds, from many more seeds. A round expands many entries before it inserts what it finds: the nearest allowed rows are in
  * several clusters, and a walk that continues from the best few finds the rows of one cluster, which displace the entries that lead to the
- * others. The walk ends when as many rounds in a row as there were before have found none of the best `k` rows.
+ * others. The walk ends when as many rounds in a row were in vain as there were before.
  */
 function walkFar(k: i32, ef: i32, matches: u32, mark: u32): void {
   const width = max(WIDTH, ef / FAR_SHARE)
@@ -211,10 +213,17 @@ function walkFar(k: i32, ef: i32, matches: u32, mark: u32): void {
     if (taken == 0) return
     rounds++
     reseed(keptAfter(rounds * width, ef, width))
+    const last = keyOfLast(k)
     const first = expandTaken(taken, 0, mark)
-    // Entries that are not allowed may be in front of the best `k`.
-    if (first < k + size - visible) useful = rounds
+    if (first < size && keyOfEntry(entryAt(first)) < last - NEARER * abs(last)) useful = rounds
   }
+}
+
+/** Key of the last of the best `k` allowed rows; the largest number if there are fewer. */
+function keyOfLast(k: i32): f32 {
+  let left = k
+  for (let i: i32 = 0; i < size; ++i) if ((entryAt(i) & HIDDEN) == 0 && --left == 0) return keyOfEntry(entryAt(i))
+  return f32.MAX_VALUE
 }
 
 /** Number of rows that the pool keeps after `expanded` entries were: one that is never expanded would only have to be moved. */

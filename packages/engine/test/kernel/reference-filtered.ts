@@ -33,6 +33,7 @@ const f = Math.fround
 const [enoughMin, listsMin, sparsityMin, starts, expectedMin, checkAfter, far] = [12, 64, 2, 8, 3, 16, 1.5]
 const [seeds, farPlacesMin, farPlacesMax, farRun, growth, width, vainRounds] = [32, 64, 1024, 8, 8, 4, 2]
 const [thin, enoughLists, enoughMost] = [0.25, 1.5, 24]
+const [nearer, floatMax] = [1 / 1024, 2 ** 128 - 2 ** 104]
 
 /**
  * The nodes of the pool with visible rows, in order; `compared` if every allowed row is compared instead, because the filter is against the query and
@@ -168,9 +169,10 @@ export function walkAllowed(
     insert(listSeeds())
   }
   while (isFar && rounds - useful < Math.max(vainRounds, useful)) {
+    const last = pool.filter(({ hidden }) => !hidden)[k - 1]?.key ?? floatMax
     const first = expandBest(0, farWidth)
     if (first === undefined) break
-    if (first < k + pool.filter(({ hidden }) => hidden).length) useful = rounds
+    if ((pool[first]?.key ?? floatMax) < f(last - f(nearer * Math.abs(last)))) useful = rounds
   }
   return pool.filter(({ hidden }) => !hidden).map(({ row }) => row)
 }
