@@ -4,10 +4,16 @@ import type { VectorSet } from './sets.ts'
 
 /**
  * `random`: any rows. `nearest` and `farthest`: those rows of the query. `order`: rows stored one after another. `cluster`: rows around one row
- * that is far from the query. `clusters`: rows around four such rows. `negated`: all cells but those nearest to the query.
+ * that is far from the query. `clusters`: rows around four such rows. `negated`: all cells but those nearest to the query. `class`: whole clusters
+ * of a generated set, wherever they are, but not the one of the query.
  */
-export const directions = ['random', 'nearest', 'farthest', 'order', 'cluster', 'clusters', 'negated'] as const
+export const directions = ['random', 'nearest', 'farthest', 'order', 'cluster', 'clusters', 'negated', 'class'] as const
 export type Direction = (typeof directions)[number]
+
+/** The directions that a set has. */
+export function directionsOf({ clusters }: VectorSet): readonly Direction[] {
+  return directions.filter((direction) => direction !== 'class' || clusters !== undefined)
+}
 
 /** Ranks, by distance from the query, of the rows that far clusters are around. */
 const farRanks = [0.9, 0.6, 0.75, 0.97]
@@ -110,7 +116,17 @@ export class QueryFilters {
       return farRanks
         .map((rank) => this.#distancesAround(rank))
         .reduce((a, b) => a.map((x, row) => Math.min(x, b[row] as number)))
+    if (direction === 'class') return this.#otherClustersFirst()
     return this.#farthestCellsFirst()
+  }
+
+  /** Clusters in any order, that of the query last. */
+  #otherClustersFirst(): Float32Array {
+    const { clusters } = this.#rows.set
+    if (clusters === undefined)
+      throw new Error(`the set ${this.#rows.set.name} has no clusters, and no direction class`)
+    const own = clusters.queries[this.#index]
+    return Float32Array.from(clusters.base, (cluster) => (cluster === own ? 1 : hash(cluster, this.#index)))
   }
 
   /** Distances from the row that has this rank by distance from the query. */

@@ -2,17 +2,17 @@
 // and every share of them, on real sets and on generated ones. The allowed rows are a bitmap, so that the time of evaluating a filter is not
 // counted; the planner chooses between scan and walk as it does for a collection. Each filter is searched at the ef of the run and at a
 // ladder of others: what a recall of 0.95 costs is compared with what it costs without a filter on the same set. `--sets A,B` (folders of
-// DIR, `clustered:ROWS`, or `scattered:ROWS`), `--precision P`, `--queries N`, `--metric M` instead of the set's own, `--directions A,B`,
-// `--shares A,B`, `--ef N`, `--efs A,B` instead of the ladder, `--keep DIR` keeps generated sets, filters, and built fields there and uses
-// them again, `--out FILE` for a page of Markdown with a picture next to it. Exits with code 1 if a cell does not reach the recall, or
-// at a higher cost than is required.
+// DIR, `clustered:ROWS`, or `scattered:ROWS`), `--precision P`, `--queries N`, `--first N` (the number of the first query), `--metric M`
+// instead of the set's own, `--directions A,B`, `--shares A,B`, `--ef N`, `--efs A,B` instead of the ladder, `--keep DIR` keeps generated
+// sets, filters, and built fields there and uses them again, `--out FILE` for a page of Markdown with a picture next to it. Exits with code
+// 1 if a cell does not reach the recall, or at a higher cost than is required.
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bitmap, candidatesFor, isCoarse, openWorkerPool, planDense } from '@annal/engine/testing'
 import type { Precision } from '../ann/annal.ts'
 import type { Metric } from '../ann/similarity.ts'
-import { type Direction, directions, distance } from './directions.ts'
+import { type Direction, directionsOf, distance } from './directions.ts'
 import { openField } from './field.ts'
 import { type Cell, cheapest, drawGrid, type Grid, isGood, type Step, tableOf } from './grid.ts'
 import { type Mask, prepare, type Truth } from './masks.ts'
@@ -25,7 +25,8 @@ const { values } = parseArgs({
     precision: { type: 'string', default: 'int8' },
     metric: { type: 'string' },
     queries: { type: 'string', default: '100' },
-    directions: { type: 'string', default: directions.join() },
+    first: { type: 'string', default: '0' },
+    directions: { type: 'string' },
     shares: { type: 'string', default: '0.9,0.5,0.25,0.1,0.05,0.02,0.01' },
     ef: { type: 'string', default: '128' },
     efs: { type: 'string', default: '16,32,64,128,256,512' },
@@ -50,7 +51,7 @@ for (const name of values.sets.split(',')) {
 }
 await pool.close()
 if (values.out !== undefined) {
-  const command = `npm run bench:directions -- --data DIR --sets ${values.sets} --precision ${precision} --queries ${values.queries}`
+  const command = `npm run bench:directions -- --data DIR --sets ${values.sets} --precision ${precision} --queries ${values.queries} --first ${values.first}`
   const intro = [
     '# Filters in every direction',
     '',
@@ -67,13 +68,14 @@ process.exitCode = grids.every(({ cells }) => cells.every(isGood)) ? 0 : 1
 
 async function measure(name: string): Promise<Grid> {
   const metric = values.metric as Metric | undefined
-  const set = await readSet(values.data, name, { metric, queries: Number(values.queries), keep: values.keep })
+  const [first, queries] = [Number(values.first), Number(values.queries)]
+  const set = await readSet(values.data, name, { metric, first, queries, keep: values.keep })
   const { dimension } = set
   const n = set.base.length / dimension
   const queryCount = set.queries.length / dimension
   const queryAt = (i: number) => set.queries.subarray((i % queryCount) * dimension, ((i % queryCount) + 1) * dimension)
-  const chosen = values.directions.split(',') as Direction[]
-  const filters = { directions: chosen, shares: shares.filter((share) => Math.round(share * n) >= 1), k }
+  const chosen = (values.directions?.split(',') as Direction[] | undefined) ?? directionsOf(set)
+  const filters = { first, directions: chosen, shares: shares.filter((share) => Math.round(share * n) >= 1), k }
   const { truths, masks } = prepare(set, filters, values.keep)
   const field = await openField(set, precision, pool, values.keep)
   const sums = new Map<string, Sum>()

@@ -27,6 +27,8 @@ export interface Prepared {
 }
 
 interface Wanted {
+  /** Number of the first query. */
+  readonly first: number
   readonly directions: readonly Direction[]
   readonly shares: readonly number[]
   readonly k: number
@@ -35,9 +37,8 @@ interface Wanted {
 /** `keep` is a directory for the filters of earlier runs. */
 export function prepare(set: VectorSet, wanted: Wanted, keep: string | undefined): Prepared {
   const { name, metric, queries, dimension } = set
-  const what = [name, metric, queries.length / dimension, wanted.directions.join('+'), wanted.shares.join('+')].join(
-    '-',
-  )
+  const { first, directions, shares } = wanted
+  const what = [name, metric, first, queries.length / dimension, directions.join('+'), shares.join('+')].join('-')
   const file = keep === undefined ? undefined : path.join(keep, `filters-${what}`)
   if (file !== undefined && existsSync(file)) return read(file, set)
   const prepared = compute(set, wanted)

@@ -3,7 +3,7 @@ import type { CollectionDefinition, ObjectInput } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
 
 export const dimension = 128
-const centers = 1_000
+export const centers = 1_000
 export const groups = 100
 
 export function vectorOf(n: number): Float32Array {
