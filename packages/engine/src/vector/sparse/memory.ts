@@ -221,15 +221,23 @@ export class SparseMemory {
   death(ordinal: number): number {
     return elementAt(this.#u32, this.#rowAt(ordinal) + 1)
   }
-  /** Sets the bits of the rows, ascending, that a search as of `version` sees. */
+  /** Sets the bits of the rows, ascending, that a search as of `version` sees. Rows that the bitmap has no space for are left out. */
   markVisible(ordinals: Uint32Array, version: number, bitmap: Uint32Array): void {
     const u32 = this.#u32
-    for (const ordinal of ordinals) {
-      const at = this.#rowAt(ordinal)
-      if (elementAt(u32, at + 1) <= version || elementAt(u32, at) > version) continue
+    let chunk = -1
+    let first = 0
+    // Plain indices, which are inside: this runs for every row of a list.
+    for (let i = 0; i < ordinals.length; i++) {
+      const ordinal = ordinals[i] as number
       const word = ordinal >>> 5
       if (word >= bitmap.length) return
-      bitmap[word] = elementAt(bitmap, word) | (1 << (ordinal & 31))
+      if (ordinal >>> chunkShift !== chunk) {
+        chunk = ordinal >>> chunkShift
+        first = elementAt(u32, versionsAddress / 4 + chunk) / 4
+      }
+      const at = first + (ordinal & (chunkRows - 1)) * 2
+      const isVisible = (u32[at + 1] as number) > version && (u32[at] as number) <= version
+      if (isVisible) bitmap[word] = (bitmap[word] as number) | (1 << (ordinal & 31))
     }
   }
   /** The birth is written first: a reader that finds the row alive then finds this birth, which is newer than its version. */
