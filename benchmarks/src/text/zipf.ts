@@ -1,0 +1,85 @@
+// Seeded texts whose words have the frequencies of a language (Zipf): the word of rank r is in a text with a probability of about 1/r.
+import { packCount } from '../../../packages/engine/src/vector/sparse/packed-counts.ts'
+
+/** Letters of a word: no word begins another one. */
+const letters = 5
+
+export interface Texts {
+  readonly rows: number
+  readonly vocabulary: number
+  /** Number of texts with each word. */
+  readonly having: Uint32Array
+  /** Ranks of the words of a text, in order. */
+  words(row: number): Uint32Array
+  text(row: number): string
+}
+
+export function zipfTexts(options: {
+  readonly rows: number
+  readonly vocabulary: number
+  readonly seed: number
+}): Texts {
+  const { rows, vocabulary, seed } = options
+  const random = createRandom(seed)
+  const starts = new Float64Array(rows + 1)
+  for (let row = 0; row < rows; row++) starts[row + 1] = (starts[row] as number) + 10 + Math.floor(51 * random())
+  const all = new Uint32Array(starts[rows] as number)
+  const having = new Uint32Array(vocabulary)
+  const lastRow = new Int32Array(vocabulary).fill(-1)
+  for (let row = 0; row < rows; row++) {
+    for (let at = starts[row] as number; at < (starts[row + 1] as number); at++) {
+      const word = Math.floor(vocabulary ** random()) - 1
+      all[at] = word
+      if (lastRow[word] === row) continue
+      lastRow[word] = row
+      having[word] = (having[word] as number) + 1
+    }
+  }
+  const words = (row: number) => all.subarray(starts[row], starts[row + 1])
+  return { rows, vocabulary, having, words, text: (row) => Array.from(words(row), wordOf).join(' ') }
+}
+
+/** The word of a rank. */
+export function wordOf(rank: number): string {
+  let word = ''
+  let rest = rank
+  for (let i = 0; i < letters; i++) {
+    word = String.fromCharCode(97 + (rest % 26)) + word
+    rest = Math.floor(rest / 26)
+  }
+  return word
+}
+
+/** The rows of a field of texts from `from` up to `to`. */
+export function fieldRows(texts: Texts, from: number, to: number) {
+  const counts = new Uint32Array(to - from)
+  const indices: number[] = []
+  const values: number[] = []
+  for (let row = from; row < to; row++) {
+    const words = texts.words(row)
+    const sorted = words.slice().sort()
+    for (let i = 0, j = 0; i < sorted.length; i = j) {
+      while (j < sorted.length && sorted[j] === sorted[i]) j++
+      indices.push(sorted[i] as number)
+      values.push(packCount(j - i, words.length))
+      counts[row - from] = (counts[row - from] as number) + 1
+    }
+  }
+  return {
+    ordinals: Uint32Array.from({ length: to - from }, (_, i) => from + i),
+    counts,
+    indices: Uint32Array.from(indices),
+    values: Float32Array.from(values),
+  }
+}
+
+/** Numbers in [0, 1) that depend on the seed only. */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
