@@ -63,6 +63,8 @@ def test_a_batch_of_searches_equals_single_ones(client: Annal) -> None:
         many.search_batch([{"fields": {"place": [1, 2]}, "k": 3}])  # type: ignore[typeddict-unknown-key]
     with pytest.raises(InvalidArgumentError):
         many.search_batch([{"limit": 3}])
+    with pytest.raises(InvalidArgumentError, match="must be in a mapping"):
+        many.search_batch(["fields"])  # type: ignore[list-item]
     lsn = many.describe()["lsn"]
     many.delete_where([{"even": {"$eq": True}}])
     assert len(many.search_batch(searches[:1])[0]["results"]["place"]) == 2

@@ -285,6 +285,7 @@ def test_every_call_with_a_key_is_one_whose_route_takes_keys(enterprise: Server,
     owners = [client, annal.Collection(client._transport, SUMMARY), annal.Index(client._transport, "i", info)]
     given = {"fields": {}, "objects": [], "records": [], "dimension": 2, "vector": [1, 2], "filter": [], "updates": []}
     given["as_of"] = given["start"] = {"lsn": 1}
+    given["searches"] = []
     skipped = {"close", "set_base_url", "set_token", "set_actor", "download_backup", "upload_backup", "load", "retryable"}
     calls = 0
     for owner in owners:

@@ -500,6 +500,8 @@ _CLAUSES = frozenset(("must", "should", "must_not"))
 
 
 def _search_body(search: Mapping[str, Any], field: str) -> Dict[str, Any]:
+    if not isinstance(search, Mapping):
+        raise InvalidArgumentError(f"{field} must be in a mapping, not {search!r}", field=field, value=repr(search))
     unknown = sorted(set(search) - _SEARCH_KEYS)
     if unknown:
         raise InvalidArgumentError(f"a search has no argument {unknown[0]}", field=unknown[0], value=search[unknown[0]])
