@@ -65,7 +65,8 @@ for (let run = 0; run < runs; run++) {
     }
     await life.server.stop()
     t.comment(JSON.stringify({ seed: own, ...counts }))
-    t.ok(counts.writes > operations / 8 && counts.reads > operations / 4, 'there were writes and reads')
+    // About 54 of 300 are writes, with a standard deviation of 7.
+    t.ok(counts.writes > operations / 16 && counts.reads > operations / 4, 'there were writes and reads')
     t.ok(counts.threadReplies > 0, 'serving threads replied themselves')
   })
 }
