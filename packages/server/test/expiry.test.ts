@@ -60,8 +60,7 @@ test('replies hide what has expired, and say when objects expire', async (t) => 
   const expiry = JSON.stringify({ expires_at: late })
   for (const body of [{ fields: { v: { query: [1, 2], limit: 3 } } }, two]) {
     const [found] = await parts('/search', body)
-    for (const object of Object.values(found) as Loose[])
-      t.strictSame([object.length, object[3]], object[0] === 'b' ? [4, expiry] : [3, undefined], object[0])
+    for (const object of Object.values(found) as Loose[]) t.equal(object.length, 3, 'published clients unpack three')
   }
   const [[read, other]] = await parts('/objects/query', { ids: ['b', 'c'] })
   t.strictSame([read.length, read[6], other.length], [7, expiry, 6])

@@ -2,13 +2,10 @@
 // wire/v2-search.ts. A reply that the main thread would count against its limits or send in pieces is not written here.
 import { type HitBytes, MetaBudget } from '@annal/engine/reader'
 import { largeReplyBytes, replyPieceBytes } from '../http/limits.ts'
-import { expiryMember } from '../wire/moment.ts'
 import { arrayHead, binaryHead, mapHead, stringHead, uintHead } from './msgpack-heads.ts'
 
 /** Counted for each hit in addition to its bytes; see answer-room.ts of the engine. */
 const hitOverheadBytes = 256
-/** Bytes of the text with the expiry of a hit, and of its head. */
-const expiryTextMax = 48
 
 /**
  * One form of a reply. `copy` runs while the hits cannot change and the owner of the engine waits, possibly more than once, so it only
@@ -45,20 +42,18 @@ export const indexMsgpack = msgpackForm((hits) => {
   return reply.finish()
 })
 
-/** `[{number: [id, meta, filter, expiry?]}, {field: [[number, score], ...]}]`. The objects of one list are numbered in its order. */
+/** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`. The objects of one list are numbered in its order. */
 export const collectionMsgpack = msgpackForm((hits, field) => {
   const stored = storedBytes(hits)
   if (stored === undefined) return undefined
   const { count } = hits
-  const reply = new Writer(Buffer.allocUnsafe(32 + 3 * field.length + stored + count * (40 + expiryTextMax)))
+  const reply = new Writer(Buffer.allocUnsafe(32 + 3 * field.length + stored + count * 40))
   reply.bytes[reply.at++] = 0x92
   reply.at = mapHead(reply.bytes, reply.at, count)
   for (let i = 0; i < count; i++) {
     reply.at = uintHead(reply.bytes, reply.at, i)
-    const expiresAt = hits.expiresAt(i)
-    reply.bytes[reply.at++] = expiresAt === undefined ? 0x93 : 0x94
+    reply.bytes[reply.at++] = 0x93
     reply.object(hits, i)
-    if (expiresAt !== undefined) reply.text(JSON.stringify(expiryMember(expiresAt)))
   }
   reply.bytes[reply.at++] = 0x81
   reply.at = stringHead(reply.bytes, reply.at, Buffer.byteLength(field))
@@ -247,12 +242,6 @@ class Writer {
     this.at = stringHead(this.bytes, this.at, filter)
     hits.copyFilter(i, this.bytes, this.at)
     this.at += filter
-  }
-
-  /** A short ASCII text. */
-  text(text: string): void {
-    this.at = stringHead(this.bytes, this.at, text.length)
-    this.at += this.bytes.write(text, this.at, 'latin1')
   }
 
   finish(): Buffer {

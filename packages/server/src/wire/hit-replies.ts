@@ -67,7 +67,8 @@ export function hitPieces(
 
 /**
  * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
- * `[[number, score], ...]` if fusion was requested. An object that expires has a fourth part, the JSON text with `expires_at`.
+ * `[[number, score], ...]` if fusion was requested. Published clients unpack exactly these parts, so the
+ * expiry of an object is in JSON only.
  */
 export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
   const { fused } = result
@@ -82,10 +83,7 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
   }
   const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
   for (const [number, hit] of objects.entries()) {
-    const { expiresAt } = hit
-    writer.uint(number).array(expiresAt === undefined ? 3 : 4)
-    writer.string(hit.id).binary(hit.metaBytes).string(hit.filterText)
-    if (expiresAt !== undefined) writer.string(JSON.stringify(expiryMember(expiresAt)))
+    writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
     yield* writer.piece()
   }
   const fields = Object.entries(result.results)
