@@ -47,6 +47,7 @@ import { countFacets, parseFacets } from '../search/facets.ts'
 import { neighborsOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch } from '../search/request.ts'
+import { prepareTexts } from '../search/run-text.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
@@ -255,6 +256,10 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
+    await prepareTexts(
+      searches.flatMap(({ tasks }) => tasks),
+      this.replica,
+    )
     // All searches begin in this turn, and so at the same version.
     const slice = new TimeSlice()
     return Promise.all(

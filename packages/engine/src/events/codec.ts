@@ -17,7 +17,7 @@ import {
 } from '../model/schema.ts'
 import { hasExpiry } from '../model/stored-text.ts'
 import { encodeRequest, type RequestRecord, requestVersion } from '../requests/request-record.ts'
-import { analyzerVersions } from '../text/analyzer.ts'
+import { analyzerVersions } from '../text/params.ts'
 import { authorVersion, encodeAuthor, eventStart } from './author.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type {

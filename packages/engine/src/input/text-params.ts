@@ -5,7 +5,8 @@ import { k1Max, termBytesMax, wordListMax, wordPrefixMax } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
-import { analyzerVersion, analyzerVersions, languageOf, languages } from '../text/analyzer.ts'
+import { languageOf, languages } from '../text/language-table.ts'
+import { analyzerVersion, analyzerVersions } from '../text/params.ts'
 
 type Input = { readonly [key: string]: unknown }
 

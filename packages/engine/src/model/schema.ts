@@ -1,7 +1,7 @@
 // The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. The
 // engine does not check it again.
 
-import type { AnalyzerParams } from '../text/analyzer.ts'
+import type { AnalyzerParams } from '../text/params.ts'
 import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 
 export type { Pooling, Precision, SpaceType, SparseModel }

@@ -6,7 +6,7 @@ import type { Filter } from '../model/filter.ts'
 import type { SearchRequest, SearchResult } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { filterKey } from '../replica/filter-key.ts'
-import { parseSearch, type SearchPlanInput } from '../search/request.ts'
+import { parseSearch, type SearchPlanInput, searchesTexts } from '../search/request.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { type PinnedState, runSearches } from './run-searches.ts'
@@ -31,6 +31,7 @@ export function parseBatch(
   definition: CollectionSchema,
   limits: Limits,
 ): ParsedBatch | undefined {
+  if (requests.some((request) => searchesTexts(request, definition))) return undefined
   const inputs = parseSearches(requests, definition, limits)
   if (inputs === undefined || inputs.length === 0) return undefined
   const places = new Map<string, number>()

@@ -8,7 +8,7 @@ import type { HitBytes, ReaderCollection } from '../model/reader.ts'
 import { storedText } from '../model/stored-text.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { ReadObject } from '../search/read-object.ts'
-import { type DenseTask, parseSearch, type SearchPlanInput } from '../search/request.ts'
+import { type DenseTask, parseSearch, type SearchPlanInput, searchesTexts } from '../search/request.ts'
 import type { OwnerCall, SentHit, SentObject, SentResult } from '../sharing/messages.ts'
 
 /** Larger results are created by the owner, which yields to other work between them. */
@@ -37,6 +37,7 @@ function searchShared(
   request: SearchRequest,
   limits: Limits,
 ): SearchResult | undefined | Promise<SearchResult | undefined> {
+  if (searchesTexts(request, collection.definition)) return undefined
   const input = parseSearch(request, collection.definition, limits)
   const [task] = input.tasks
   if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1 || !isPlain(input, task)) {

@@ -151,7 +151,7 @@ export class Replica {
       definition,
       objects: ObjectStore.empty(options.seed),
       filters: new FilterIndex(options.seed),
-      terms: TextTerms.empty(options.seed, definition),
+      terms: await TextTerms.empty(options.seed, definition),
       dense,
       sparse,
       originals: definition.fields.map((_, index) => {

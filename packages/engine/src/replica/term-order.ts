@@ -30,15 +30,17 @@ export class TermOrder {
 
   /** Brings the order up to date. */
   async renew(): Promise<void> {
-    if (this.#making === undefined && this.#isMade && this.#recent.length <= this.#recentMax) return
+    if (this.isFresh) return
     this.#making ??= this.#make().finally(() => {
       this.#making = undefined
     })
     await this.#making
   }
 
-  get #recentMax(): number {
-    return Math.max(recentMin, this.#sorted.length / 4)
+  /** Whether it is made, and few terms came since. */
+  get isFresh(): boolean {
+    if (this.#making !== undefined || !this.#isMade) return false
+    return this.#recent.length <= Math.max(recentMin, this.#sorted.length / 4)
   }
 
   async #make(): Promise<void> {

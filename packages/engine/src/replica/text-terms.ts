@@ -7,8 +7,9 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
 import { TermTable } from '../memory/term-table.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import type { AnalyzerParams } from '../text/analyzer.ts'
+import { loadAnalyzers } from '../text/analyzers.ts'
 import { type CountedText, countedTexts } from '../text/counted-text.ts'
+import type { AnalyzerParams } from '../text/params.ts'
 import type { SparseRows } from '../vector/field.ts'
 import { packCount } from '../vector/sparse/packed-counts.ts'
 import type { SparseTermsOfField } from './object-record.ts'
@@ -33,8 +34,10 @@ export class TextTerms {
     this.#table = table
   }
 
-  static empty(seed: HashSeed, definition: Pick<CollectionSchema, 'fields'>): TextTerms {
-    return new TextTerms(hasTexts(definition) ? new TermTable(seed) : undefined)
+  static async empty(seed: HashSeed, definition: Pick<CollectionSchema, 'fields'>): Promise<TextTerms> {
+    if (!hasTexts(definition)) return new TextTerms(undefined)
+    await loadAnalyzers()
+    return new TextTerms(new TermTable(seed))
   }
 
   /** Numbers the terms of texts. `ordinals` are those of the event's objects. */
@@ -139,7 +142,9 @@ export class TextTerms {
   }
 
   static async load(reader: SectionReader, name: string, { definition }: CollectionEntry): Promise<TextTerms> {
-    return new TextTerms(hasTexts(definition) ? await TermTable.load(reader, name) : undefined)
+    if (!hasTexts(definition)) return new TextTerms(undefined)
+    await loadAnalyzers()
+    return new TextTerms(await TermTable.load(reader, name))
   }
 }
 

@@ -116,6 +116,12 @@ export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): bo
   )
 }
 
+/** Whether the request searches a text field. Only the owner has the analyzers and the terms. */
+export function searchesTexts({ fields }: SearchRequest, definition: CollectionSchema): boolean {
+  const isText = (name: string) => definition.fields.some((field) => field.kind === 'text' && field.name === name)
+  return Object.keys(fields ?? {}).some(isText)
+}
+
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
 export function parseSearch(request: SearchRequest, definition: CollectionSchema, limits: Limits): SearchPlanInput {
   checkObject(request, 'request')

@@ -7,7 +7,7 @@ import type { FieldExplanation } from '../model/query.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import type { TermOrder } from '../replica/term-order.ts'
-import { analyzerOf } from '../text/analyzer.ts'
+import { analyzerOf } from '../text/analyzers.ts'
 import { hasPhrase } from '../text/phrase.ts'
 import type { DenseHits, FieldTotals, SparseField } from '../vector/field.ts'
 import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
@@ -79,9 +79,11 @@ export async function runText(task: TextTask, k: number, context: RunContext): P
   return run.run()
 }
 
-/** What searches of these fields need before a version is pinned. Undefined: nothing. */
+/** What searches of these fields need before a version is pinned. Undefined: nothing, or it is there. */
 export function prepareTexts(tasks: readonly Task[], { terms }: ReadableReplica): Promise<unknown> | undefined {
-  const expanding = tasks.filter((task) => task.kind === 'text' && isExpanding(task))
+  const expanding = tasks.filter(
+    (task) => task.kind === 'text' && isExpanding(task) && !terms.orderOf(task.fieldIndex).isFresh,
+  )
   return expanding.length === 0 ? undefined : Promise.all(expanding.map((task) => terms.renewOrder(task.fieldIndex)))
 }
 

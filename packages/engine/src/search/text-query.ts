@@ -5,7 +5,8 @@ import { checkObject, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import { type FieldQuery, type TextOperator, textOperators } from '../model/query.ts'
 import type { TextFieldSchema } from '../model/schema.ts'
-import { type Analyzer, analyzerOf, isSearchedByPrefix } from '../text/analyzer.ts'
+import { analyzerOf, isSearchedByPrefix } from '../text/analyzers.ts'
+import type { Analyzer } from '../text/params.ts'
 
 /** A word of a phrase; `offset` is its place in the phrase. */
 export interface PhraseWord {

@@ -8,52 +8,11 @@ import { EngineError } from '../errors.ts'
 import { termBytesMax, wordListMax, wordPrefixMax } from '../limits.ts'
 import { CharacterClass, classOf, codeAt, isPlainUnit, unitsOf } from './characters.ts'
 import { bareOf, cutTerm, plainOf } from './fold.ts'
-import { languageOf, languages, noLanguage, rulesOf } from './languages.ts'
+import { languageOf, languages, noLanguage } from './language-table.ts'
+import { rulesOf } from './languages.ts'
+import { type Analyzer, type AnalyzerParams, analyzerVersions, type TakeToken, type Token } from './params.ts'
 import { forEachSegment, marksEnd, SegmentKind } from './segment.ts'
 import { type WordTerms, wordTerms } from './word-terms.ts'
-
-/** How a text field splits its texts into terms. Part of the field's definition, kept in the log. */
-export interface AnalyzerParams {
-  /** Snowball's name, such as `english`, or `none` for no stemming and no stop words. */
-  readonly language: string
-  /** Version of the analyzer that the field is written and queried with. */
-  readonly analyzer: number
-  /** Words that are not indexed. Absent: those of the language. */
-  readonly stopWords?: readonly string[]
-  /** Words that are not stemmed. */
-  readonly keptWords?: readonly string[]
-  /** Also index the beginnings of each term from `min` to `max` characters (for search as you type). Absent: none. */
-  readonly prefixes?: { readonly min: number; readonly max: number }
-}
-
-export interface Token {
-  /** At most termBytesMax (256) bytes of UTF-8; longer ones are cut at a character. */
-  readonly term: string
-  /** Position of the word, counted with stop words, so that phrases across them match. */
-  readonly position: number
-  /** UTF-16 offsets of the word in the text. */
-  readonly start: number
-  readonly end: number
-}
-
-export type TakeToken = (term: string, position: number, start: number, end: number) => void
-
-export interface Analyzer {
-  readonly params: AnalyzerParams
-  /** Calls `take` for each token, in order of positions. Several tokens may share one position (beginnings of a word). */
-  forEachToken(text: string, take: TakeToken): void
-  tokens(text: string): Token[]
-  /** The terms of a query: like tokens, but without beginnings. */
-  queryTokens(text: string): Token[]
-  /** A word as it is compared by prefix and fuzzy search: lower-cased and folded, not stemmed. */
-  fold(word: string): string
-}
-
-/** Version of new fields. */
-export const analyzerVersion = 1
-export const analyzerVersions: readonly number[] = [1]
-
-export { languageOf, languages }
 
 const analyzersMax = 64
 const byKey = new Map<string, Analyzer>()

@@ -1,5 +1,6 @@
 // The terms of a text with their numbers of occurrences, which is what the lists of a text field keep of it.
-import { type AnalyzerParams, analyzerOf } from './analyzer.ts'
+import { analyzerOf } from './analyzers.ts'
+import type { AnalyzerParams } from './params.ts'
 
 /** The terms of one text. */
 export interface CountedText {

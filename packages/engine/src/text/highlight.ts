@@ -1,6 +1,6 @@
 // The part of a text that shows the words of a query.
 import type { Highlight } from '../model/query.ts'
-import type { Analyzer } from './analyzer.ts'
+import type { Analyzer } from './params.ts'
 
 /** Units of UTF-16 of a fragment, about three lines. */
 const fragmentUnits = 240

@@ -1,5 +1,5 @@
 // Finds phrases in texts, and the part of a text that shows the words of a query.
-import type { Analyzer } from './analyzer.ts'
+import type { Analyzer } from './params.ts'
 
 /** A word of a phrase; `offset` is its place in the phrase. */
 interface PhraseWord {

@@ -116,7 +116,7 @@ async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | 
     definition,
     objects: ObjectStore.empty(hashSeed),
     filters: new FilterIndex(hashSeed),
-    terms: TextTerms.empty(hashSeed, definition),
+    terms: await TextTerms.empty(hashSeed, definition),
     dense: [await openDenseField(graph, pool, segmentRows === undefined ? {} : { segmentRows })],
     sparse: [undefined],
     originals: [

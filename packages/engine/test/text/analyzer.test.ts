@@ -1,14 +1,9 @@
 // Properties of every analyzer, and what it rejects.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
-import {
-  type AnalyzerParams,
-  analyzerOf,
-  analyzerVersion,
-  analyzerVersions,
-  languageOf,
-  languages,
-} from '../../src/text/analyzer.ts'
+import { analyzerOf } from '../../src/text/analyzer.ts'
+import { languageOf, languages } from '../../src/text/language-table.ts'
+import { type AnalyzerParams, analyzerVersion, analyzerVersions } from '../../src/text/params.ts'
 import { randomText } from './corpus.ts'
 
 const seed = chosenSeed()

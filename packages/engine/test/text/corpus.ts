@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { type Random, seededRandom } from '@annal/wal/testing'
-import { type AnalyzerParams, analyzerOf, languages } from '../../src/text/analyzer.ts'
+import { analyzerOf } from '../../src/text/analyzer.ts'
+import { languages } from '../../src/text/language-table.ts'
+import type { AnalyzerParams } from '../../src/text/params.ts'
 import { stemsOf } from './stems.ts'
 
 /** Changes only with a new version of the analyzer. */

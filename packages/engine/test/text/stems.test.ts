@@ -1,6 +1,7 @@
 // Every language gives the stems that Snowball publishes, and a text in it gives their folded forms.
 import { test } from 'tap'
-import { analyzerOf, languageOf, languages } from '../../src/text/analyzer.ts'
+import { analyzerOf } from '../../src/text/analyzer.ts'
+import { languageOf, languages } from '../../src/text/language-table.ts'
 import { rulesOf } from '../../src/text/languages.ts'
 import { stemsOf } from './stems.ts'
 
