@@ -15,6 +15,7 @@ export const bDefault = 0.75
 // A search.
 export const topKDefault = 10
 export const efDefault = 128
+export const groupHitsDefault = 1
 
 // Pages, counts and history.
 export const scrollDefault = 100

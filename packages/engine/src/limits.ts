@@ -88,6 +88,9 @@ export const membersMax = 2_048
 export const queryMembersMax = 256
 /** Searches of one batch. */
 export const searchesMax = 100
+/** Hits of one group of a search, and of all its groups together. */
+export const groupHitsMax = 100
+export const groupedHitsMax = 10_000
 export const facetValuesMax = 10_000
 /** A database, a token or a setting costs the catalog some hundred bytes, in memory and in every checkpoint. */
 export const databasesMax = 10_000

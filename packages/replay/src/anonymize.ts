@@ -199,12 +199,13 @@ export class Anonymizer {
       const field = fields.find((candidate) => candidate.name === name)
       return [this.#name(name), { ...rest, query: field === undefined ? query : this.#query(query, field) }]
     })
-    const { fusion } = request
+    const { fusion, groupBy } = request
     const weights = Object.entries(fusion?.weights ?? {}).map(([name, weight]) => [this.#name(name), weight])
     return {
       ...request,
       fields: Object.fromEntries(queries) as SearchRequest['fields'],
       ...(request.filter && { filter: request.filter.map((condition) => this.#condition(condition)) }),
+      ...(groupBy && { groupBy: { ...groupBy, key: this.#tokens.of(groupBy.key) } }),
       ...(fusion && { fusion: { ...fusion, ...(fusion.weights && { weights: Object.fromEntries(weights) }) } }),
     }
   }

@@ -1,5 +1,5 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
-import { runInTurns, TimeSlice } from '@annal/wal'
+import { runInTurns } from '@annal/wal'
 import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
@@ -42,14 +42,14 @@ import { asOfBatch, asOfPage } from '../past/parse-as-of.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import { claimOf } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
-import { objectBytes } from '../search/answer-room.ts'
+import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
+import { VersionMoved } from '../search/field-groups.ts'
 import { neighborsOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
-import { needsWholeVersion, parseSearch } from '../search/request.ts'
-import { prepareTexts } from '../search/run-text.ts'
+import { needsWholeVersion, parseSearch, type SearchPlanInput } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
-import { search } from '../search/search.ts'
+import { searchAll } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { ObjectWrites } from './object-writes.ts'
@@ -238,8 +238,31 @@ export class LocalCollection extends CollectionLife implements Collection {
     if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
     if (needsWholeVersion(input) || this.replica.expiry.isDue) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
+    const [result] = await this.#runSearches([request], [input], room)
     // The result has the fields that were parsed from the request.
-    return (await search(this.replica, input, { room, calibrator: this.#calibrator })) as SearchResult<Fields, Name>
+    return result as SearchResult<Fields, Name>
+  }
+
+  /** Runs searches that begin in this turn, and so at the same version. If the version moved, they run again between two applies. */
+  async #runSearches(
+    requests: readonly SearchRequest[],
+    inputs: readonly SearchPlanInput[],
+    room: AnswerRoom | undefined,
+  ): Promise<readonly SearchResult[]> {
+    const repeatable = room && inputs.some(({ groups }) => groups) ? new RepeatableRoom(room) : undefined
+    const caller = { room: repeatable ?? room, calibrator: this.#calibrator }
+    try {
+      return await searchAll(this.replica, inputs, caller)
+    } catch (error) {
+      if (!(error instanceof VersionMoved)) throw error
+    }
+    repeatable?.repeat()
+    // Writers go on appending; what they append is applied afterwards.
+    return this.gate.queue(0, async () => {
+      this.checkOpen()
+      const again = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+      return searchAll(this.replica, again, caller)
+    })
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
@@ -256,15 +279,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    await prepareTexts(
-      searches.flatMap(({ tasks }) => tasks),
-      this.replica,
-    )
-    // All searches begin in this turn, and so at the same version.
-    const slice = new TimeSlice()
-    return Promise.all(
-      searches.map((input) => search(this.replica, input, { room, slice, calibrator: this.#calibrator })),
-    )
+    return this.#runSearches(requests, searches, room)
   }
 
   count(filter: Filter = []): { readonly count: number; readonly lsn: number } {

@@ -7,6 +7,8 @@ export type Condition =
   | { readonly kind: 'in'; readonly key: string; readonly operands: readonly Scalar[] }
   | { readonly kind: 'range'; readonly key: string; readonly type: 'number' | 'time'; readonly bounds: Bounds }
   | { readonly kind: 'exists'; readonly key: string }
+  /** The key has a string, a number, or a boolean. No operator makes it. */
+  | { readonly kind: 'value'; readonly key: string }
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   /** Matches all objects that the inner condition does not match, including those without the key. */
   | { readonly kind: 'not'; readonly condition: Condition }

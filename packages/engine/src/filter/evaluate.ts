@@ -10,6 +10,13 @@ export interface Indexed {
   readonly terms: TermTable
 }
 
+const everyValue = {
+  low: Number.NEGATIVE_INFINITY,
+  high: Number.POSITIVE_INFINITY,
+  lowOpen: false,
+  highOpen: false,
+} as const
+
 /** Returns a new bitmap with its count. */
 export function matches(condition: Condition, indexed: Indexed): Bitmap {
   switch (condition.kind) {
@@ -49,6 +56,10 @@ function collect(condition: Condition, indexed: Indexed, into: Int32Array): void
       return
     case 'exists':
       collectValue(indexed.keys.get(condition.key), 'exists', 0, into)
+      return
+    case 'value':
+      for (const run of ['string', 'number', 'boolean'] as const)
+        indexed.keys.get(condition.key)?.run(run)?.collect(everyValue, into)
       return
     case 'or':
       for (const one of condition.conditions) collect(one, indexed, into)

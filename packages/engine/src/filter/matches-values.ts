@@ -1,12 +1,23 @@
 // Evaluates a condition to true or false for the filter values of one object, without an index. It agrees with the index on every
 // object.
 import type { JsonObject, JsonValue } from '../model/json.ts'
-import type { Bounds, Condition, Filter } from './condition.ts'
+import type { Bounds, Condition, Filter, Scalar } from './condition.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Whether the values satisfy every condition. */
 export function matchesValues(filter: Filter, values: JsonObject): boolean {
   return filter.every((condition) => holds(condition, values))
+}
+
+/** The distinct strings, numbers, and booleans under a key, in the order of the array if there is one. */
+export function scalarsUnder(values: JsonObject, key: string): ReadonlySet<Scalar> {
+  const scalars = new Set<Scalar>()
+  for (const element of elementsOf(values, key)) {
+    // Adding 0 turns -0 into 0.
+    if (typeof element === 'number') scalars.add(element + 0)
+    else if (typeof element === 'string' || typeof element === 'boolean') scalars.add(element)
+  }
+  return scalars
 }
 
 function holds(condition: Condition, values: JsonObject): boolean {
@@ -19,6 +30,8 @@ function holds(condition: Condition, values: JsonObject): boolean {
       return !holds(condition.condition, values)
     case 'exists':
       return Object.hasOwn(values, condition.key)
+    case 'value':
+      return scalarsUnder(values, condition.key).size > 0
     case 'in':
       return elementsOf(values, condition.key).some((element) => condition.operands.some((one) => element === one))
     case 'range': {

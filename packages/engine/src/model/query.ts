@@ -120,6 +120,22 @@ export interface Fusion<Name extends string = string> {
   readonly limit?: number | undefined
 }
 
+/**
+ * Returns the best groups of objects instead of the best objects. A group is the objects that have a value under a filter key, such as the
+ * chunks of one document; an object with an array is in the group of each of its elements. Objects without a string, number, or boolean
+ * under the key are left out.
+ */
+export interface GroupBy {
+  /** A filter key. */
+  readonly key: string
+  /** Maximum number of groups; default: the `limit` of the field, or that of the fusion. */
+  readonly limit?: number | undefined
+  /** Maximum number of hits of each group, from 1 to 100; default 1. */
+  readonly hits?: number | undefined
+  /** Number of the best groups to leave out, for the next page; default 0. */
+  readonly offset?: number | undefined
+}
+
 export interface SearchRequest<F extends Fields = Fields, Name extends FieldName<F> = FieldName<F>> {
   /** At least one field. */
   readonly fields: { readonly [Field in Name]: FieldQuery<F[Field]> }
@@ -138,6 +154,11 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
    */
   readonly rescore?: boolean | undefined
   readonly fusion?: Fusion<NoInfer<Name>> | undefined
+  /**
+   * Groups the hits. Then every `limit` is a number of groups, and the result has `groups`; with fusion the hits of the groups of each field
+   * are fused, and the result has `fusedGroups`.
+   */
+  readonly groupBy?: GroupBy | undefined
   /**
    * Compares the original vector of every match, whatever the cost: the reference for approximate results. Reads them from disk
    * if the field stores less than float32 in memory.
@@ -225,6 +246,22 @@ export type FusedHit<
   Meta extends object | undefined = JsonObject | undefined,
 > = Fused<SearchHit<F[Name], Meta>, Name>
 
+/** A group of hits, best first. Groups are in the order of their best hits. */
+export interface HitGroup<Hit> {
+  /** What the objects have under the key: the hits are those of the same search with the filter `{ [key]: { $eq: value } }`. */
+  readonly value: string | number | boolean
+  /** Each is also in the list of all hits. */
+  readonly hits: readonly Hit[]
+}
+
+/** The hits of a search in all its lists. */
+export interface HitLists<Hit> {
+  readonly results: { readonly [field: string]: readonly Hit[] }
+  readonly fused?: readonly Fused<Hit>[] | undefined
+  readonly groups?: { readonly [field: string]: readonly HitGroup<Hit>[] } | undefined
+  readonly fusedGroups?: readonly HitGroup<Fused<Hit>>[] | undefined
+}
+
 /** What the result of a search says besides its hits. */
 export interface SearchReport<Name extends string = string> {
   /** Whether every field has as many hits as requested, or all that exist. */
@@ -248,6 +285,10 @@ export interface SearchResult<
   readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
   /** Only with fusion: best first, equal scores by id. */
   readonly fused?: readonly FusedHit<F, Name, Meta>[]
+  /** Only with groupBy. */
+  readonly groups?: { readonly [Field in Name]: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
+  /** Only with groupBy and fusion. */
+  readonly fusedGroups?: readonly HitGroup<FusedHit<F, Name, Meta>>[]
 }
 
 /** One of several searches; each of them can search other fields. */
@@ -267,6 +308,14 @@ export interface BatchedResult<F extends Fields = Fields, Meta extends object | 
   >
   /** Only with fusion: best first, equal scores by id. */
   readonly fused?: readonly FusedHit<F, FieldName<F>, Meta>[]
+  /** Only with groupBy. */
+  readonly groups?: ByMember<
+    string extends keyof F
+      ? { readonly [field: string]: readonly HitGroup<SearchHit<FieldType, Meta>>[] }
+      : { readonly [Field in FieldName<F>]?: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
+  >
+  /** Only with groupBy and fusion. */
+  readonly fusedGroups?: readonly HitGroup<FusedHit<F, FieldName<F>, Meta>>[]
 }
 
 /** How a result was found. Times in milliseconds. */
@@ -299,6 +348,8 @@ export interface FieldExplanation {
   readonly distances: number
   /** Candidates reordered by vectors read from disk: original vectors, or the members of a multi-vector field. */
   readonly rescored?: number
+  /** With groupBy: the number of searches that found the groups. Counts are those of all of them. */
+  readonly searches?: number
   readonly ms: number
 }
 

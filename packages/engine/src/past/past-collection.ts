@@ -1,5 +1,5 @@
 // A collection at an earlier moment as its users see it.
-import { runInTurns, TimeSlice } from '@annal/wal'
+import { runInTurns } from '@annal/wal'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { PastCollection } from '../model/as-of.ts'
@@ -19,12 +19,13 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../model/query.ts'
-import { objectBytes } from '../search/answer-room.ts'
+import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
+import { VersionMoved } from '../search/field-groups.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
-import { search } from '../search/search.ts'
+import { searchAll } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { asOfPage, keepsExpired, type ParsedMoment, parsePastCursor, pastCursor } from './parse-as-of.ts'
 import { comparedMax, NeedsState, type PastStates, type PastSubject, type ReadPast } from './past-states.ts'
@@ -113,11 +114,18 @@ export class LocalPastCollection implements PastCollection {
   searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     checkBatch(requests, 'searches', searchesMax)
     const removedMax = requests.every((request) => request?.exact) ? undefined : comparedMax
+    const repeatable = room && requests.some((request) => request?.groupBy) ? new RepeatableRoom(room) : undefined
     return this.#use(async (replica) => {
       const searches = requests.map((request) => parseSearch(request, replica.definition, this.#door.limits))
-      const slice = new TimeSlice()
-      const results = await Promise.all(searches.map((input) => search(replica, input, { room, slice })))
-      return results.map((result): SearchResult => ({ ...result, asOf: this.asOf }))
+      repeatable?.repeat()
+      try {
+        const results = await searchAll(replica, searches, { room: repeatable ?? room })
+        return results.map((result): SearchResult => ({ ...result, asOf: this.asOf }))
+      } catch (error) {
+        // Only a live collection moves on.
+        if (error instanceof VersionMoved) throw new NeedsState('groups are found in several turns')
+        throw error
+      }
     }, removedMax)
   }
 

@@ -5,6 +5,7 @@ import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
 import { storedText } from '../model/stored-text.ts'
 import type { Replica } from '../replica/replica.ts'
+import { mapHits } from '../search/map-hits.ts'
 import type { OwnerCall, SentHit, SentObject, SentResult, SharedMatches } from '../sharing/messages.ts'
 
 export interface AnswerHost {
@@ -44,20 +45,8 @@ async function matchesOf(
   return { board, version, words: bitmap.words, count, fromMs, untilMs }
 }
 
-function sentResult({ results, fused, ...report }: SearchResult): SentResult {
-  // Fused hits are the same objects, also after they were sent.
-  const sent = new Map<SearchHit, SentHit>()
-  const send = (hit: SearchHit): SentHit => {
-    const known = sent.get(hit) ?? sentHit(hit)
-    sent.set(hit, known)
-    return known
-  }
-  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map(send)] as const)
-  return {
-    ...report,
-    results: Object.fromEntries(lists),
-    ...(fused && { fused: fused.map(({ hit, ...rest }) => ({ ...rest, hit: send(hit) })) }),
-  }
+function sentResult({ results, fused, groups, fusedGroups, ...report }: SearchResult): SentResult {
+  return { ...report, ...mapHits({ results, fused, groups, fusedGroups }, sentHit) }
 }
 
 function sentHit(hit: SearchHit): SentHit {

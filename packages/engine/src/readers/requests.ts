@@ -7,9 +7,10 @@ import type { SearchHit, SearchRequest, SearchResult } from '../model/query.ts'
 import type { HitBytes, ReaderCollection } from '../model/reader.ts'
 import { storedText } from '../model/stored-text.ts'
 import { FoundHit } from '../search/found-hit.ts'
+import { mapHits } from '../search/map-hits.ts'
 import { ReadObject } from '../search/read-object.ts'
 import { type DenseTask, parseSearch, type SearchPlanInput, searchesTexts } from '../search/request.ts'
-import type { OwnerCall, SentHit, SentObject, SentResult } from '../sharing/messages.ts'
+import type { OwnerCall, SentObject, SentResult } from '../sharing/messages.ts'
 
 /** Larger results are created by the owner, which yields to other work between them. */
 const resultBytesMax = 2 ** 20
@@ -71,8 +72,11 @@ function searchShared(
 }
 
 /** Whether nothing but the rows in memory is needed. */
-function isPlain({ includeVectors, fusion, explain, rescore }: SearchPlanInput, { definition }: DenseTask): boolean {
-  if (includeVectors || fusion || explain || rescore !== undefined) return false
+function isPlain(
+  { includeVectors, fusion, groups, explain, rescore }: SearchPlanInput,
+  { definition }: DenseTask,
+): boolean {
+  if (includeVectors || fusion || groups || explain || rescore !== undefined) return false
   return !isCoarse(definition.params.precision)
 }
 
@@ -90,19 +94,10 @@ function copyHits(hits: HitBytes): SearchHit[] {
   })
 }
 
-function receivedResult({ results, fused, ...report }: SentResult): SearchResult {
-  // A fused hit is one of a list, and arrives as the same object.
-  const received = new Map<SentHit, FoundHit>()
-  const receive = (sent: SentHit): FoundHit => {
-    const hit = received.get(sent) ?? new FoundHit(sent, sent)
-    received.set(sent, hit)
-    return hit
-  }
-  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map(receive)] as const)
+function receivedResult({ results, fused, groups, fusedGroups, ...report }: SentResult): SearchResult {
   return {
     ...report,
-    results: Object.fromEntries(lists),
-    ...(fused && { fused: fused.map(({ hit, ...rest }) => ({ ...rest, hit: receive(hit) })) }),
+    ...mapHits({ results, fused, groups, fusedGroups }, (sent): SearchHit => new FoundHit(sent, sent)),
   }
 }
 

@@ -137,7 +137,9 @@ class Turn {
 
   #search(search: PreparedSearch): SearchResult {
     const { tasks, recall } = search
-    const { includeVectors, fusion } = search.input
+    const { includeVectors, fusion, groups } = search.input
+    // The owner has the values of filters.
+    if (groups) throw left
     const lists = tasks.map((task): [string, SearchHit[]] => {
       const found = this.#runTask(task, search)
       return [task.definition.name, this.#createHits(task, found, includeVectors)]

@@ -36,6 +36,6 @@ export interface ReadableReplica
   > {
   readonly dense: readonly (ReadableField | undefined)[]
   readonly originals: readonly (ReadableOriginals | undefined)[]
-  readonly matches: Pick<RecentMatches, 'matchesOf'>
+  readonly matches: Pick<RecentMatches, 'matchesOf' | 'evaluate'>
   readonly pins: Pick<Pins, 'pin'>
 }

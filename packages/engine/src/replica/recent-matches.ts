@@ -50,6 +50,11 @@ export class RecentMatches {
     return matches
   }
 
+  /** The same for a filter that is not used again. The bitmap is owned by the caller. */
+  evaluate(filter: Filter, expired: Expired | undefined): FilterMatches {
+    return withoutExpired(this.#index.evaluate(filter), expired)
+  }
+
   /** Removes the filter that was not used for the longest time. */
   #forgetOldest(): void {
     const [oldest] = [...this.#matches].sort(([, a], [, b]) => a.uses - b.uses)

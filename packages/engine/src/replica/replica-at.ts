@@ -2,12 +2,12 @@
 // the version: each has at most one object. The window must be entered while it is used. Searches of dense fields walk the live graph and
 // compare the removed rows; everything else is exactly what it was.
 
-import type { Filter } from '../filter/condition.ts'
+import type { Filter, Scalar } from '../filter/condition.ts'
 import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
-import { matchesValues } from '../filter/matches-values.ts'
+import { matchesValues, scalarsUnder } from '../filter/matches-values.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { EarlierRecord } from './earlier-records.ts'
 import { FieldAt } from './field-at.ts'
@@ -27,8 +27,6 @@ interface Known {
   readonly metas: ReadonlyMap<number, Uint8Array>
   ordinals: ReadonlyMap<string, number> | undefined
 }
-
-type Counted = string | number | boolean
 
 const noPin = { pin: () => () => undefined }
 
@@ -219,14 +217,14 @@ class ReplicaAt implements ReadableReplica {
   }
 
   /** Counts unchanged objects by the index, and the others one by one. */
-  *#valuesOf(key: string, within: Bitmap | undefined): Generator<{ readonly value: Counted; readonly count: number }> {
+  *#valuesOf(key: string, within: Bitmap | undefined): Generator<{ readonly value: Scalar; readonly count: number }> {
     const wanted = within ?? this.#evaluate([]).bitmap
     const { removed, texts } = this.#now()
     const unchanged = wanted.clone()
-    const counts = new Map<Counted, number>()
+    const counts = new Map<Scalar, number>()
     for (const ordinal of new Set([...removed.keys(), ...texts.keys()])) {
       if (!unchanged.clear(ordinal)) continue
-      for (const value of valuesIn(this.#valuesAt(ordinal), key)) counts.set(value, (counts.get(value) ?? 0) + 1)
+      for (const value of scalarsUnder(this.#valuesAt(ordinal), key)) counts.set(value, (counts.get(value) ?? 0) + 1)
     }
     for (const { value, count } of this.#live.filters.valuesOf(key, unchanged)) {
       yield { value, count: count + (counts.get(value) ?? 0) }
@@ -234,19 +232,6 @@ class ReplicaAt implements ReadableReplica {
     }
     for (const [value, count] of counts) yield { value, count }
   }
-}
-
-/** The values of one object that are counted under a key. */
-function valuesIn(values: JsonObject, key: string): ReadonlySet<Counted> {
-  const value: JsonValue | undefined = Object.hasOwn(values, key) ? values[key] : undefined
-  const elements = Array.isArray(value) ? value : [value]
-  const counted = new Set<Counted>()
-  for (const element of elements) {
-    // Adding 0 turns -0 into 0.
-    if (typeof element === 'number') counted.add(element + 0)
-    else if (typeof element === 'string' || typeof element === 'boolean') counted.add(element)
-  }
-  return counted
 }
 
 /** The records of live ordinals, and of those that the window holds. */

@@ -1,8 +1,38 @@
 // Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
 import { objectOverheadBytes } from '../limits.ts'
+import type { AnswerRoom } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 
 const floatBytes = 4
+
+/** The room of searches that may run again: bytes that were taken before are not taken twice. */
+export class RepeatableRoom implements AnswerRoom {
+  readonly #room: AnswerRoom
+  #taken = 0
+  #used = 0
+
+  constructor(room: AnswerRoom) {
+    this.#room = room
+  }
+
+  get pageBytesMax(): number {
+    return this.#room.pageBytesMax
+  }
+
+  take(bytes: number): void {
+    const more = this.#used + bytes - this.#taken
+    if (more > 0) {
+      this.#room.take(more)
+      this.#taken += more
+    }
+    this.#used += bytes
+  }
+
+  /** The searches begin again. */
+  repeat(): void {
+    this.#used = 0
+  }
+}
 
 /** Bytes of one hit: meta, filter, and its vector if `vectors` is true. */
 export function hitBytes(replica: ReadableReplica, ordinal: number, fieldIndex: number, vectors: boolean): number {

@@ -61,8 +61,9 @@ export class CandidateRanking {
     return Math.max(this.#threshold, last)
   }
 
-  /** Puts the exact similarity of the candidate `next`. */
-  put(similarity: number): void {
+  /** Puts the exact similarity of the candidate `next`. It is compared with others as it is returned, in single precision. */
+  put(exact: number): void {
+    const similarity = Math.fround(exact)
     const ordinal = this.#ordinals[this.#next] as number
     this.#squares += (similarity - (this.#estimates[this.#next] as number)) ** 2
     this.#next++

@@ -1,13 +1,16 @@
 // Merges several lists of hits into one: by ranks only, so that scores of different kinds are never compared, or by similarities scaled to
 // one range. Equal scores are ordered by id, so the same lists always give the same result.
-import type { FusedHit, SearchHit, Standing } from '../model/query.ts'
+import type { Fused, FusedHit, SearchHit, Standing } from '../model/query.ts'
+
+/** What the fusion needs of a hit. */
+type Ranked = Pick<SearchHit, 'id' | 'similarity'>
 
 /** The hits of one field and their weight. */
-export interface RankedList {
+export interface RankedList<Hit extends Ranked = SearchHit> {
   readonly field: string
   readonly weight: number
   /** Best first. */
-  readonly hits: readonly SearchHit[]
+  readonly hits: readonly Hit[]
 }
 
 /** How ranks or similarities of several lists are combined. */
@@ -31,8 +34,12 @@ export function fuseResults(
 }
 
 /** The best `limit` objects of all lists, best first, with their standing in each list. */
-export function fuse(lists: readonly RankedList[], method: FusionMethod, limit: number): FusedHit[] {
-  const fused = new Map<string, { readonly hit: SearchHit; score: number; readonly standings: Standing[] }>()
+export function fuse<Hit extends Ranked>(
+  lists: readonly RankedList<Hit>[],
+  method: FusionMethod,
+  limit: number,
+): Fused<Hit>[] {
+  const fused = new Map<string, { readonly hit: Hit; score: number; readonly standings: Standing[] }>()
   for (const { field, weight, hits } of lists) {
     const scoreOf = method.kind === 'rrf' ? byRank(method.rankConstant) : byRange(hits)
     for (const [index, hit] of hits.entries()) {
@@ -45,12 +52,12 @@ export function fuse(lists: readonly RankedList[], method: FusionMethod, limit: 
   return [...fused.values()].sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1)).slice(0, limit)
 }
 
-function byRank(rankConstant: number): (hit: SearchHit, index: number) => number {
+function byRank(rankConstant: number): (hit: Ranked, index: number) => number {
   return (_, index) => 1 / (rankConstant + index + 1)
 }
 
 /** Position in the range of the list's similarities, 0 to 1; 1 if all are equal. */
-function byRange(hits: readonly SearchHit[]): (hit: SearchHit) => number {
+function byRange(hits: readonly Ranked[]): (hit: Ranked) => number {
   const highest = hits[0]?.similarity ?? 0
   const range = highest - (hits.at(-1)?.similarity ?? 0)
   return ({ similarity }) => (range > 0 ? 1 - (highest - similarity) / range : 1)

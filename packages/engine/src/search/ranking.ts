@@ -8,7 +8,7 @@ interface Scored {
   readonly similarity: number
 }
 
-/** Keeps the k most similar rows; ties are ordered by ordinal. */
+/** Keeps the k most similar rows. Similarities are compared as they are returned, in single precision; ties are ordered by ordinal. */
 export class Ranking {
   readonly #k: number
   #kept: Scored[] = []
@@ -19,7 +19,8 @@ export class Ranking {
     this.#least = scoreThreshold
   }
 
-  offer(ordinal: number, similarity: number): void {
+  offer(ordinal: number, exact: number): void {
+    const similarity = Math.fround(exact)
     if (!(similarity >= this.#least)) return
     this.#kept.push({ ordinal, similarity })
     if (this.#kept.length >= this.#k + Math.max(256, this.#k)) this.#cut()

@@ -1,12 +1,15 @@
 // Checks a search request and converts it to the form that the plan uses.
 
-import { efDefault, topKDefault } from '../defaults.ts'
+import { efDefault, groupHitsDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { isArrayLike, parseMembers, parseSparse, putQuery, type SparseTerms } from '../input/vectors.ts'
 import {
   efMax,
   filterBoostMax,
+  filterKeyBytesMax,
+  groupedHitsMax,
+  groupHitsMax,
   type Limits,
   prefilterThresholdMax,
   prefilterThresholdMin,
@@ -17,7 +20,7 @@ import {
 import { checkObject, parseId, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { SparseVector } from '../model/object.ts'
-import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/query.ts'
+import type { FieldQuery, Fusion, GroupBy, SearchRequest, StoredQuery } from '../model/query.ts'
 import type {
   CollectionSchema,
   DenseFieldSchema,
@@ -81,6 +84,15 @@ export interface MultiTask extends InField {
 /** A checked search in one field. */
 export type Task = DenseTask | SparseTask | TextTask | MultiTask
 
+/** How the hits of a search are grouped. */
+export interface GroupPlan {
+  readonly key: string
+  /** Undefined: as many as the field or the fusion has hits otherwise. */
+  readonly limit: number | undefined
+  readonly hits: number
+  readonly offset: number
+}
+
 /** A checked search request. */
 export interface SearchPlanInput {
   readonly tasks: readonly Task[]
@@ -92,6 +104,8 @@ export interface SearchPlanInput {
   /** Undefined if the precision of the field decides. */
   readonly rescore: boolean | undefined
   readonly fusion: FusionPlan | undefined
+  /** Undefined if hits are not grouped. */
+  readonly groups: GroupPlan | undefined
   readonly exact: boolean
   readonly explain: boolean
 }
@@ -105,14 +119,17 @@ export const plainSearch: SearchPlanInput = {
   includeVectors: false,
   rescore: undefined,
   fusion: undefined,
+  groups: undefined,
   exact: false,
   explain: false,
 }
 
 /** Whether the search needs ids or filter matches, and therefore a version that is published completely. */
-export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): boolean {
+export function needsWholeVersion({ tasks, filter, groups, exact }: SearchPlanInput): boolean {
   return (
-    filter !== undefined || tasks.some(({ source, kind }) => source.kind === 'stored' || (exact && kind === 'multi'))
+    filter !== undefined ||
+    groups !== undefined ||
+    tasks.some(({ source, kind }) => source.kind === 'stored' || (exact && kind === 'multi'))
   )
 }
 
@@ -133,6 +150,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
   }
   const tasks = names.map((name) => parseTask(name, queries[name] as FieldQuery, definition, limits))
   const filter = request.filter === undefined ? undefined : parseFilter(request.filter)
+  const fusion = request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits)
   return {
     tasks,
     // An empty filter matches everything.
@@ -148,7 +166,11 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
           ),
     boostPercentage: finiteNumber(request.filterBoostPercentage ?? 0, 'filter_boost_percentage', 0, filterBoostMax),
     includeVectors: request.includeVectors === true,
-    fusion: request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits),
+    fusion,
+    groups:
+      request.groupBy === undefined
+        ? undefined
+        : parseGroupBy(request.groupBy, fusion ? [fusion.limit] : tasks.map(({ k }) => k), limits),
     exact: request.exact === true,
     explain: request.explain === true,
     rescore: request.rescore,
@@ -270,6 +292,29 @@ function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): 
     weights: new Map(names.map((name) => [name, weightOf(name)])),
     limit: wholeNumber(limit ?? topKDefault, 'fusion.limit', 1, limits.topKMax),
   }
+}
+
+/** `limits` are the numbers of groups without a limit of their own. */
+function parseGroupBy(groupBy: GroupBy, defaults: readonly number[], { topKMax }: Limits): GroupPlan {
+  checkObject(groupBy, 'group_by')
+  const { key, limit: givenLimit, hits: givenHits = groupHitsDefault, offset: givenOffset = 0 } = groupBy
+  const isKey = typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= filterKeyBytesMax
+  if (!isKey) {
+    const message = `group_by.key must be a filter key of at most ${filterKeyBytesMax} bytes, got ${printed(key)}`
+    throw new EngineError('invalid_argument', message, {
+      field: 'group_by.key',
+      value: printed(key),
+      limit: filterKeyBytesMax,
+    })
+  }
+  const limit = givenLimit === undefined ? undefined : wholeNumber(givenLimit, 'group_by.limit', 1, topKMax)
+  const most = limit ?? Math.max(...defaults)
+  const hits = wholeNumber(givenHits, 'group_by.hits', 1, groupHitsMax)
+  // The groups of a page are found together with those before it.
+  const offset = wholeNumber(givenOffset, 'group_by.offset', 0, topKMax - most)
+  if (most * hits <= groupedHitsMax) return { key, limit, hits, offset }
+  const message = `${most} groups of ${hits} hits are ${most * hits} hits, at most ${groupedHitsMax} are allowed`
+  throw new EngineError('limit_exceeded', message, { field: 'group_by.hits', value: hits, limit: groupedHitsMax })
 }
 
 function anyNumber(value: unknown, field: string): number {

@@ -36,11 +36,20 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
   const ranked = await rankByMembers(task, excludeOrdinal(answer, own), originals, query)
   if (!input.includeVectors) return ranked
-  context.room?.take(memberBytes(replica, ranked.found.ordinals, fieldIndex))
-  return {
-    ...ranked,
-    members: await Promise.all(Array.from(ranked.found.ordinals, (ordinal) => originals.read(ordinal))),
-  }
+  const read = await readMembers(task, ranked.found.ordinals, context)
+  return { ...ranked, ...(read && { members: read }) }
+}
+
+/** The members of the objects, if the field has several vectors for each; otherwise undefined. */
+export async function readMembers(
+  { kind, fieldIndex }: Task,
+  ordinals: Uint32Array,
+  { replica, room }: RunContext,
+): Promise<readonly Float32Array[] | undefined> {
+  if (kind !== 'multi') return undefined
+  const originals = replica.originals[fieldIndex] as ReadableOriginals
+  room?.take(memberBytes(replica, ordinals, fieldIndex))
+  return Promise.all(Array.from(ordinals, (ordinal) => originals.read(ordinal)))
 }
 
 function listMatches(originals: ReadableOriginals, { replica, matches }: RunContext): FieldAnswer {

@@ -1,15 +1,17 @@
 // Runs one search, from the checked request to hits: pins a version, evaluates the filter, runs each field by its cheapest plan, loads the
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
-import type { TimeSlice } from '@annal/wal'
+import { TimeSlice } from '@annal/wal'
 import type { Filter } from '../filter/condition.ts'
-import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
+import type { AnswerRoom, FusedHit, HitGroup, SearchHit, SearchResult } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { hitBytes } from './answer-room.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
+import { findGroupable } from './field-groups.ts'
 import type { FieldAnswer, Matches, RunContext } from './field-run.ts'
 import { fuseResults } from './fuse.ts'
 import { createHits, vectorFieldOf } from './hits.ts'
-import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
+import { type GroupPlan, needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
+import { type GroupedAnswers, groupFused, groupsOf, runGroups } from './run-groups.ts'
 import { runTask } from './run-task.ts'
 import { prepareTexts } from './run-text.ts'
 
@@ -50,12 +52,9 @@ export async function search(
     const filterMs = performance.now() - started
     const context = { replica, version, matches, input, room }
     const { tasks, recall } = chooseEfs(input, matches?.count, calibrator)
-    const [only] = tasks
-    // Most searches have one field, and need no list of tasks.
-    const answers =
-      tasks.length === 1 && only
-        ? [{ task: only, answer: await runTask(only, context) }]
-        : await runTasks(tasks, context)
+    const { groups: plan } = input
+    const grouped = plan && (await runGroups(tasks, context, findGroupable(context, plan.key, expired), plan))
+    const answers = grouped?.answers ?? (await runTasks(tasks, context))
     const searched = performance.now()
     if (room) for (const { task, answer } of answers) room.take(resultBytes(replica, task, answer, input))
     if (slice) await slice.renewIfOver()
@@ -65,11 +64,13 @@ export async function search(
       lists.push([task.definition.name, await createHits(replica, task, answer, { includeVectors, version })])
     const results = Object.fromEntries(lists)
     const decorated = performance.now()
-    const fused = input.fusion && fuseResults(results, input.fusion)
+    const fused =
+      input.fusion && fuseResults(results, plan ? { ...input.fusion, limit: Number.POSITIVE_INFINITY } : input.fusion)
     const ended = performance.now()
     return {
       results,
       ...(fused && { fused }),
+      ...(plan && grouped && groupResults(results, fused, grouped, plan)),
       complete: answers.every(({ answer }) => answer.complete),
       ...(recall && { recall }),
       ...(input.explain && {
@@ -86,6 +87,30 @@ export async function search(
   } finally {
     release()
   }
+}
+
+/**
+ * Runs checked searches that begin in one turn, all of one version. Ends when all have, also if one fails: a search that was left running
+ * would read a version that is no longer held.
+ */
+export async function searchAll(
+  replica: ReadableReplica,
+  inputs: readonly SearchPlanInput[],
+  caller: Omit<SearchCaller, 'slice'>,
+): Promise<readonly SearchResult[]> {
+  const preparing = prepareTexts(
+    inputs.flatMap(({ tasks }) => tasks),
+    replica,
+  )
+  if (preparing) await preparing
+  const [only] = inputs
+  if (inputs.length === 1 && only) return [await search(replica, only, caller)]
+  const slice = new TimeSlice()
+  const ends = await Promise.allSettled(inputs.map((input) => search(replica, input, { ...caller, slice })))
+  return ends.map((end) => {
+    if (end.status === 'fulfilled') return end.value
+    throw end.reason
+  })
 }
 
 function resultBytes(
@@ -106,8 +131,25 @@ interface TaskAnswer {
 }
 
 /** Runs the fields concurrently. */
-function runTasks(tasks: readonly Task[], context: RunContext): Promise<readonly TaskAnswer[]> {
+async function runTasks(tasks: readonly Task[], context: RunContext): Promise<readonly TaskAnswer[]> {
+  const [only] = tasks
+  // Most searches have one field.
+  if (tasks.length === 1 && only) return [{ task: only, answer: await runTask(only, context) }]
   return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
+}
+
+/** The groups of a result; the fused list has only hits of groups. */
+function groupResults(
+  results: { readonly [field: string]: readonly SearchHit[] },
+  fused: readonly FusedHit[] | undefined,
+  { answers, fusedValues }: GroupedAnswers,
+  plan: GroupPlan,
+): Pick<SearchResult, 'groups' | 'fused' | 'fusedGroups'> {
+  const groups = answers.map(({ task: { definition }, answer }): [string, HitGroup<SearchHit>[]] => [
+    definition.name,
+    groupsOf(results[definition.name] ?? [], answer),
+  ])
+  return { groups: Object.fromEntries(groups), ...(fused && fusedValues && groupFused(fused, fusedValues, plan)) }
 }
 
 function explainFilter(matches: Matches | undefined, ms: number) {

@@ -9,7 +9,7 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { CalibrationTable, ReceivedQueries } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
-import type { Fused, Highlight, SearchReport, SearchRequest } from '../model/query.ts'
+import type { Highlight, HitLists, SearchReport, SearchRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type OriginalsList, originalsLists, type SharedOriginals } from '../replica/originals-rows.ts'
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
@@ -155,10 +155,7 @@ export interface SentHit {
 }
 
 /** The result of a search between threads. */
-export interface SentResult extends SearchReport {
-  readonly results: { readonly [field: string]: readonly SentHit[] }
-  readonly fused?: readonly Fused<SentHit>[]
-}
+export interface SentResult extends SearchReport, HitLists<SentHit> {}
 
 /** An object between threads. */
 export interface SentObject {
