@@ -267,6 +267,53 @@ test('several fields are fused in one request', async (t) => {
   )
 })
 
+test('groups name the hits of the lists, in JSON and in MessagePack', async (t) => {
+  const running = await withCollection(t)
+  const objects = [
+    { id: 'a1', fields: { title: [1, 0, 0], body: [9, 9] }, filter: { doc: 'a' } },
+    { id: 'a2', fields: { title: [1, 0.1, 0], body: [0, 0] }, filter: { doc: 'a' } },
+    { id: 'b1', fields: { title: [0, 1, 0], body: [1, 0] }, filter: { doc: 7.5 } },
+    { id: 'none', fields: { title: [1, 0, 0], body: [0, 0] } },
+  ]
+  await running.send('POST', '/api/v2/collection/docs/objects', { json: { objects } })
+  const fields = { title: { query: [1, 0, 0] }, body: { query: [0, 0] } }
+  const search = '/api/v2/collection/docs/search'
+  const json = { fields, group_by: { key: 'doc', limit: 2, hits: 2 } }
+  const plain = (await running.send('POST', search, { accept, json })).json() as Record<string, unknown>
+  t.match(plain.groups, {
+    title: [
+      { value: 'a', hits: [{ id: 'a1', similarity: 1 }, { id: 'a2' }] },
+      { value: 7.5, hits: [{ id: 'b1', similarity: 0 }] },
+    ],
+  })
+  t.notOk('fused_groups' in plain)
+  const fusing = { ...json, fusion: { method: 'rrf', k: 10 } }
+  const fused = (await running.send('POST', search, { accept, json: fusing })).json() as {
+    readonly fused: readonly { readonly id: string; readonly score: number }[]
+    readonly fused_groups: unknown
+  }
+  const scoreOf = (wanted: string) => fused.fused.find(({ id }) => id === wanted)?.score
+  t.strictSame(fused.fused_groups, [
+    { value: 'a', hits: ['a2', 'a1'].map((id) => ({ id, score: scoreOf(id) })) },
+    { value: 7.5, hits: [{ id: 'b1', score: scoreOf('b1') }] },
+  ])
+
+  const packed = (await running.send('POST', search, { json })).msgpack() as [Record<string, [string]>, ...unknown[]]
+  const [map, lists, none, groups] = packed as unknown as [Record<string, [string]>, object, unknown, object]
+  t.strictSame(Object.keys(lists), ['title', 'body'])
+  t.equal(none, null)
+  const numberOf = (wanted: string) => Number(Object.keys(map).find((number) => map[number]?.[0] === wanted))
+  t.strictSame((groups as Record<string, unknown>).title, [
+    ['a', [numberOf('a1'), numberOf('a2')]],
+    [7.5, [numberOf('b1')]],
+  ])
+  const five = (await running.send('POST', search, { json: fusing })).msgpack() as unknown[]
+  t.equal(five.length, 5)
+  const wrong = await running.send('POST', search, { json: { fields, group_by: { key: 'doc', hits: 101 } } })
+  t.equal(wrong.status, 400)
+  t.match(wrong.json(), { code: 'limit_exceeded', field: 'group_by.hits' })
+})
+
 test('a rescored search of quantized vectors returns exact similarities', async (t) => {
   const running = await runningApp(t)
   const dimension = 8

@@ -41,6 +41,8 @@ export function checkSearch(database: Database, request: SearchRequest): void {
   const tier = tierOf(database)
   if (tier === undefined) return
   for (const { limit } of Object.values(request.fields)) within(limit ?? 0, tier.topKMax, 'limit', database)
+  const { limit: groups = 0, offset = 0 } = request.groupBy ?? {}
+  within(groups + offset, tier.topKMax, 'group_by.limit', database)
   within(request.filterBoostPercentage ?? 0, tier.filterBoostMax, 'filter_boost_percentage', database)
 }
 

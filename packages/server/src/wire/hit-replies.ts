@@ -1,6 +1,6 @@
 // The replies of searches in both versions, from hits as the engine returns them. Serving threads write replies with it, so it loads no
 // schemas.
-import type { FusedHit, SearchHit, SearchResult } from '@annal/engine'
+import type { FusedHit, HitGroup, SearchHit, SearchResult } from '@annal/engine'
 import { MetaBudget } from '@annal/engine/reader'
 import { accountJson } from './explain.ts'
 import type { IndexFields } from './index-fields.ts'
@@ -67,11 +67,12 @@ export function hitPieces(
 
 /**
  * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
- * `[[number, score], ...]` if fusion was requested. Published clients unpack exactly these parts, so the
- * expiry of an object is in JSON only.
+ * `[[number, score], ...]` if fusion was requested. If hits are grouped, there are always three, and nil stands for no fusion; a fourth part
+ * `{field: [[value, [number, ...]], ...]}` has the groups, and a fifth one those of the fused list. Published clients unpack exactly three parts
+ * of an object, so its expiry is in JSON only.
  */
 export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
-  const { fused } = result
+  const { fused, groups, fusedGroups } = result
   const numbers = new Map<string, number>()
   const objects: SearchHit[] = []
   for (const hits of Object.values(result.results)) {
@@ -81,7 +82,8 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
       objects.push(hit)
     }
   }
-  const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
+  const parts = groups === undefined ? (fused === undefined ? 2 : 3) : fusedGroups === undefined ? 4 : 5
+  const writer = new MsgpackWriter().array(parts).map(objects.length)
   for (const [number, hit] of objects.entries()) {
     writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
     yield* writer.piece()
@@ -96,13 +98,34 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
   if (fused !== undefined) {
     writer.array(fused.length)
     for (const { hit, score } of fused) writer.array(2).uint(numbers.get(hit.id)!).float(score)
+  } else if (groups !== undefined) writer.nil()
+  if (groups !== undefined) {
+    const lists = Object.entries(groups)
+    writer.map(lists.length)
+    for (const [name, list] of lists) {
+      writeGroups(writer.string(name), list, (hit) => numbers.get(hit.id)!)
+      yield* writer.piece()
+    }
   }
+  if (fusedGroups !== undefined) writeGroups(writer, fusedGroups, ({ hit }) => numbers.get(hit.id)!)
   yield writer.finish()
+}
+
+function writeGroups<Hit>(
+  writer: MsgpackWriter,
+  groups: readonly HitGroup<Hit>[],
+  numberOf: (hit: Hit) => number,
+): void {
+  writer.array(groups.length)
+  for (const { value, hits } of groups) {
+    writer.array(2).scalar(value).array(hits.length)
+    for (const hit of hits) writer.uint(numberOf(hit))
+  }
 }
 
 /** The reply of a search as JSON. */
 export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
-  const { fused } = result
+  const { fused, groups, fusedGroups } = result
   const lists = Object.entries(result.results).map(
     ([name, hits]) =>
       [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas, expiryMember(hit.expiresAt)))] as const,
@@ -110,7 +133,23 @@ export function collectionSearchJson(result: SearchResult, metas = new MetaBudge
   return withMembers(accountJson(result), [
     ['results', objectPieces(lists)],
     ...(fused ? [['fused', arrayPieces(fused, (hit) => [JSON.stringify(fusedJson(hit, metas))])] as const] : []),
+    ...(groups ? [['groups', groupPieces(groups)] as const] : []),
+    ...(fusedGroups
+      ? [['fused_groups', groupsJson(fusedGroups, ({ hit, score }) => ({ id: hit.id, score }))] as const]
+      : []),
   ])
+}
+
+/** Groups name their hits, which are in the lists. */
+function groupPieces(groups: NonNullable<SearchResult['groups']>): Iterable<string> {
+  const lists = Object.entries(groups).map(
+    ([name, list]) => [name, groupsJson(list, ({ id, similarity }) => ({ id, similarity }))] as const,
+  )
+  return objectPieces(lists)
+}
+
+function groupsJson<Hit>(groups: readonly HitGroup<Hit>[], hitJson: (hit: Hit) => object): Generator<string> {
+  return arrayPieces(groups, ({ value, hits }) => [JSON.stringify({ value, hits: hits.map(hitJson) })])
 }
 
 /** The replies of several searches. The sizes of their decompressed meta are counted together. */

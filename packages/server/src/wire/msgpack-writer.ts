@@ -51,6 +51,21 @@ export class MsgpackWriter {
     return this
   }
 
+  nil(): this {
+    return this.#byte(0xc0)
+  }
+
+  /** A number has 64 bits. */
+  scalar(value: string | number | boolean): this {
+    if (typeof value === 'string') return this.string(value)
+    if (typeof value === 'boolean') return this.#byte(value ? 0xc3 : 0xc2)
+    this.#reserve(9)
+    this.#bytes[this.#at] = 0xcb
+    this.#bytes.writeDoubleBE(value, this.#at + 1)
+    this.#at += 9
+    return this
+  }
+
   uint(value: number): this {
     if (value < 0x80) return this.#byte(value)
     if (value < 0x100) return this.#head8(0xcc, value)

@@ -1,5 +1,13 @@
 // The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
-import { efMax, type FieldQuery, type Fusion, type SearchRequest, type TextQuery, topKDefault } from '@annal/engine'
+import {
+  efMax,
+  type FieldQuery,
+  type Fusion,
+  groupHitsMax,
+  type SearchRequest,
+  type TextQuery,
+  topKDefault,
+} from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { asOfOptions } from './as-of.ts'
@@ -36,6 +44,29 @@ const queryKeys = Type.Object({
   b: Type.Unknown(),
 })
 
+/** How the hits of a search are grouped. */
+function groupByOf(topKMax: number) {
+  return Type.Object({
+    key: Type.String({
+      minLength: 1,
+      description: 'A filter key; the objects that have a value under it are a group.',
+    }),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: topKMax,
+        description: 'Number of groups; default: the limit of the field, or that of the fusion.',
+      }),
+    ),
+    hits: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: groupHitsMax, description: 'Number of hits of each group; default 1.' }),
+    ),
+    offset: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: topKMax, description: 'Number of the best groups to leave out; default 0.' }),
+    ),
+  })
+}
+
 /** Body of a search in /api/v2. */
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
@@ -61,6 +92,7 @@ export function searchCollectionBody(topKMax: number) {
         ),
       }),
     ),
+    group_by: Type.Optional(groupByOf(topKMax)),
   })
 }
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
@@ -81,6 +113,7 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
     fields,
     ...readTuning(body, body.filter === undefined ? undefined : readConditions(body.filter)),
     ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
+    ...(body.group_by == null ? {} : { groupBy: body.group_by }),
     ...(body.min_lsn == null ? {} : { minLsn: body.min_lsn }),
   }
 }

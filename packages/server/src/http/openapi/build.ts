@@ -43,6 +43,11 @@ export function number(description?: string): JsonSchema {
   return { type: 'number', ...(description !== undefined && { description }) }
 }
 
+/** A string, a number, or a boolean. */
+export function scalar(description?: string): JsonSchema {
+  return { type: ['string', 'number', 'boolean'], ...(description !== undefined && { description }) }
+}
+
 export function flag(description?: string): JsonSchema {
   return { type: 'boolean', ...(description !== undefined && { description }) }
 }

@@ -1,5 +1,5 @@
 // Replies to searches, and to measurements of their recall.
-import { flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
+import { flag, integer, list, map, number, object, oneOfTexts, orNull, ref, scalar, text } from '../build.ts'
 import { asOfMoment, expiry, member, numbers, objectHead, type Schemas, storedMeta } from './parts.ts'
 
 const hit = {
@@ -33,11 +33,21 @@ export const searchReplies = {
     },
     { ...storedMeta, expires_at: expiry },
   ),
+  HitGroup: object({
+    value: scalar('The value under the key.'),
+    hits: list(object({ id: text(), similarity: number() }), 'Best first. Each is in the list of the field.'),
+  }),
+  FusedHitGroup: object({
+    value: scalar('The value under the key.'),
+    hits: list(object({ id: text(), score: number() }), 'Best first. Each is in the fused list.'),
+  }),
   IndexSearchResult: object({ ...searchAccount, results: list(ref('Hit')) }, { explain: ref('Explanation') }),
   SearchResult: object(
     { ...searchAccount, results: map(list(ref('Hit')), 'Hits by field, best first.') },
     {
       fused: list(ref('FusedHit')),
+      groups: map(list(ref('HitGroup')), 'Only with group_by: groups by field, in the order of their best hits.'),
+      fused_groups: list(ref('FusedHitGroup'), 'Only with group_by and fusion.'),
       recall: map(ref('SearchRecall'), 'For fields whose query states a recall.'),
       explain: ref('Explanation'),
       ...asOfMoment,
@@ -59,6 +69,7 @@ export const searchReplies = {
           ef: integer(),
           costs: object({ scan: number(), walk: number() }),
           rescored: integer(),
+          searches: integer('With group_by: the number of searches that found the groups.'),
           terms: list(
             object({ term: text(), rows: integer() }),
             'Of a text field: terms, and how many texts have each.',
