@@ -117,6 +117,8 @@ export type {
   GraphChange,
   GraphFieldName,
   Highlight,
+  GroupBy,
+  HitGroup,
   JsonObject,
   JsonValue,
   MultiVector,

@@ -7,6 +7,7 @@ import type {
   FieldType,
   FoundObject,
   Fused,
+  HitGroup,
   JsonObject,
   SearchReport,
   VectorRow,
@@ -55,6 +56,10 @@ export interface SearchResult<
   readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
   /** Only with `fusion`: best first. */
   readonly fused?: readonly FusedHit<F, Name, Meta>[]
+  /** Only with `groupBy`: the groups of each field, in the order of their best hits. */
+  readonly groups?: { readonly [Field in Name]: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
+  /** Only with `groupBy` and `fusion`. */
+  readonly fusedGroups?: readonly HitGroup<FusedHit<F, Name, Meta>>[]
 }
 
 /** The result of one of several searches. */
@@ -68,6 +73,14 @@ export interface BatchedResult<F extends Fields = Fields, Meta extends object | 
   >
   /** Only with `fusion`: best first. */
   readonly fused?: readonly FusedHit<F, FieldName<F>, Meta>[]
+  /** Only with `groupBy`: the groups of each field, in the order of their best hits. */
+  readonly groups?: ByMember<
+    string extends keyof F
+      ? { readonly [field: string]: readonly HitGroup<SearchHit<FieldType, Meta>>[] }
+      : { readonly [Field in FieldName<F>]?: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
+  >
+  /** Only with `groupBy` and `fusion`. */
+  readonly fusedGroups?: readonly HitGroup<FusedHit<F, FieldName<F>, Meta>>[]
 }
 
 export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {

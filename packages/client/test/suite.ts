@@ -385,6 +385,42 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.same([one?.results.place?.[0]?.id, two?.results.place?.[0]?.id], ['n1', 'n2'])
   })
 
+  await t.test('hits are grouped, also those of a fused list, and later pages follow', async (t) => {
+    const groupBy = { key: 'parity', limit: 2, hits: 2 }
+    const found = await collection.search({ fields: { place: { query: [100, 1] } }, groupBy, explain: true })
+    t.same(
+      found.groups?.place?.map(({ value, hits }) => [value, hits.map(({ id }) => id)]),
+      [
+        ['even', ['n100', 'n98']],
+        ['odd', ['n99', 'n101']],
+      ],
+    )
+    t.same(
+      found.results.place?.map(({ id }) => id),
+      ['n100', 'n99', 'n101', 'n98'],
+    )
+    t.equal(found.groups?.place?.[0]?.hits[0], found.results.place?.[0], 'one object')
+    t.equal(found.explain?.fields.place?.searches, 1)
+    const fields = {
+      place: { query: [50, 1] },
+      words: { query: { indices: [50], values: [2] } },
+    }
+    const fused = await collection.search({ fields, fusion: { method: 'rrf' }, groupBy: { ...groupBy, offset: 1 } })
+    t.match(fused.fusedGroups, [{ value: 'odd', hits: [{ hit: { meta: { i: 49 } } }, { hit: { meta: { i: 51 } } }] }])
+    t.same(fused.fusedGroups?.[0]?.hits, fused.fused)
+    t.equal(fused.fusedGroups?.length, 1)
+    const [batched] = await collection.searchBatch([
+      { fields: { place: { query: [7, 1] } }, groupBy: { key: 'value' } },
+    ])
+    t.same(
+      batched?.groups?.place?.slice(0, 2).map(({ value }) => value),
+      [7, 6],
+    )
+    t.equal(batched?.groups?.place?.length, 10)
+    const refused = { fields: { place: { query: [0, 1] } }, groupBy: { key: 'parity', hits: 101 } }
+    await t.rejects(collection.search(refused), { field: 'group_by.hits' })
+  })
+
   await t.test('every kind of condition counts correctly, written by hand or built by a function', async (t) => {
     const counts: readonly [Parameters<typeof collection.count>[0], number][] = [
       [undefined, 250],

@@ -1,6 +1,7 @@
 // Converts results of an engine to results of the client.
 import type {
   CollectionDescription as EngineDescription,
+  FusedHit as EngineFused,
   SearchHit as EngineHit,
   SearchResult as EngineResult,
   StoredObject as EngineStored,
@@ -11,7 +12,7 @@ import {
   type FieldDescription,
   sparseDescription,
 } from '../collection-definition.ts'
-import type { VectorRow } from '../model.ts'
+import type { HitGroup, VectorRow } from '../model.ts'
 import { fusedHit, type SearchHit, type SearchResult } from '../search.ts'
 import type { StoredObject } from '../stored-object.ts'
 import { Metas } from './metas.ts'
@@ -49,20 +50,39 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
 }
 
 export function resultOf(
-  { results, fused, complete, lsn, recall, explain, asOf }: EngineResult,
+  { results, fused, groups, fusedGroups, complete, lsn, recall, explain, asOf }: EngineResult,
   metas = new Metas(),
 ): SearchResult {
-  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
+  // A hit of a list, of the fused list, and of a group is one object.
+  const convert = once((hit: EngineHit) => hitOf(hit, metas))
+  const fuse = once(({ hit, score, standings }: EngineFused) => fusedHit({ hit: convert(hit), score, standings }))
   return {
-    results: Object.fromEntries(lists),
-    ...(fused !== undefined && {
-      fused: fused.map(({ hit, score, standings }) => fusedHit({ hit: hitOf(hit, metas), score, standings })),
-    }),
+    results: mapValues(results, (hits) => hits.map(convert)),
+    ...(fused !== undefined && { fused: fused.map(fuse) }),
+    ...(groups !== undefined && { groups: mapValues(groups, (list) => list.map((group) => groupOf(group, convert))) }),
+    ...(fusedGroups !== undefined && { fusedGroups: fusedGroups.map((group) => groupOf(group, fuse)) }),
     complete,
     lsn,
     ...(recall !== undefined && { recall }),
     ...(explain !== undefined && { explain }),
     ...(asOf !== undefined && { asOf }),
+  }
+}
+
+function groupOf<A, B>({ value, hits }: HitGroup<A>, convert: (hit: A) => B): HitGroup<B> {
+  return { value, hits: hits.map(convert) }
+}
+
+function mapValues<A, B>(values: { readonly [name: string]: A }, convert: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, convert(value)]))
+}
+
+function once<A extends object, B>(convert: (from: A) => B): (from: A) => B {
+  const known = new Map<A, B>()
+  return (from) => {
+    const converted = known.get(from) ?? convert(from)
+    known.set(from, converted)
+    return converted
   }
 }
 

@@ -82,6 +82,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
     prefilterCardinalityThreshold: threshold,
     filterBoostPercentage: boost,
     includeVectors,
+    groupBy,
     minLsn,
     asOf,
     ...rest
@@ -95,6 +96,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
         ? undefined
         : { prefilter_threshold: threshold, boost_percentage: boost },
     include_vectors: includeVectors,
+    group_by: groupBy,
     min_lsn: minLsn,
     ...asOfBody(asOf),
   }

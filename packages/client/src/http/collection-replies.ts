@@ -16,6 +16,7 @@ import type {
   FieldCalibration,
   FieldExplanation,
   Highlight,
+  HitGroup,
   JsonObject,
   JsonValue,
   Pooling,
@@ -100,15 +101,27 @@ export function parseAcknowledgement(value: unknown): Acknowledgement {
 }
 
 export function parseSearchResult(value: unknown, metas = new MetaReader()): SearchResult {
-  const { results: lists, fused, complete, lsn, recall, explain, as_of: asOf } = object(value, 'search result')
+  const {
+    results: lists,
+    fused: fusedHits,
+    complete,
+    lsn,
+    recall,
+    explain,
+    as_of: asOf,
+  } = object(value, 'search result')
+  const { groups, fused_groups: fusedGroups } = object(value, 'search result')
   const results = Object.fromEntries(
     Object.entries(object(lists, 'results')).map(
       ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
     ),
   )
+  const fused = fusedHits === undefined ? undefined : list(fusedHits, 'fused').map((hit) => parseFused(hit, results))
   return {
     results,
-    ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, results)) }),
+    ...(fused && { fused }),
+    ...(groups !== undefined && { groups: parseGroups(groups, results) }),
+    ...(fusedGroups !== undefined && { fusedGroups: parseGroupList(fusedGroups, fused ?? [], 'fused_groups') }),
     complete: complete !== false,
     lsn: number(lsn ?? 0, 'lsn'),
     // As below.
@@ -116,6 +129,30 @@ export function parseSearchResult(value: unknown, metas = new MetaReader()): Sea
     ...(explain !== undefined && { explain: parseExplanation(explain) }),
     ...parseMoment(asOf),
   }
+}
+
+function parseGroups(value: unknown, results: SearchResult['results']): NonNullable<SearchResult['groups']> {
+  const lists = Object.entries(object(value, 'groups')).map(
+    ([name, groups]) => [name, parseGroupList(groups, results[name] ?? [], `groups.${name}`)] as const,
+  )
+  return Object.fromEntries(lists)
+}
+
+/** Groups name their hits, which are in the list. */
+function parseGroupList<Hit extends { readonly id: string }>(
+  value: unknown,
+  hits: readonly Hit[],
+  what: string,
+): readonly HitGroup<Hit>[] {
+  const byId = new Map(hits.map((hit) => [hit.id, hit]))
+  return list(value, what).map((group) => {
+    const { value: own, hits: named } = object(group, what)
+    if (typeof own !== 'string' && typeof own !== 'number' && typeof own !== 'boolean')
+      throw unexpected(what, 'a group has no value')
+    const found = list(named, `${what}.hits`).map((one) => byId.get(text(object(one, 'hit').id, 'id')))
+    if (found.includes(undefined)) throw unexpected(what, 'a hit of a group is in no list of the reply')
+    return { value: own, hits: found as readonly Hit[] }
+  })
 }
 
 /** The member that states the moment of a result, if it has one. */
