@@ -80,6 +80,24 @@ def test_fields_are_searched_alone_together_and_as_one_list(numbers: Collection)
     assert sorted(hit["id"] for hit in even["results"]["place"]) == ["n49", "n51"]
 
 
+def test_hits_are_grouped(numbers: Collection) -> None:
+    found = numbers.search({"place": [50, 1]}, group_by={"key": "parity", "limit": 2, "hits": 2})
+    groups = found["groups"]["place"]
+    assert [(group["value"], [hit["id"] for hit in group["hits"]]) for group in groups] == [
+        ("even", ["n50", "n48"]),
+        ("odd", ["n49", "n51"]),
+    ]
+    assert groups[0]["hits"][0] is found["results"]["place"][0]
+    assert groups[0]["hits"][0]["meta"] == {"i": 50}
+    fused = numbers.search(
+        {"place": [50, 1], "words": {"query": {"indices": [50], "values": [2]}}},
+        fusion={"method": "rrf"},
+        group_by={"key": "parity", "limit": 1, "hits": 1, "offset": 1},
+    )
+    assert [[hit["id"] for hit in group["hits"]] for group in fused["fused_groups"]] == [["n49"]]
+    assert fused["fused_groups"][0]["hits"][0]["meta"] == {"i": 49}
+
+
 def test_filters_count_page_replace_and_delete(numbers: Collection) -> None:
     assert numbers.count() == 100
     assert numbers.count([filters.between("value", 10, 19)]) == 10

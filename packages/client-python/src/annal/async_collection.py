@@ -121,6 +121,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         include_vectors: bool = False,
         rescore: Optional[bool] = None,
         fusion: Optional[Mapping[str, Any]] = None,
+        group_by: Optional[Mapping[str, Any]] = None,
         exact: Optional[bool] = None,
         explain: Optional[bool] = None,
         min_lsn: Optional[int] = None,
@@ -135,6 +136,8 @@ class AsyncCollection(AsyncCollectionGraphs):
         the options ``operator``, ``highlight``, ``k1`` and ``b``.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
+        With ``group_by={"key": "document", "limit": 5, "hits": 2}`` also ``"groups"``, ``{field: [{"value", "hits"}]}``: the best groups
+        by a filter value; with fusion as well also ``"fused_groups"``.
         With ``recall=0.95`` instead of ``ef_search`` the server chooses ef by measurements; ``"recall"`` of the result states the choice.
         On a cluster, ``min_lsn`` is a write that the result includes. With ``consistency="strong"`` the leader answers, and the result
         includes every write that was acknowledged before. ``max_staleness_ms`` is the time within which the node has heard from the log;
@@ -152,6 +155,7 @@ class AsyncCollection(AsyncCollectionGraphs):
             include_vectors=include_vectors,
             rescore=rescore,
             fusion=fusion,
+            group_by=group_by,
             exact=exact,
             explain=explain,
         )
@@ -173,7 +177,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         """Runs several searches, at most 100, on the same version of the collection, and returns their results in the same order.
 
         Each search is a dict with arguments of ``search``: ``fields``, which is required, ``filter``, ``limit``, ``ef_search``, ``recall``,
-        ``include_vectors``, ``rescore``, ``fusion``, ``exact``, ``explain``, and the two options of filtered searches. One that is invalid
+        ``include_vectors``, ``rescore``, ``fusion``, ``group_by``, ``exact``, ``explain``, and the two options of filtered searches. One that is invalid
         refuses all: InvalidArgumentError, or BadRequestError from the server, has its ``field``. ``timeout`` is in seconds.
         """
         bodies = [_search_body(search, f"searches[{i}].fields") for i, search in enumerate(searches)]
@@ -521,6 +525,7 @@ def _search_body(search: Mapping[str, Any], field: str) -> Dict[str, Any]:
         include_vectors=search.get("include_vectors") or None,
         rescore=search.get("rescore"),
         fusion=search.get("fusion"),
+        group_by=search.get("group_by"),
         exact=search.get("exact"),
         explain=search.get("explain"),
     )
@@ -530,9 +535,14 @@ _SEARCH_KEYS = frozenset(SearchRequest.__annotations__)
 
 
 def _search_result(reply: Dict[str, Any], metas: encoding.MetaReader) -> SearchResult:
-    reply["results"] = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
+    results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
+    reply["results"] = results
     if "fused" in reply:
         reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
+    if "groups" in reply:
+        reply["groups"] = {name: _with_hits(groups, results[name]) for name, groups in reply["groups"].items()}
+    if "fused_groups" in reply:
+        reply["fused_groups"] = _with_hits(reply["fused_groups"], reply["fused"])
     return cast(SearchResult, reply)
 
 
@@ -554,6 +564,12 @@ def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
     else:
         encoded = encoding.numbers(query, f"{field}.query")
     return cast(FieldQuery, {**defaults, **options, "query": encoded})
+
+
+def _with_hits(groups: List[Dict[str, Any]], hits: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """The groups with the hits of a list, which they name."""
+    by_id = {hit["id"]: hit for hit in hits}
+    return [{**group, "hits": [by_id[hit["id"]] for hit in group["hits"]]} for group in groups]
 
 
 def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:

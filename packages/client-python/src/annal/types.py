@@ -116,6 +116,7 @@ class SearchRequest(TypedDict, total=False):
     include_vectors: bool
     rescore: bool
     fusion: Mapping[str, Any]
+    group_by: Mapping[str, Any]
     exact: bool
     explain: bool
 
@@ -123,6 +124,8 @@ class SearchRequest(TypedDict, total=False):
 class SearchResult(TypedDict, total=False):
     results: Dict[str, List[Hit]]
     fused: List[Dict[str, Any]]
+    groups: Dict[str, List[Dict[str, Any]]]
+    fused_groups: List[Dict[str, Any]]
     complete: bool
     lsn: int
     recall: Dict[str, Dict[str, Any]]
