@@ -33,6 +33,7 @@ export default defineConfig({
         'guide/conditional-writes',
         'guide/text',
         'guide/hybrid',
+        'guide/judging',
         'guide/collections',
         'guide/chunking',
         'guide/typescript',

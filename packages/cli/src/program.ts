@@ -5,6 +5,7 @@ import { fileFailure } from './file-failure.ts'
 import { describeBench } from './program-bench.ts'
 import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
+import { describeJudging } from './program-judging.ts'
 import { describeLicenses } from './program-licenses.ts'
 import { describeServing } from './program-serving.ts'
 import { describeTime } from './program-time.ts'
@@ -76,6 +77,7 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   describeTools(program, terminal, ends)
   describeData(program, terminal, ends)
   describeTime(program, terminal, ends)
+  describeJudging(program, terminal, ends)
   describeCluster(program, terminal, ends)
   describeLicenses(program, terminal, ends)
   describeBench(program, terminal, ends)

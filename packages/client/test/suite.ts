@@ -418,7 +418,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     )
     t.equal(batched?.groups?.place?.length, 10)
     const refused = { fields: { place: { query: [0, 1] } }, groupBy: { key: 'parity', hits: 101 } }
-    await t.rejects(collection.search(refused), { field: 'group_by.hits' })
+    t.match(await collection.search(refused).catch((error: unknown) => error), { field: 'group_by.hits' })
   })
 
   await t.test('every kind of condition counts correctly, written by hand or built by a function', async (t) => {
