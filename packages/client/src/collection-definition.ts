@@ -40,12 +40,23 @@ export interface DenseDescription {
   readonly keepOriginals: boolean
   /** Recall of searches that state neither `ef` nor `recall`. */
   readonly recall?: number
+  /** Absent: vectors are given. */
+  readonly embed?: EmbedDescription
   /** @deprecated Use spaceType. */
   readonly space_type: SpaceType
   /** @deprecated Use efConstruction. */
   readonly ef_con: number
   /** @deprecated Use keepOriginals. */
   readonly keep_originals: boolean
+}
+
+/** Where the vectors of a field come from. */
+export interface EmbedDescription {
+  readonly provider: string
+  /** The text field. */
+  readonly from: string
+  /** Absent if the provider has not named one. */
+  readonly model?: string
 }
 
 export interface SparseDescription {

@@ -31,11 +31,19 @@ export interface AnnalErrorDetails {
   readonly leaderUrl?: string | undefined
   /** With `conflict`: what became of each object. */
   readonly results?: readonly WriteResult[] | undefined
+  /** With `embedding_failed` and its like: the objects whose texts have no vector, and why. Nothing was written. */
+  readonly items?: readonly EmbedFailure[] | undefined
   /** With `moment_unreachable`: the moments that can be reached. */
   readonly reach?: Reach | undefined
   /** With `collection_has_aliases`: the aliases that lead to the collection. */
   readonly aliases?: readonly string[] | undefined
   readonly cause?: unknown
+}
+
+/** An object whose text has no vector. */
+export interface EmbedFailure {
+  readonly id: string
+  readonly reason: string
 }
 
 /** The first and the last moment that reads with `asOf` can reach. */
@@ -58,6 +66,7 @@ export class AnnalError extends Error {
   readonly retryAfterMs: number | undefined
   readonly leaderUrl: string | undefined
   readonly results: readonly WriteResult[] | undefined
+  readonly items: readonly EmbedFailure[] | undefined
   readonly reach: Reach | undefined
   readonly aliases: readonly string[] | undefined
 
@@ -72,6 +81,7 @@ export class AnnalError extends Error {
     this.retryAfterMs = details.retryAfterMs
     this.leaderUrl = details.leaderUrl
     this.results = details.results
+    this.items = details.items
     this.reach = details.reach
     this.aliases = details.aliases
   }

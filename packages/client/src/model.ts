@@ -14,6 +14,8 @@ export type {
   DefaultChanges,
   DenseFieldDefinition,
   DenseParams,
+  EmbeddedQuery,
+  EmbedParams,
   ExactDefinition,
   Explanation,
   FacetRequest,

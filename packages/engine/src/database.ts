@@ -9,6 +9,7 @@ import { followAlias } from './collection/alias-handle.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import type { CommitOptions, EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
+import type { Embedder } from './embed/embedder.ts'
 import { EngineError } from './errors.ts'
 import type { ChangeFeed } from './feed/change-feed.ts'
 import type { FeedCursors } from './feed/feed-cursors.ts'
@@ -37,6 +38,7 @@ type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collecti
 /** The engine's functions that databases use. */
 export interface DatabaseHost extends NamingHost {
   readonly limits: Limits
+  readonly embedder: Embedder
   /** Returns an id that was never used before. */
   nextCollectionId(): number
   commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement>
@@ -93,9 +95,10 @@ export class LocalDatabase implements Database {
     return typed<D>(this.#find(name))
   }
 
-  #create({ name, ...schema }: CollectionSchema, claim: Claim | undefined): Promise<Acknowledgement> {
+  async #create({ name, ...given }: CollectionSchema, claim: Claim | undefined): Promise<Acknowledgement> {
     const host = this.#host
-    const { fields } = schema
+    const fields = host.embedder.withModels(given.fields)
+    const schema = { ...given, fields }
     return this.#reserving(name, async () => {
       const seed = randomBytes(8)
       return host.commit(

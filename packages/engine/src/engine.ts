@@ -24,6 +24,7 @@ import { StateDigests } from './collection/state-digests.ts'
 import { type CatalogDraft, type CommitOptions, Committer } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
+import { Embedder } from './embed/embedder.ts'
 import { EngineError } from './errors.ts'
 import { isControlEvent } from './events/control-codec.ts'
 import type { CatalogEvent, ControlEvent, Event } from './events/event.ts'
@@ -132,6 +133,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   readonly creating = new Set<string>()
   readonly naming = new Map<string, number>()
   readonly keys: KeptRequests
+  readonly embedder: Embedder
   readonly #options: EngineOptions
   readonly #parts: EngineParts
   readonly #vfs: Vfs
@@ -171,6 +173,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.#parts = parts
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
+    this.embedder = new Embedder(options.embed)
     this.keys = this.#newKeys(checkedRequestKeys(options.requestKeys))
     this.#threads = checkedThreads(options.threads)
     this.#readers = checkedReaders(options.readers)
@@ -206,6 +209,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     this.#digests = parts.digestEvery === undefined ? undefined : new StateDigests(parts.digestEvery)
     this.#collections = new Collections({
       limits: this.limits,
+      embedder: this.embedder,
       keys: this.keys,
       digests: this.#digests,
       onSearch: options.onSearch,
@@ -669,6 +673,7 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
     return {
       states: this.#pastStates,
       limits: this.limits,
+      embedder: this.embedder,
       parse: (asOf) => parseAsOf(asOf, { lsn: this.lsnApplied, nowMs: clock.now(), timeMs: this.timeMs }),
       check: () => {
         this.checkOpen()

@@ -47,6 +47,9 @@ export type EngineErrorCode =
   | 'feed_cursor_not_found'
   | 'moment_unreachable'
   | 'moment_loading'
+  | 'embedding_failed'
+  | 'embedding_timeout'
+  | 'embedding_unavailable'
 
 /** The input that was wrong, its value, and the limit it exceeded. */
 export interface ErrorDetails {

@@ -107,6 +107,7 @@ export {
   type DenseFieldDefinition,
   type DenseParams,
   defineCollection,
+  type EmbedParams,
   type ExactDefinition,
   type FieldDefinition,
   type FieldsOf,
@@ -118,6 +119,7 @@ export {
   type TextParams,
   type UnknownOption,
 } from './model/definition.ts'
+export type { EmbedFunction, EmbedProvider, EmbedPurpose, EmbedRequest } from './model/embed.ts'
 export type { Clock, Engine, EngineOptions, GraphThreadOptions, ReceivedSearch } from './model/engine.ts'
 export type { EngineHealth, EngineStats, HistoryReach, Progress } from './model/engine-stats.ts'
 export type { FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'
@@ -177,6 +179,7 @@ export {
   type AnswerRoom,
   type BatchedRequest,
   type BatchedResult,
+  type EmbeddedQuery,
   type Explanation,
   type FacetRequest,
   type Facets,
@@ -224,6 +227,7 @@ export {
   type CollectionSchema,
   type DenseFieldSchema,
   type DenseSchemaParams,
+  type EmbedSchema,
   type FieldSchema,
   hasLists,
   type ListFieldSchema,

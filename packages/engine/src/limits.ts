@@ -73,6 +73,12 @@ export const textTermsMax = sparseTermsMax
 /** Bytes of the words of one query of a text field, and the terms that it may become. */
 export const textQueryBytesMax = 16_384
 export const textQueryTermsMax = 1_024
+/** Bytes of the name of a model that makes vectors. */
+export const embedModelBytesMax = 256
+/** Bytes of a text that becomes the vector of a query: more than the models read. */
+export const embedQueryBytesMax = 131_072
+/** Characters of the reason why a text has no vector, as errors repeat it. */
+export const embedReasonLengthMax = 300
 /** Parts of one query of a text field. */
 export const textClausesMax = 64
 /** Terms that a prefix or a misspelled word stands for: the most frequent ones. */

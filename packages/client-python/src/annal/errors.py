@@ -21,6 +21,7 @@ class AnnalError(Exception):
         retry_after: Optional[float] = None,
         leader_url: Optional[str] = None,
         results: Any = None,
+        items: Any = None,
         reach: Any = None,
         aliases: Any = None,
     ) -> None:
@@ -36,6 +37,8 @@ class AnnalError(Exception):
         """``not_leader`` with status 421: the URL of the node of a cluster that leads."""
         self.results = results
         """``conflict``: what became of each object of an atomic write."""
+        self.items = items
+        """``embedding_failed`` and its like: the objects whose texts have no vector, and why. Nothing was written."""
         self.reach = reach
         """``moment_unreachable``: the first and the last moment that can be reached."""
         self.aliases = aliases

@@ -35,7 +35,7 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   const { name, elements: count } = field
   if (field.kind === 'sparse') return sparseDescription(name, field.params, count)
   if (field.kind === 'text') return { name, type: 'text', params: field.params, count }
-  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall, embed } = field.params
   const params = denseDescription({
     dimension,
     spaceType,
@@ -44,6 +44,7 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
     efConstruction,
     keepOriginals: keepOriginals !== false,
     ...(recall !== undefined && { recall }),
+    ...(embed && { embed }),
   })
   if (field.kind === 'dense') return { name, type: 'vector', params, count }
   return { name, type: 'multi_vector', params: Object.assign(params, { pooling: field.params.pooling }), count }

@@ -71,7 +71,7 @@ export function vectorSearch(
   const [only, ...others] = Object.entries(request.fields ?? {})
   const query = only?.[1]?.query
   if (only === undefined || others.length > 0 || query === null || typeof query !== 'object') return undefined
-  if ('id' in query || 'indices' in query || isTextQuery(query) || isMany(query)) return undefined
+  if ('id' in query || 'indices' in query || 'text' in query || isTextQuery(query) || isMany(query)) return undefined
   checkNumbers(query, `fields.${only[0]}.query`)
   return { vector: query, parameters: bodyWith(request, parametersOf) }
 }
@@ -123,6 +123,7 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
   if (query !== null && typeof query === 'object') {
     if ('id' in query) return { id: query.id }
     if (isTextQuery(query)) return textQueryBody(query)
+    if ('text' in query) return query
     if ('indices' in query) {
       checkSparse(query, field)
       return { indices: Array.from(query.indices), values: Array.from(query.values) }

@@ -4,6 +4,7 @@ import {
   type CollectionDescription,
   type DenseDescription,
   denseDescription,
+  type EmbedDescription,
   type FieldDescription,
   sparseDescription,
   type TextDescription,
@@ -92,7 +93,16 @@ function denseParams(params: Record<string, unknown>): DenseDescription {
     efConstruction: number(params.ef_con, 'ef_con'),
     keepOriginals: params.keep_originals !== false,
     ...(params.recall !== undefined && { recall: number(params.recall, 'recall') }),
+    ...(params.embed !== undefined && { embed: embedParams(object(params.embed, 'embed')) }),
   })
+}
+
+function embedParams({ provider, from, model }: Record<string, unknown>): EmbedDescription {
+  return {
+    provider: text(provider, 'provider'),
+    from: text(from, 'from'),
+    ...(model !== undefined && { model: text(model, 'model') }),
+  }
 }
 
 export function parseAcknowledgement(value: unknown): Acknowledgement {

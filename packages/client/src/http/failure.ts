@@ -1,5 +1,5 @@
 // Converts an error reply, or a missing reply, to an AnnalError.
-import { AnnalError, annalError, type Reach } from '../errors.ts'
+import { AnnalError, annalError, type EmbedFailure, type Reach } from '../errors.ts'
 import type { WriteResult } from '../model.ts'
 import { moment, number, object } from './read.ts'
 import { parseRetryAfter } from './retry.ts'
@@ -15,6 +15,7 @@ export function failureOf(response: Response, body: string): AnnalError {
     value: reply.value,
     limit: reply.limit,
     results: reply.results,
+    items: reply.items,
     reach: reply.reach,
     aliases: reply.aliases,
     requestId: reply.requestId ?? response.headers.get('x-request-id') ?? undefined,
@@ -44,6 +45,7 @@ interface ErrorReply {
   readonly value?: unknown
   readonly limit?: unknown
   readonly results?: readonly WriteResult[]
+  readonly items?: readonly EmbedFailure[]
   readonly reach?: Reach
   readonly aliases?: readonly string[]
 }
@@ -59,6 +61,7 @@ function errorReply(body: string): ErrorReply {
     ...('limit' in reply && { limit: reply.limit }),
     // The members of an error reply are those of a reply.
     ...(Array.isArray(reply.results) && { results: reply.results as WriteResult[] }),
+    ...(Array.isArray(reply.items) && { items: reply.items as EmbedFailure[] }),
     ...(reply.reach !== undefined && { reach: reachOf(reply.reach) }),
     ...(Array.isArray(reply.aliases) && { aliases: reply.aliases as string[] }),
   }

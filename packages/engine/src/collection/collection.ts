@@ -5,6 +5,7 @@ import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
 import type { Committer } from '../commit.ts'
+import type { Embedder } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { withActor, writtenBy } from '../events/author.ts'
 import type { ObjectEvent } from '../events/event.ts'
@@ -63,6 +64,7 @@ export type OpenPast = (asOf: AsOf, options: AsOfOptions | undefined) => Promise
 
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #limits: Limits
+  readonly #embedder: Embedder
   readonly #writer: CollectionWriter
   readonly #writes: ObjectWrites
   readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
@@ -76,6 +78,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     options: CollectionBirth & {
       readonly committer: Committer
       readonly limits: Limits
+      readonly embedder: Embedder
       readonly keys: KeptRequests
       readonly host: ReplicaHost
       /** Absent where nobody compares digests. */
@@ -90,6 +93,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   ) {
     super(options)
     this.#limits = options.limits
+    this.#embedder = options.embedder
     this.#digests = options.digests
     this.#writer = new CollectionWriter(this, {
       committer: options.committer,
@@ -97,7 +101,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       before: (lsn) => this.#digests?.before(lsn, this),
       onChanged: (objects) => this.#calibrator.addChanges(objects),
     })
-    this.#writes = new ObjectWrites(this, this.#writer, options.limits)
+    this.#writes = new ObjectWrites(this, this.#writer, options)
     this.#onSearch = options.onSearch
     this.#openPast = options.openPast
     this.#rebuilder = new Rebuilder(options.host, options.committer)
@@ -229,11 +233,12 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async search<Name extends string>(
-    request: SearchRequest<Fields, Name>,
+    given: SearchRequest<Fields, Name>,
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
-    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).search(request, room)
+    if (given?.asOf !== undefined) return (await this.asOf(given.asOf)).search(given, room)
     await this.loaded()
+    const [request = given] = await this.#embedder.embedQueries([given], this.definition, this.#limits)
     const input = parseSearch(request, this.definition, this.#limits)
     if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
     if (needsWholeVersion(input) || this.replica.expiry.isDue) await this.published()
@@ -265,11 +270,12 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
   }
 
-  async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
-    checkBatch(requests, 'searches', searchesMax)
-    const asOf = asOfBatch(requests)
-    if (asOf !== undefined) return (await this.asOf(asOf)).searchBatch(requests, room)
+  async searchBatch(given: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
+    checkBatch(given, 'searches', searchesMax)
+    const asOf = asOfBatch(given)
+    if (asOf !== undefined) return (await this.asOf(asOf)).searchBatch(given, room)
     await this.loaded()
+    const requests = await this.#embedder.embedQueries(given, this.definition, this.#limits)
     const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     for (const { minLsn } of requests) if (minLsn !== undefined) await this.waitFor(minLsn)
     if (searches.some(needsWholeVersion) || this.replica.expiry.isDue) {

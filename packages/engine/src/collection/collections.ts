@@ -4,6 +4,7 @@ import { CalibrationQueue } from '../calibration/queue.ts'
 import { type CalibrationPlace, CalibrationStore } from '../calibration/store.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import type { Committer } from '../commit.ts'
+import type { Embedder } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
@@ -19,6 +20,7 @@ import type { StateDigests } from './state-digests.ts'
 
 export interface CollectionsHost {
   readonly limits: Limits
+  readonly embedder: Embedder
   readonly onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly onServing: CollectionBirth['onServing']
   readonly onCalibrated: (collection: LocalCollection) => void
@@ -57,13 +59,14 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, onSearch, onServing, onCalibrated, keys, digests } = this.#host
+    const { limits, embedder, onSearch, onServing, onCalibrated, keys, digests } = this.#host
     const openPast: OpenPast = (asOf, options) => this.#host.openPast(entry, asOf, options)
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
     const more = {
       committer: this.#host.committer(),
       limits,
+      embedder,
       host,
       keys,
       digests,

@@ -1,5 +1,6 @@
 // Writes that depend on what is stored: upserts and deletes with conditions, and patches. The log has only their outcomes.
 import { TimeSlice } from '@annal/wal'
+import type { EmbeddedColumns } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { indexedValues } from '../filter/indexed-values.ts'
@@ -34,6 +35,13 @@ export interface DecideOptions {
   readonly facts: (outcome: Outcome) => RequestFacts
 }
 
+/** What decides about each object of an upsert, by its position. */
+export interface UpsertRules {
+  readonly conditions: readonly (ObjectConditions | undefined)[]
+  /** Objects whose text has no vector. */
+  readonly faults: EmbeddedColumns['faults']
+}
+
 /** A record that a write has decided to append. */
 interface Planned {
   readonly outcome: Outcome
@@ -58,14 +66,16 @@ export class ConditionalWrites {
 
   upsert(
     columns: ObjectColumns,
-    conditions: readonly (ObjectConditions | undefined)[],
+    { conditions, faults }: UpsertRules,
     options: DecideOptions,
   ): Promise<Acknowledgement & Outcome> {
     return this.#write(columns.ids, roomFor(columns, this.#collection.definition), options, async () => {
       const results: ShortResult[] = []
       const slice = new TimeSlice()
       for (const [i, id] of columns.ids.entries()) {
-        results.push(verdict(id, conditions[i], this.#stored(id)))
+        const stored = this.#stored(id)
+        const error = faults.get(i)
+        results.push(error ? { id, status: 'error', lsn: stored.lsn, error } : verdict(id, conditions[i], stored))
         if (slice.isOver) await slice.renew()
       }
       const positions = [...results.keys()].filter((i) => results[i]?.status === 'ok')

@@ -1,5 +1,6 @@
 // The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes.
 import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
+import { type Embedder, embedError } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
@@ -27,12 +28,18 @@ export class ObjectWrites {
   readonly #collection: CollectionLife
   readonly #writer: CollectionWriter
   readonly #limits: Limits
+  readonly #embedder: Embedder
   readonly #conditional: ConditionalWrites
 
-  constructor(collection: CollectionLife, writer: CollectionWriter, limits: Limits) {
+  constructor(
+    collection: CollectionLife,
+    writer: CollectionWriter,
+    { limits, embedder }: { readonly limits: Limits; readonly embedder: Embedder },
+  ) {
     this.#collection = collection
     this.#writer = writer
     this.#limits = limits
+    this.#embedder = embedder
     this.#conditional = new ConditionalWrites(collection, writer)
   }
 
@@ -59,7 +66,12 @@ export class ObjectWrites {
         options,
         ['upsert', ...(digested ?? []), ...said, rules],
         'upserted',
-        (claim, facts) => this.#conditional.upsert(columns, conditions ?? [], { isAtomic, claim, facts }),
+        async (claim, facts) => {
+          // Outside of the gate, so that a slow provider delays no other write.
+          const { columns: whole, faults } = await this.#embedder.embedObjects(columns, definition)
+          if (isAtomic && faults.size > 0) throw embedError(whole.ids, faults)
+          return this.#conditional.upsert(whole, { conditions: conditions ?? [], faults }, { isAtomic, claim, facts })
+        },
       )
       return { ...done, upserted: changed }
     }
@@ -69,14 +81,16 @@ export class ObjectWrites {
       async (claim) => {
         if (columns.ids.length === 0) return { ...this.#writer.nothingToDo(), upserted: 0 }
         const facts = { upserted: columns.ids.length }
+        const { columns: whole, faults } = await this.#embedder.embedObjects(columns, definition)
+        if (faults.size > 0) throw embedError(whole.ids, faults)
         const { lsn, durable, result } = await this.#writer.write(
-          { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...columns },
-          roomFor(columns, definition),
+          { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...whole },
+          roomFor(whole, definition),
           filters,
-          { pieces, claim, facts },
+          { pieces: whole === columns ? pieces : await piecesOf(whole), claim, facts },
         )
         // Written and applied. Only this call knows these columns.
-        for (const { vectors } of [...columns.dense, ...columns.multi]) freeBuffer(vectors.buffer)
+        for (const { vectors } of [...whole.dense, ...whole.multi]) freeBuffer(vectors.buffer)
         return { lsn, durable, upserted: result.touched.length }
       },
     )
@@ -324,4 +338,9 @@ function parseAtomic(options: ConditionalOptions | undefined): boolean {
   if (typeof atomic === 'boolean') return atomic
   const message = `atomic must be true or false, got ${printed(atomic)}`
   throw new EngineError('invalid_argument', message, { field: 'atomic', value: printed(atomic) })
+}
+
+/** The encoded columns of a large upsert. */
+function piecesOf(columns: ObjectColumns): Promise<Uint8Array[]> | undefined {
+  return columnBytes(columns) >= upsertPiecesFrom ? collectInSlices(upsertPieces(columns)) : undefined
 }

@@ -7,6 +7,7 @@ import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } fr
 import type { Author } from '../model/requests.ts'
 import {
   type DenseSchemaParams,
+  type EmbedSchema,
   type FieldSchema,
   hasLists,
   hasPackedCodes,
@@ -129,7 +130,7 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
  * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals; version 5 the precisions int4 and
  * int2; version 6 a default recall; version 7 request keys, which version 6 would not keep; version 8 authors, cursors,
  * aliases, branches, patches, and restored objects; version 9 expiries, which version 8 would take for part of a filter, or ignore;
- * version 10 text fields.
+ * version 10 text fields, and vectors that are made of texts.
  */
 function versionOf(event: Event): number {
   if (hasTexts(event)) return textVersion
@@ -423,7 +424,7 @@ function textFieldFromMessage(message: Message): TextFieldSchema {
 }
 
 function denseParamsToMessage(params: DenseSchemaParams) {
-  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals, recall } = params
+  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals, recall, embed } = params
   return {
     dimension,
     spaceType: numberOf(spaceTypes, spaceType),
@@ -433,6 +434,7 @@ function denseParamsToMessage(params: DenseSchemaParams) {
     ...(rules !== undefined && { rules }),
     ...(keepOriginals === false && { originals: originalsNotKept }),
     ...(recall !== undefined && { recall }),
+    ...(embed && { embedProvider: embed.provider, embedFrom: embed.from, embedModel: embed.model ?? '' }),
   }
 }
 
@@ -457,9 +459,15 @@ function fieldFromMessage(message: Message): FieldSchema {
     ...(message.rules > 1 && { rules: knownRules(message.rules) }),
     ...(message.originals === originalsNotKept && { keepOriginals: false as const }),
     ...(message.recall > 0 && { recall: message.recall as number }),
+    ...embedFromMessage(message),
   }
   if (message.kind === 1) return { kind: 'dense', name: message.name, params }
   return { kind: 'multi', name: message.name, params: { ...params, pooling: choiceOf(poolings, message.pooling) } }
+}
+
+function embedFromMessage({ embedProvider: provider, embedFrom: from, embedModel: model }: Message) {
+  if (provider === '') return {}
+  return { embed: { provider, from, ...(model !== '' && { model }) } as EmbedSchema }
 }
 
 function knownRules(rules: number): number {

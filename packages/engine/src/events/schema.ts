@@ -41,6 +41,9 @@ export const eventDescriptors = {
       keptWords: field(20, 'string', 'repeated'),
       prefixMin: field(21, 'uint32'),
       prefixMax: field(22, 'uint32'),
+      embedProvider: field(23, 'string'),
+      embedFrom: field(24, 'string'),
+      embedModel: field(25, 'string'),
     },
   },
   CollectionRestored: {

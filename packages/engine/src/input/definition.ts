@@ -34,6 +34,7 @@ import {
   withRecall,
   withRules,
 } from '../model/schema.ts'
+import { parseEmbed } from './embed-params.ts'
 import { parseTtl } from './expiry.ts'
 import { parseTextParams } from './text-params.ts'
 
@@ -68,8 +69,18 @@ export function parseDefinition(raw: unknown): CollectionSchema {
     }
     seen.add(field.name)
   }
+  for (const [index, field] of schemas.entries()) checkSource(field, schemas, `fields[${index}].params.embed.from`)
   const ttl = input.ttl_seconds ?? input.ttlSeconds ?? undefined
   return { name, fields: schemas, ...(ttl !== undefined && { ttlSeconds: parseTtl(ttl, 'ttl_seconds') }) }
+}
+
+/** Vectors are made of the texts of the same objects. */
+function checkSource(field: FieldSchema, fields: readonly FieldSchema[], path: string): void {
+  const from = field.kind === 'dense' ? field.params.embed?.from : undefined
+  if (from === undefined || fields.some(({ name, kind }) => name === from && kind === 'text')) return
+  const texts = fields.filter(({ kind }) => kind === 'text').map(({ name }) => name)
+  const message = `${path} must name a text field of the collection (${texts.join(', ') || 'it has none'}), got ${printed(from)}`
+  throw new EngineError('invalid_argument', message, { field: path, value: from, limit: texts })
 }
 
 /**
@@ -212,7 +223,12 @@ function parseField(raw: unknown, path: string): FieldSchema {
       return { kind: 'text', name, params: parseTextParams(params, `${path}.params`) }
     case 'multi_vector': {
       const pooling = oneOf(poolings, params.pooling ?? poolingDefault, `${path}.params.pooling`)
-      const { keepOriginals, recall, ...dense } = parseDenseParams(params, `${path}.params`)
+      const { keepOriginals, recall, embed, ...dense } = parseDenseParams(params, `${path}.params`)
+      if (embed !== undefined) {
+        const field = `${path}.params.embed`
+        const message = `${field}: only a field of type "vector" gets vectors from a provider`
+        throw new EngineError('invalid_argument', message, { field, value: embed.provider })
+      }
       if (recall !== undefined) {
         const field = `${path}.params.recall`
         const message = `${field}: a field of several vectors has ef, not recall`
@@ -254,6 +270,7 @@ function parseDenseParams(params: Input, path: string): DenseSchemaParams {
     efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
     ...(!parseKeepOriginals(params, path) && { keepOriginals: false as const }),
     ...(params.recall !== undefined && params.recall !== null && { recall: parseRecall(params.recall, path) }),
+    ...(params.embed !== undefined && params.embed !== null && { embed: parseEmbed(params.embed, `${path}.embed`) }),
   }
 }
 

@@ -19,12 +19,24 @@ export interface DenseParams {
   readonly keepOriginals?: boolean | undefined
   /** Recall of searches that state neither `ef` nor `recall`, 0.01 to 0.999; default: they use `ef` 128. Not for multi-vector fields. */
   readonly recall?: number | undefined
+  /** Objects without a vector get one from their text, and queries may be texts. Not for multi-vector fields. */
+  readonly embed?: EmbedParams | undefined
   /** @deprecated Use spaceType. */
   readonly space_type?: SpaceType | undefined
   /** @deprecated Use efConstruction. */
   readonly ef_con?: number | undefined
   /** @deprecated Use keepOriginals. */
   readonly keep_originals?: boolean | undefined
+}
+
+/** Where the vectors of a field come from. */
+export interface EmbedParams {
+  /** Name of a provider in the configuration of the server, or in the options of the engine. */
+  readonly provider: string
+  /** A text field of the same collection. */
+  readonly from: string
+  /** The model of the provider; by default the one that it has when the collection is created. */
+  readonly model?: string | undefined
 }
 
 /** One vector per object. */

@@ -4,6 +4,7 @@ import type { Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { ControlPlane } from './control.ts'
 import type { Database } from './database.ts'
+import type { EmbedFunction, EmbedProvider } from './embed.ts'
 import type { EngineHealth, EngineStats, Progress } from './engine-stats.ts'
 import type { PastState } from './moment.ts'
 import type { Acknowledgement } from './object.ts'
@@ -49,6 +50,11 @@ export interface EngineOptions {
    * made elsewhere. By default there is no bound.
    */
   readonly retainAfter?: () => number
+  /**
+   * Functions that make vectors of texts, by the name that fields have in `embed.provider`. They are called before a write passes its gate,
+   * never during a replay.
+   */
+  readonly embed?: { readonly [provider: string]: EmbedFunction | EmbedProvider } | undefined
   readonly clock?: Clock
   /** Called at most about ten times a second during a long job: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void

@@ -70,7 +70,7 @@ export interface WriteExpiry {
 /** What became of one object of a write. */
 export interface WriteResult {
   readonly id: string
-  /** `conflict`: a condition did not hold. `error`: the patch does not fit the object. */
+  /** `conflict`: a condition did not hold. `error`: the patch does not fit the object, or its text has no vector. */
   readonly status: 'ok' | 'conflict' | 'error'
   /** The LSN of the write where it changed the object, and otherwise that of the stored object; 0 if there is none. */
   readonly lsn: number

@@ -69,9 +69,14 @@ export interface Highlight {
   readonly ranges: readonly (readonly [from: number, to: number])[]
 }
 
+/** A text whose vector the provider of the field makes. */
+export interface EmbeddedQuery {
+  readonly text: string
+}
+
 /** What a field of each type is searched with. */
 export interface QueryValues {
-  readonly vector: ArrayLike<number>
+  readonly vector: ArrayLike<number> | EmbeddedQuery
   readonly sparse: SparseVector
   /** Words, or a query of several clauses. */
   readonly text: string | TextQuery

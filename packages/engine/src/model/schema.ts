@@ -26,6 +26,18 @@ export interface DenseSchemaParams {
   readonly keepOriginals?: false
   /** Recall of searches that state neither `ef` nor `recall`. Absent: they use the default ef. Never in a multi-vector field. */
   readonly recall?: number
+  /** Objects without a vector get one from their text. Absent: vectors are given. Never in a multi-vector field. */
+  readonly embed?: EmbedSchema
+}
+
+/** Where the vectors of a field come from. */
+export interface EmbedSchema {
+  /** Name of a provider, as the host program or the configuration of the server has it. */
+  readonly provider: string
+  /** Name of the text field whose texts become vectors. */
+  readonly from: string
+  /** The model that the provider had when the collection was created. Vectors of different models cannot be compared. */
+  readonly model?: string
 }
 
 /** How texts of a field become terms, and how they are scored. */
@@ -58,12 +70,19 @@ export function withRecall(field: DenseFieldSchema, recall: number | undefined):
   return { ...field, params: inOrder({ ...params, ...(recall !== undefined && { recall }) }) }
 }
 
-function inOrder({ keepOriginals, recall, rules, ...params }: DenseSchemaParams): DenseSchemaParams {
+/** The same field with the model of its provider. */
+export function withModel(field: DenseFieldSchema, model: string): DenseFieldSchema {
+  const { embed } = field.params
+  return embed === undefined ? field : { ...field, params: { ...field.params, embed: { ...embed, model } } }
+}
+
+function inOrder({ keepOriginals, recall, rules, embed, ...params }: DenseSchemaParams): DenseSchemaParams {
   return {
     ...params,
     ...(rules !== undefined && { rules }),
     ...(keepOriginals === false && { keepOriginals }),
     ...(recall !== undefined && { recall }),
+    ...(embed !== undefined && { embed }),
   }
 }
 
@@ -116,9 +135,9 @@ export function hasRecall({ kind, params }: FieldSchema): boolean {
   return kind === 'dense' && params.recall !== undefined
 }
 
-/** Whether the field is one that versions before text fields do not know. */
-export function hasText({ kind }: FieldSchema): boolean {
-  return kind === 'text'
+/** Whether the field is one that versions before text fields do not know: it has texts, or its vectors come from texts. */
+export function hasText({ kind, params }: FieldSchema): boolean {
+  return kind === 'text' || (kind === 'dense' && params.embed !== undefined)
 }
 
 /**

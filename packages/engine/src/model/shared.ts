@@ -8,6 +8,7 @@ export type {
   CollectionDefinition,
   DenseFieldDefinition,
   DenseParams,
+  EmbedParams,
   ExactDefinition,
   FieldDefinition,
   FieldsOf,
@@ -41,6 +42,7 @@ export type {
 } from './object.ts'
 export type {
   BatchedRequest,
+  EmbeddedQuery,
   Explanation,
   FacetRequest,
   Facets,

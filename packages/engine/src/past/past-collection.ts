@@ -1,5 +1,6 @@
 // A collection at an earlier moment as its users see it.
 import { runInTurns } from '@annal/wal'
+import { type Embedder, hasTextQuery } from '../embed/embedder.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { PastCollection } from '../model/as-of.ts'
@@ -34,6 +35,7 @@ import { comparedMax, NeedsState, type PastStates, type PastSubject, type ReadPa
 export interface PastDoor {
   readonly states: PastStates
   readonly limits: Limits
+  readonly embedder: Embedder
   /** Throws invalid_argument. */
   parse(asOf: AsOf): ParsedMoment
   /** Throws when the engine is closed, the database was deleted, or the history is not here. */
@@ -111,8 +113,9 @@ export class LocalPastCollection implements PastCollection {
     return result as SearchResult<Fields, Name>
   }
 
-  searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
-    checkBatch(requests, 'searches', searchesMax)
+  async searchBatch(given: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
+    checkBatch(given, 'searches', searchesMax)
+    const requests = await this.#embedded(given)
     const removedMax = requests.every((request) => request?.exact) ? undefined : comparedMax
     const repeatable = room && requests.some((request) => request?.groupBy) ? new RepeatableRoom(room) : undefined
     return this.#use(async (replica) => {
@@ -127,6 +130,13 @@ export class LocalPastCollection implements PastCollection {
         throw error
       }
     }, removedMax)
+  }
+
+  /** Nothing is read while a provider is called. */
+  async #embedded(requests: readonly SearchRequest[]): Promise<readonly SearchRequest[]> {
+    if (!requests.some(hasTextQuery)) return requests
+    const definition = await this.#use(async (replica) => replica.definition)
+    return this.#door.embedder.embedQueries(requests, definition, this.#door.limits)
   }
 
   count(filter: Filter = []): ReturnType<PastCollection['count']> {

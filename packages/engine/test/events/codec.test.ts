@@ -261,6 +261,8 @@ test('a definition and the one decoded from its event have the same text, which 
     { name: 'v', type: 'vector', params },
     { name: 'r', type: 'vector', params: { ...params, keep_originals: false, recall: 0.9 } },
     { name: 'm', type: 'multi_vector', params },
+    { name: 'e', type: 'vector', params: { ...params, recall: 0.9, embed: { provider: 'x', from: 't' } } },
+    { name: 'f', type: 'vector', params: { ...params, embed: { provider: 'x', from: 't', model: 'y' } } },
     { name: 's', type: 'sparse' },
     { name: 't', type: 'text', params: { language: 'en', k1: 0, b: 1 } },
     { name: 'p', type: 'text', params: { stop_words: [], kept_words: ['x'], prefixes: { min: 2, max: 5 } } },

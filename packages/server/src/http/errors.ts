@@ -140,6 +140,9 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   moment_unreachable: 410,
   // No error: the same request succeeds later.
   moment_loading: 202,
+  embedding_failed: 502,
+  embedding_timeout: 504,
+  embedding_unavailable: 409,
   log_damaged: 500,
   directory_locked: 500,
   directory_follows: 500,
@@ -177,6 +180,8 @@ export interface ErrorBody {
   readonly reach?: ReturnType<typeof reachJson>
   /** What became of each object of an atomic write. */
   readonly results?: readonly unknown[]
+  /** The objects whose texts have no vector, and why. */
+  readonly items?: readonly unknown[]
 }
 
 /** Messages of the log, and those of the engine about its files, contain paths; the client gets these messages instead. */
@@ -249,7 +254,7 @@ export function retryAfterSeconds(code: AnyCode): number | undefined {
 }
 
 export function errorBody(error: CodedError, requestId: string): ErrorBody {
-  const { field, value, limit, leader, aliases, reach, results } = error.details ?? {}
+  const { field, value, limit, leader, aliases, reach, results, items } = error.details ?? {}
   return {
     error:
       sentences[error.code] ?? (error.name === 'WalError' ? (logSentences[error.code] ?? logSentence) : error.message),
@@ -263,6 +268,7 @@ export function errorBody(error: CodedError, requestId: string): ErrorBody {
     ...(Array.isArray(aliases) && { aliases: aliases as readonly string[] }),
     ...(typeof reach === 'object' && reach !== null && { reach: reachJson(reach as AsOfReach) }),
     ...(Array.isArray(results) && { results }),
+    ...(Array.isArray(items) && { items }),
   }
 }
 

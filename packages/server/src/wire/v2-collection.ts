@@ -128,7 +128,7 @@ function fieldSummary(field: FieldDescription) {
     const words = { ...(stopWords && { stop_words: stopWords }), ...(keptWords && { kept_words: keptWords }) }
     return { name: field.name, type: 'text', params: { ...rest, ...words }, element_count: field.elements }
   }
-  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall } = field.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals, recall, embed } = field.params
   const params = {
     dimension,
     space_type: spaceType,
@@ -137,6 +137,7 @@ function fieldSummary(field: FieldDescription) {
     ef_con: efConstruction,
     ...(keepOriginals === false && { keep_originals: false }),
     ...(recall !== undefined && { recall }),
+    ...(embed && { embed }),
   }
   if (field.kind === 'dense') return { name: field.name, type: 'vector', params, element_count: field.elements }
   const { pooling } = field.params

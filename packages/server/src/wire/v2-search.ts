@@ -1,5 +1,6 @@
 // The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
 import {
+  type EmbeddedQuery,
   efMax,
   type FieldQuery,
   type Fusion,
@@ -29,6 +30,7 @@ const queryKeys = Type.Object({
     values: Type.Unknown(),
     sparse_indices: Type.Unknown(),
     sparse_values: Type.Unknown(),
+    text: Type.Unknown(),
     must: Type.Unknown(),
     should: Type.Unknown(),
     must_not: Type.Unknown(),
@@ -171,6 +173,8 @@ function readVector(query: unknown, field: string): FieldQuery['query'] {
   if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
   // The engine checks the clauses.
   if (isObject(query) && textClauses.some((name) => name in query)) return query as TextQuery
+  // The engine knows whether the field has a provider, and checks the text.
+  if (isObject(query) && 'text' in query) return query as unknown as EmbeddedQuery
   if (isObject(query)) return readSparseJson(query, field)
   return isVectorList(query) ? vectorsFrom(query, field) : vectorFrom(query, field)
 }

@@ -28,6 +28,11 @@ function errorSchema(codes: readonly string[]): JsonSchema {
         description: 'The moments that can be reached, with moment_unreachable.',
       },
       results: { type: 'array', items: ref('WriteResult'), description: 'What became of each object, with conflict.' },
+      items: {
+        ...list(object({ id: text(), reason: text() })),
+        description:
+          'Objects whose texts have no vector, with embedding_failed and embedding_timeout. Nothing was written.',
+      },
     },
   )
 }
@@ -95,7 +100,9 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [422, 'The request key was used for another request.'],
   [429, 'Too many requests.'],
   [500, 'The server failed.'],
+  [502, 'The provider of a field made no vectors.'],
   [503, 'The server cannot handle the request now.'],
+  [504, 'The provider of a field made no vectors in time.'],
   [507, 'There is not enough disk space or memory.'],
 ])
 
@@ -110,12 +117,10 @@ function response(name: string): JsonSchema {
 }
 
 /**
- * The status of a path that does not accept the method, that of a dashboard in its own container, and that of nodes: no operation sends
- * them. A moment that is being loaded is no error: as a status of success, it would change the type of every read in generated clients.
+ * The status of a path that does not accept the method, and that of nodes: no operation sends them. A moment that is being loaded is no error: as a status of success, it would change the type of every read in generated clients.
  */
 const otherStatuses: ReadonlySet<number> = new Set([
   statusOf('method_not_allowed'),
-  statusOf('server_away'),
   statusOf('unsupported_in_cluster'),
   statusOf('moment_loading'),
 ])
@@ -126,11 +131,15 @@ const asOfRoutes = [
   ...['/objects/query', '/objects/count', '/objects/scroll'],
 ]
 
+/** Routes that may call a provider. */
+const embedRoutes = ['/objects', '/search', '/search/batch'].map((ending) => `/api/v2/collection/:name${ending}`)
+
 function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
   const { doc, bodyOptional } = config ?? {}
   const access = doc?.access ?? 'control'
   const hasBody = schema?.body !== undefined || doc?.body !== undefined || bodyOptional === true
   const changes = access === 'write' || (access !== 'open' && String(method) !== 'GET')
+  const mayEmbed = embedRoutes.includes(url) && String(method) === 'POST'
   const found = [
     400,
     ...(access === 'open' ? [] : [401]),
@@ -144,6 +153,7 @@ function statusesOf({ method, url, schema, config }: DescribedRoute): number[] {
     ...(config?.requestKey === 'kept' ? [422] : []),
     ...(access === 'open' && url.endsWith('/health') ? [] : [429]),
     500,
+    ...(mayEmbed ? [502, 504] : []),
     503,
     ...(changes || access === 'read' || access === 'search' ? [507] : []),
   ]

@@ -151,6 +151,13 @@ export const requestSchemas = {
           minimum: recallTargetMin,
           maximum: recallTargetMax,
         },
+        embed: object(
+          {
+            provider: text('Name of a provider in the configuration of the server.'),
+            from: text('A text field of the same collection.'),
+          },
+          { model: text('The model of the provider; by default the one that it has now.') },
+        ),
       },
     ),
   }),
@@ -293,6 +300,7 @@ export const requestSchemas = {
           object({ sparse_indices: list(integer()), sparse_values: numbers }),
           text('The words of a text field.'),
           ref('TextQuery'),
+          object({ text: text('A text whose vector the provider of the field makes; for fields with embed.') }),
           object({ id: text('Uses the vector or text of this object, and leaves the object out of the results.') }),
         ],
         'A vector, the vectors of a multi-vector field, a sparse vector, words, clauses of a text field, or the id of an object.',

@@ -49,7 +49,12 @@ export const collectionReplies = {
       type: oneOfTexts(['vector', 'multi_vector']),
       params: object(
         { dimension: integer(), space_type: text(), precision: text(), M: integer(), ef_con: integer() },
-        { keep_originals: flag(), recall: number('Of searches that state none.'), pooling: text() },
+        {
+          keep_originals: flag(),
+          recall: number('Of searches that state none.'),
+          pooling: text(),
+          embed: object({ provider: text(), from: text() }, { model: text() }),
+        },
       ),
       element_count: integer(),
     }),
