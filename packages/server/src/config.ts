@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { EngineOptions } from '@annal/engine'
 import type { BucketPlace } from './backups/bucket-place.ts'
 import { type ClusterConfig, type ClusterValues, readCluster } from './cluster/cluster-config.ts'
+import { type ProviderConfig, readProviders } from './embed/provider-config.ts'
 import { isPublicKey } from './license/license-file.ts'
 import { vendorPublicKey } from './license/public-key.ts'
 import {
@@ -83,6 +84,8 @@ export interface Config {
   readonly tlsKey: string | undefined
   /** Address that traces are sent to. Undefined: none. */
   readonly tracesUrl: string | undefined
+  /** What makes vectors of texts. */
+  readonly providers: readonly ProviderConfig[]
   /** Every setting for display. Of secrets and paths, it shows only whether they are set. */
   readonly inForce: readonly SettingInForce[]
 }
@@ -124,7 +127,7 @@ const loopback = '127.0.0.1'
 export function readConfig(environment: Environment): ConfigRead {
   const problems: string[] = []
   const { ofCluster, ...given } = splitCluster(readSettings(environment, problems))
-  const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = given
+  const { backupMinutesMax, archiveHours, archiveGigabytesMax, providersFile, ...values } = given
   const isHistoryWanted = archiveHours > 0 && (environment.NDD_ARCHIVE_HOURS?.trim() ?? '') !== ''
   const unsupported = {
     NDD_ARCHIVE_HOURS: isHistoryWanted,
@@ -136,6 +139,7 @@ export function readConfig(environment: Environment): ConfigRead {
   const config: Config = {
     ...values,
     cluster,
+    providers: readProviders(providersFile, environment, problems),
     archiveBucket: values.archiveBucket ?? values.followBucket,
     serverThreads: values.serverThreads ?? Math.min(serverThreadsDefaultMax, availableParallelism()),
     backupMsMax: backupMinutesMax * 60_000,
@@ -174,6 +178,7 @@ export function readConfig(environment: Environment): ConfigRead {
   const warnings = [
     ...nameWarnings(environment),
     ...tokenWarnings(config),
+    ...providerWarnings(config),
     ...(weakness === undefined ? [] : [weakness]),
     ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for this reason`]),
   ]
@@ -234,6 +239,12 @@ function tokenWarnings(config: Config): string[] {
     warnings.push('NDD_AUTH_TOKEN has two or more colons: the published clients take the third part for a region')
   }
   return warnings
+}
+
+function providerWarnings({ providers }: Config): string[] {
+  return providers
+    .filter(({ url, key }) => key !== undefined && url.startsWith('http:') && !isLoopback(new URL(url).hostname))
+    .map(({ name }) => `provider ${name} gets its key without TLS: use an address that begins with https://`)
 }
 
 /** Why a root token is too weak for a server that other machines can reach; undefined if it is strong or not set. */

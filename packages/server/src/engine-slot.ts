@@ -5,6 +5,7 @@ import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { BucketArchive } from './archive/bucket-archive.ts'
 import type { Follower } from './archive/follower.ts'
 import type { ClusterView } from './cluster/cluster-view.ts'
+import type { Providers } from './embed/providers.ts'
 import { ServerError } from './http/errors.ts'
 
 /** The place of the engine. It may be empty. */
@@ -15,6 +16,8 @@ export class EngineSlot {
   cluster: ClusterView | undefined
   /** What this server follows; undefined where it follows nothing. */
   follower: Pick<Follower, 'status'> | undefined
+  /** What makes vectors of texts. */
+  providers: Providers | undefined
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined

@@ -14,6 +14,7 @@ import type { ClusterConfig } from './cluster/cluster-config.ts'
 import type { RoleChange } from './cluster/node-control.ts'
 import { Collector, collectGarbage } from './collector.ts'
 import type { Config } from './config.ts'
+import { Providers } from './embed/providers.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
 import type { Licensing } from './license/licensing.ts'
@@ -36,6 +37,9 @@ export interface ServerEvents {
 /** Listens, then opens the engine. Rejects if it cannot listen on the address or load the certificate. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
   const slot = new EngineSlot()
+  const providers = new Providers(config.providers)
+  slot.providers = providers
+  slot.watch(() => providers.reasons())
   const audit = new AuditLog(path.join(config.dataDir, 'audit'))
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
@@ -261,6 +265,7 @@ export class RunningServer {
     const { app, tracing, audit, collector, slot } = this.#parts
     collector.stop()
     await closeConnections(app)
+    slot.providers?.close()
     await tracing?.close()
     // Another node leads from here on. A start that waits for NATS ends.
     await slot.cluster?.close()
@@ -298,6 +303,7 @@ export class RunningServer {
       // One more for each thread, for one that replaces it before the engine knows that it has ended.
       readers: config.serverThreads > 1 ? Math.min(64, 2 * config.serverThreads) : 0,
       limits: { topKMax, batchMax, collectionsMax, backupMsMax },
+      embed: slot.providers?.embed(),
       archive: config.archive,
       keepLog: config.keepLog,
       asOf: {

@@ -270,6 +270,10 @@ export const settingTable = {
     meaning:
       'How long the log of a cluster is kept for a node that is away, in hours. A node that comes back later begins with a snapshot.',
   }),
+  providersFile: text('NDD_PROVIDERS', {
+    meaning:
+      'File of JSON with the providers that make vectors of texts, by name. It has their addresses and names the variables with their keys. Empty: none.',
+  }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',
     meaning: '`trace`, `debug`, `info`, `warn`, `error`, or `silent`.',

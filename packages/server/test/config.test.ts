@@ -100,6 +100,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     cluster: undefined,
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
+    providers: [],
     tracesUrl: 'http://collector:4318/v1/traces',
   })
   t.end()
@@ -216,6 +217,7 @@ test('values are shown only where the table says so, and secrets and paths never
     'NDD_CLUSTER_CREDENTIALS',
     'NDD_CLUSTER_CA',
     'NDD_CLUSTER_S3',
+    'NDD_PROVIDERS',
   ])
   t.end()
 })

@@ -4,6 +4,7 @@ import type { EngineStats } from '@annal/engine'
 import type { ArchiveFigures } from '../archive/bucket-archive.ts'
 import type { FollowStatus } from '../archive/follower.ts'
 import type { ClusterStatus, NodeRole } from '../cluster/cluster-view.ts'
+import { callBounds, type ProviderFigures } from '../embed/provider.ts'
 import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
 import { durationBounds, RequestCounts, type RouteCounts, requestCountsLength } from './request-counts.ts'
@@ -19,6 +20,8 @@ export interface MetricsState {
   readonly archive?: ArchiveFigures | undefined
   /** Undefined if the server is no node of a cluster. */
   readonly cluster?: ClusterStatus | undefined
+  /** What makes vectors of texts. */
+  readonly providers?: readonly ProviderFigures[] | undefined
   /** Undefined where nothing is followed. */
   readonly follow?: FollowStatus | undefined
 }
@@ -79,6 +82,7 @@ export class Metrics {
       ...(state.stats === undefined ? [] : engineFamilies(state.stats)),
       ...(state.archive === undefined ? [] : archiveFamilies(state.archive)),
       ...(state.cluster === undefined ? [] : clusterFamilies(state.cluster)),
+      ...(state.providers?.length ? providerFamilies(state.providers) : []),
       ...(state.follow === undefined ? [] : followFamilies(state.follow)),
       ...processFamilies(),
     ]
@@ -277,6 +281,53 @@ function archiveFamilies(figures: ArchiveFigures): Family[] {
     ]),
     counter('annal_bucket_archive_bytes_total', 'Bytes uploaded.', figures.bytes),
     counter('annal_bucket_archive_failures_total', 'Uploads that failed and were tried again.', figures.failures),
+  ]
+}
+
+function providerFamilies(providers: readonly ProviderFigures[]): Family[] {
+  const each = (type: Family['type'], name: string, help: string, read: (one: ProviderFigures) => number) =>
+    family(
+      type,
+      name,
+      help,
+      providers.map((one) => ({ labels: { provider: one.name }, value: read(one) })),
+    )
+  const calls = providers.flatMap(({ name: provider, calls: { ok, failed } }) => [
+    { labels: { provider, result: 'ok' }, value: ok },
+    { labels: { provider, result: 'failed' }, value: failed },
+  ])
+  return [
+    family('counter', 'annal_embedding_calls_total', 'Calls of providers of vectors, by result.', calls),
+    family('histogram', 'annal_embedding_call_seconds', 'Time of these calls.', providers.flatMap(callTimes)),
+    each(
+      'counter',
+      'annal_embedding_calls_repeated_total',
+      'Calls that repeated a failed one.',
+      ({ repeated }) => repeated,
+    ),
+    each('counter', 'annal_embedding_texts_total', 'Texts that were sent, with repetitions.', ({ texts }) => texts),
+    each(
+      'counter',
+      'annal_embedding_cache_hits_total',
+      'Texts whose vectors were in the cache.',
+      ({ cacheHits }) => cacheHits,
+    ),
+    each('gauge', 'annal_embedding_cache_bytes', 'Memory of the cache of vectors.', ({ cacheBytes }) => cacheBytes),
+    each('gauge', 'annal_embedding_texts_waiting', 'Texts that wait for a call.', ({ waiting }) => waiting),
+  ]
+}
+
+function callTimes({ name: provider, buckets, seconds }: ProviderFigures): Sample[] {
+  let below = 0
+  const cumulative = buckets.map((calls, i) => {
+    below += calls
+    const labels = { provider, le: callBounds[i] ?? '+Inf' }
+    return { metricName: 'annal_embedding_call_seconds_bucket', labels, value: below }
+  })
+  return [
+    ...cumulative,
+    { metricName: 'annal_embedding_call_seconds_sum', labels: { provider }, value: seconds },
+    { metricName: 'annal_embedding_call_seconds_count', labels: { provider }, value: below },
   ]
 }
 

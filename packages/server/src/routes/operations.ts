@@ -26,6 +26,7 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, shared, serv
         replyBytes: largeReplies.taken,
         serving: serving(),
         archive: slot.archive?.figures(),
+        providers: slot.providers?.figures(),
         cluster: slot.cluster?.status(),
         follow: slot.follower?.status(),
       }),
