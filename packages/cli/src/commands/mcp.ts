@@ -56,9 +56,21 @@ function reading(server: McpServer, client: Client): void {
         fields: z
           .record(
             z.string(),
-            z.object({ query: z.union([vector, terms, z.array(vector), z.object({ id: z.string() })]), limit }),
+            z.object({
+              query: z.union([
+                z.string(),
+                z.object({ text: z.string() }),
+                vector,
+                terms,
+                z.array(vector),
+                z.object({ id: z.string() }),
+              ]),
+              limit,
+            }),
           )
-          .describe('By field name: a vector, sparse terms, or {"id"} to search near a stored object'),
+          .describe(
+            'By field name: words for a field of type text, {"text"} for a vector field with "embed", a vector, sparse terms, or {"id"} to search near a stored object',
+          ),
         filter,
         include_vectors: z.boolean().optional(),
       }),
@@ -117,7 +129,7 @@ function writing(server: McpServer, client: Client): void {
     'upsert_objects',
     {
       description:
-        'Stores objects atomically and replaces objects with the same ids; the objects are durable when the call returns',
+        'Stores objects atomically and replaces objects with the same ids; the objects are durable when the call returns. A vector field with "embed" gets its vectors from the text field that it names',
       inputSchema: z.object({
         collection,
         objects: z
@@ -126,7 +138,7 @@ function writing(server: McpServer, client: Client): void {
               id: z.string(),
               meta: z.record(z.string(), z.json()).optional(),
               filter: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-              fields: z.record(z.string(), z.union([vector, terms, z.array(vector)])),
+              fields: z.record(z.string(), z.union([z.string(), vector, terms, z.array(vector)])),
             }),
           )
           .max(1_000),

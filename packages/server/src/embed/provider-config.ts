@@ -43,7 +43,7 @@ const numbers = {
   batch_size: { fallback: 64, min: 1, max: 2_048 },
   requests_per_minute: { fallback: 0, min: 0, max: 1_000_000 },
   timeout_ms: { fallback: 10_000, min: 100, max: 600_000 },
-  deadline_ms: { fallback: 60_000, min: 100, max: 3_600_000 },
+  deadline_ms: { fallback: 25_000, min: 100, max: 3_600_000 },
   concurrency: { fallback: 4, min: 1, max: 64 },
   cache_mb: { fallback: 64, min: 0, max: 65_536 },
 } as const

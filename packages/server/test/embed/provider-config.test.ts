@@ -46,7 +46,7 @@ test('a file of providers is read, with defaults, and no dump of it has the key'
   const { config, warnings } = readConfig({ NDD_PROVIDERS, A_KEY: key })
   t.match(config.providers, [
     { name: 'hosted', kind: 'openai', url: whole.url, model: 'm', dimension: 8, batchSize: 64, requestsPerMinute: 0 },
-    { name: 'local', key: undefined, concurrency: 1, timeoutMs: 10_000, deadlineMs: 60_000, cacheBytes: 67_108_864 },
+    { name: 'local', key: undefined, concurrency: 1, timeoutMs: 10_000, deadlineMs: 25_000, cacheBytes: 67_108_864 },
     { name: 'remote', kind: 'cohere', sendsDimension: false },
   ])
   t.equal(config.providers[0]?.key?.(), key)

@@ -1,0 +1,140 @@
+// Texts become vectors by a provider: an import that fails in the middle and continues, and an agent that searches by meaning.
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { connect } from '@annal/client'
+import { type Test, test } from 'tap'
+import { freshDir, serve, start } from './command.ts'
+import { mcpAgent } from './mcp-agent.ts'
+
+interface Provider {
+  readonly url: string
+  /** Texts that got a vector. */
+  texts(): number
+  /** Refuses every call after this many texts. */
+  failAfter(texts: number): void
+}
+
+async function provider(t: Test): Promise<Provider> {
+  let [made, most] = [0, Number.POSITIVE_INFINITY]
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      const { input } = JSON.parse(Buffer.concat(pieces).toString()) as { readonly input: readonly string[] }
+      if (made + input.length > most) return response.writeHead(403).end()
+      made += input.length
+      const data = input.map((text, index) => ({ index, embedding: [text.length, text.split('a').length] }))
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    texts: () => made,
+    failAfter(texts) {
+      most = texts
+    },
+  }
+}
+
+async function world(t: Test) {
+  const dir = freshDir(t)
+  const made = await provider(t)
+  const file = path.join(dir, 'providers.json')
+  writeFileSync(
+    file,
+    JSON.stringify({ local: { kind: 'openai', url: made.url, model: 'm', dimension: 2, batch_size: 50 } }),
+  )
+  const { address } = await serve(t, path.join(dir, 'data'), { NDD_PROVIDERS: file })
+  const client = connect({ url: address })
+  const notes = await client.createCollection({
+    name: 'notes',
+    fields: [
+      { name: 'body', type: 'text', params: { language: 'english' } },
+      {
+        name: 'meaning',
+        type: 'vector',
+        params: { dimension: 2, spaceType: 'l2', embed: { provider: 'local', from: 'body' } },
+      },
+    ],
+  })
+  return { dir, made, address, notes }
+}
+
+test('an import of texts stops at an error of the provider, and continues where it stopped', async (t) => {
+  const { dir, made, address, notes } = await world(t)
+  const total = 2_000
+  const objects = Array.from({ length: total }, (_, i) => ({
+    id: `n${i}`,
+    fields: { body: `note ${i} ${'a'.repeat(i % 9)}` },
+  }))
+  const source = path.join(dir, 'notes.jsonl')
+  writeFileSync(source, objects.map((one) => `${JSON.stringify(one)}\n`).join(''))
+  const state = path.join(dir, 'notes.state')
+  const importing = () =>
+    start(['import', 'notes', source, '--server', address, '--batch', '200', '--resume', state]).ended
+
+  made.failAfter(900)
+  const first = await importing()
+  t.not(first.code, 0)
+  t.match(first.err, /of 200 objects have no vector in field "meaning", so none was written/)
+  t.match(first.err, /replied 403 \(provider local\)/)
+  t.match(first.err, /800 objects are stored; run the same command with --resume/)
+  t.equal(await notes.count(), 800, 'nothing of the failed batch is stored')
+
+  made.failAfter(Number.POSITIVE_INFINITY)
+  const second = await importing()
+  t.equal(second.code, 0, second.err)
+  t.match(second.out, /objects stored in .* in addition to \d+ stored before/)
+  t.equal(await notes.count(), total)
+  t.equal(made.texts(), total, 'texts of the failed batch that had vectors are not sent again')
+  const { results } = await notes.search({
+    exact: true,
+    fields: { meaning: { query: { text: 'note 1999 a' }, limit: 1 } },
+  })
+  t.equal(Math.abs(results.meaning[0]?.similarity ?? 1), 0)
+  const [stored] = await notes.getMany(['n7'])
+  t.strictSame(stored?.text, { body: 'note 7 aaaaaaa' })
+  t.strictSame(Array.from(stored?.dense.meaning?.vector ?? []), [14, 8])
+})
+
+test('an agent stores texts, and searches by words and by meaning', async (t) => {
+  const { address, notes } = await world(t)
+  const agent = await mcpAgent(t, start(['mcp', '--server', address, '--allow-writes']))
+  const stored = await agent.tool('upsert_objects', {
+    collection: 'notes',
+    objects: [
+      { id: 'a', fields: { body: 'banana bread' } },
+      { id: 'b', fields: { body: 'onion soup' } },
+    ],
+  })
+  t.match(JSON.parse(stored.text), { durable: true })
+  const found = await agent.tool('search', {
+    collection: 'notes',
+    fields: { meaning: { query: { text: 'ananas cream' }, limit: 1 }, body: { query: 'soups' } },
+  })
+  t.match(JSON.parse(found.text), { results: { meaning: [{ id: 'a' }], body: [{ id: 'b' }] } })
+  t.equal(await notes.count(), 2)
+  const { fields } = await notes.describe()
+  t.match(fields[1], { params: { embed: { provider: 'local', from: 'body', model: 'm' } } })
+  await agent.close()
+})
+
+test('the error of a client names the objects', async (t) => {
+  const { made, notes } = await world(t)
+  made.failAfter(0)
+  const error = await notes.upsert([{ id: 'a', fields: { body: 'one' } }]).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  t.match(error, { code: 'embedding_failed', status: 502, field: 'meaning', items: [{ id: 'a', reason: /403/ }] })
+})
