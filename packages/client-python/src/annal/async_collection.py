@@ -133,7 +133,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         A text field takes words, ``{"body": "quick foxes"}``, or clauses, ``{"body": {"query": {"must": ["fox"], "must_not": ["dog"]}}}``, with
-        the options ``operator``, ``highlight``, ``k1`` and ``b``.
+        the options ``operator``, ``highlight``, ``k1`` and ``b``. A vector field with ``embed`` takes ``{"text": "words"}``, too.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         With ``group_by={"key": "document", "limit": 5, "hits": 2}`` also ``"groups"``, ``{field: [{"value", "hits"}]}``: the best groups
@@ -500,7 +500,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         return reply
 
 
-_CLAUSES = frozenset(("must", "should", "must_not"))
+_TEXT_MEMBERS = frozenset(("text", "must", "should", "must_not"))
 
 
 def _search_body(search: Mapping[str, Any], field: str) -> Dict[str, Any]:
@@ -550,7 +550,7 @@ def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
     options = value if isinstance(value, Mapping) and "query" in value else {"query": value}
     query = options["query"]
     encoded: Any
-    if isinstance(query, str) or (isinstance(query, Mapping) and _CLAUSES.intersection(query)):
+    if isinstance(query, str) or (isinstance(query, Mapping) and _TEXT_MEMBERS.intersection(query)):
         encoded = query
     elif isinstance(query, Mapping) and "id" in query:
         encoded = {"id": encoding.identifier(query["id"], f"{field}.query.id")}

@@ -215,6 +215,7 @@ def failure(reply: Reply) -> AnnalError:
         leader_url=leader.rstrip("/") if leader else None,
         results=body.get("results"),
         reach=body.get("reach"),
+        items=body.get("items"),
         aliases=body.get("aliases"),
     )
 
