@@ -2,6 +2,7 @@
 // runs before a write passes its gate, and so delays no other write.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type EmbedFunction, type EmbedPurpose, EngineError } from '@annal/engine'
+import { embedsInFlightMax } from '../http/limits.ts'
 import { CallFailure, callProvider } from './call-provider.ts'
 import type { ProviderConfig } from './provider-config.ts'
 import { CallRate } from './rate.ts'
@@ -37,6 +38,9 @@ export interface ProviderFigures {
   readonly waiting: number
 }
 
+/** Requests that wait for any provider, by what they are for. */
+export type WaitingRequests = { [P in EmbedPurpose]: number }
+
 /** A text that waits for its vector. */
 interface Item {
   readonly text: string
@@ -59,14 +63,17 @@ export class Provider {
   readonly #waiting: { readonly [P in EmbedPurpose]: Item[] } = { query: [], store: [] }
   readonly #counts = { ok: 0, failed: 0, repeated: 0, texts: 0, cacheHits: 0, seconds: 0 }
   readonly #buckets: number[] = new Array(callBounds.length + 1).fill(0)
+  readonly #requests: WaitingRequests
   #waitingLength = 0
   #running = 0
   #timer: NodeJS.Timeout | undefined
   #failures = 0
   #lastFailure = ''
 
-  constructor(config: ProviderConfig) {
+  /** `requests` is shared with other providers. */
+  constructor(config: ProviderConfig, requests: WaitingRequests) {
     this.config = config
+    this.#requests = requests
     this.#cache = new VectorCache(config.cacheBytes)
     this.#rate = new CallRate(config.requestsPerMinute)
   }
@@ -86,10 +93,18 @@ export class Provider {
     const sent = [...places.values()].reduce((sum, { length }) => sum + length, 0)
     this.#counts.cacheHits += texts.length - sent
     if (places.size === 0) return made
-    this.#checkRoom([...places.values()].reduce((sum, [at = 0]) => sum + (texts[at] as string).length, 0))
-    await this.#vectorsFor([...places], texts, purpose, (at, one) => {
-      for (const place of at) made[place] = one
-    })
+    this.#checkRoom(
+      purpose,
+      [...places.values()].reduce((sum, [at = 0]) => sum + (texts[at] as string).length, 0),
+    )
+    this.#requests[purpose]++
+    try {
+      await this.#vectorsFor([...places], texts, purpose, (at, one) => {
+        for (const place of at) made[place] = one
+      })
+    } finally {
+      this.#requests[purpose]--
+    }
     return made
   }
 
@@ -120,7 +135,12 @@ export class Provider {
       item.settle(new EngineError('embedding_failed', 'the server is stopping'))
   }
 
-  #checkRoom(length: number): void {
+  /** Requests that wait take the room of others, which need no provider. */
+  #checkRoom(purpose: EmbedPurpose, length: number): void {
+    if (this.#requests[purpose] >= embedsInFlightMax) {
+      const message = 'too many requests wait for providers of vectors'
+      throw new EngineError('overloaded', message, { value: this.#requests[purpose], limit: embedsInFlightMax })
+    }
     if (this.#waitingLength === 0 || this.#waitingLength + length <= waitingLengthMax) return
     const message = `too many texts wait for provider ${this.config.name}`
     throw new EngineError('overloaded', message, { value: this.#waitingLength, limit: waitingLengthMax })

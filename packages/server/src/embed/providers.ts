@@ -7,7 +7,8 @@ export class Providers {
   readonly #all: readonly Provider[]
 
   constructor(configs: readonly ProviderConfig[]) {
-    this.#all = configs.map((config) => new Provider(config))
+    const requests = { query: 0, store: 0 }
+    this.#all = configs.map((config) => new Provider(config, requests))
   }
 
   /** What the engine calls, by name. */

@@ -52,6 +52,8 @@ export const requestsInFlightMax = 1_024
 /** For each kind of request, so that writes that wait for a backup or a disk cannot block reads, nor reads writes. */
 export const writesInFlightMax = requestsInFlightMax / 2
 export const readsInFlightMax = requestsInFlightMax / 2
+/** Of the writes, and of the reads, that wait for providers of vectors: most of the room is left for others. */
+export const embedsInFlightMax = requestsInFlightMax / 8
 export const requestsPerSocketMax = 1_000
 /** Streams of changes: a tenth of all connections, so that they leave room for requests. */
 export const feedStreamsMax = Math.floor(connectionsMax / 10)

@@ -230,6 +230,24 @@ test('a provider that recovers is called again, and one that is slow delays nobo
   await checkNoKey(t, world, [refused, each])
 })
 
+test('requests that wait for a provider leave room for others', async (t) => {
+  const world = await startWorld(t, () => ({ held: {} }))
+  await world.create('c', 'held')
+  const statuses: number[] = []
+  const note = ({ status }: Answer) => void statuses.push(status)
+  // They end with the server.
+  const ended = () => undefined
+  for (let i = 0; i < 140; i++) {
+    world.upsert('c', [{ id: `w${i}`, fields: { body: `write ${i}` } }]).then(note, ended)
+    world.search('c', `read ${i}`).then(note, ended)
+  }
+  await until(() => statuses.length === 24)
+  t.strictSame(new Set(statuses), new Set([503]), 'what exceeds 128 writes and 128 searches')
+  t.equal((await world.upsert('c', [{ id: 'given', fields: { v: [1, 2, 3] } }])).status, 200)
+  t.equal(await world.count('c'), 1)
+  t.equal(statuses.length, 24, 'the others wait')
+})
+
 test('each kind of provider gets and returns its own form, in batches, and equal texts are sent once', async (t) => {
   const world = await startWorld(t, (provider) => ({
     ok: { batch_size: 2, send_dimension: true },
