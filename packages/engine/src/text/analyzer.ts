@@ -167,7 +167,7 @@ function checkWords(field: string, words: readonly string[]): void {
     const message = `${field} has ${words.length} words, more than ${wordListMax}`
     throw new EngineError('limit_exceeded', message, { field, value: words.length, limit: wordListMax })
   }
-  const wrong = words.find((word) => word === '' || Buffer.byteLength(word) > termBytesMax)
+  const wrong = words.find((word) => word === '' || new TextEncoder().encode(word).length > termBytesMax)
   if (wrong !== undefined) {
     const message = `each word of ${field} must have 1 to ${termBytesMax} bytes of UTF-8, got ${JSON.stringify(wrong.slice(0, 40))}`
     throw new EngineError('invalid_argument', message, { field, value: wrong, limit: termBytesMax })
