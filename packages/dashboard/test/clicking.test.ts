@@ -55,7 +55,7 @@ test('clicks activate a license, then create, load, search, back up and restore 
   await seen.click('example-1')
   await seen.click('Search near this')
   await seen.sees('Query plan')
-  await seen.tick('text')
+  await seen.tick('terms')
   await seen.click('Compare two settings')
   await seen.page.locator('fieldset:nth-of-type(2) input[placeholder="object id"]').fill('example-1')
   await seen.click('Search')

@@ -6,7 +6,8 @@ import type { ChangedValues } from '@annal/client'
 import { test } from 'tap'
 import { curesIn } from '../build/cures.ts'
 import { rowsOf as branchRowsOf } from '../src/pages/branches/branch-tree.ts'
-import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
+import { languages } from '../src/pages/collections/languages.ts'
+import { bodyExample, callsOf, matching, propertiesOf } from '../src/pages/console/calls.ts'
 import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
 import { coloringBy } from '../src/pages/map/coloring.ts'
 import { nearestRows } from '../src/pages/map/nearest-rows.ts'
@@ -17,7 +18,9 @@ import { diffOf } from '../src/pages/objects/version-diff.ts'
 import { readMetrics } from '../src/pages/operations/metrics-text.ts'
 import { quantile } from '../src/pages/operations/quantile.ts'
 import { servingThreads } from '../src/pages/operations/serving-threads.ts'
+import { bodyOf, draftOf } from '../src/pages/search/draft.ts'
 import { snippet } from '../src/pages/search/snippets.ts'
+import { beginningOf, piecesOf } from '../src/parts/text-pieces.ts'
 
 test('rows produce a filter, and the filter parses back into rows', (t) => {
   const rows = [
@@ -140,6 +143,88 @@ test('paths match their calls, and example bodies have the required properties',
   }
   t.strictSame(bodyExample(schema), { a: [''], b: 1 })
   t.end()
+})
+
+test('example bodies and their properties follow references, choices and maps, and end where a schema has itself', (t) => {
+  const schemas = {
+    Fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
+    Field: {
+      anyOf: [
+        {
+          type: 'object',
+          required: ['type'],
+          properties: {
+            type: { type: 'string', const: 'text' },
+            language: { type: 'string', description: 'Its language.' },
+          },
+        },
+        { type: 'object', properties: { inner: { $ref: '#/components/schemas/Field' } } },
+      ],
+    },
+  }
+  const body = {
+    type: 'object',
+    required: ['fields', 'more'],
+    properties: {
+      fields: { $ref: '#/components/schemas/Fields' },
+      more: { type: 'object', additionalProperties: { type: 'integer' } },
+    },
+  }
+  t.strictSame(bodyExample(body, schemas), { fields: [{ type: 'text' }], more: { name: 1 } })
+  const properties = propertiesOf(body, schemas)
+  t.strictSame(
+    properties.map(({ path }) => path),
+    ['fields', 'fields[].type', 'fields[].language', 'fields[].inner', 'more'],
+  )
+  t.match(properties[2], { type: 'string', description: 'Its language.', required: false })
+  t.end()
+})
+
+test('a text field is searched by words or clauses, and the request has what was entered', (t) => {
+  const params = { language: 'english', analyzer: 1, k1: 1.2, b: 0.75 }
+  const collection = {
+    ...{ name: 'texts', created_at: 0, total_elements: 0, lsn: 1, condition: 'ready' as const },
+    fields: [{ name: 'body', type: 'text' as const, params, element_count: 0 }],
+  }
+  const draft = draftOf(collection)
+  const withField = (to: object) => ({ ...draft, fields: { body: { ...draft.fields.body!, ...to } } })
+  const fieldOf = (to: object) => bodyOf(withField(to), draft.settings, collection.fields).fields.body
+  t.strictSame(fieldOf({ text: 'red fox' }), { query: 'red fox', limit: 10, highlight: true })
+  t.match(fieldOf({ text: 'red fox', operator: 'and' }), { operator: 'and' })
+  const clauses = { must: [{ phrase: 'red fox', slop: 1 }], must_not: ['dog'] }
+  const byClauses = fieldOf({ by: 'clauses', clauses: JSON.stringify(clauses), operator: 'and' })
+  t.strictSame(byClauses, { query: clauses, limit: 10, highlight: true })
+  t.throws(() => fieldOf({ text: ' ' }), /enter the words/)
+  for (const text of ['', '[1]', '"red"', 'null', '{'])
+    t.throws(() => fieldOf({ by: 'clauses', clauses: text }), /enter the clauses as JSON/)
+  const source = { origin: 'http://h', collection: 'texts', withToken: false }
+  const body = bodyOf(withField({ text: `it's "red"`, operator: 'and' }), draft.settings, collection.fields)
+  t.match(snippet('curl', { ...source, body }), `"query":"it'\\''s \\"red\\""`)
+  t.match(snippet('TypeScript', { ...source, body }), `"query": "it's \\"red\\""`)
+  t.match(snippet('Python', { ...source, body }), '"highlight": True')
+  t.end()
+})
+
+test('fragments are split at their marked words, and cut texts end with a whole character', (t) => {
+  t.strictSame(
+    piecesOf('a red fox', [
+      [2, 5],
+      [3, 4],
+      [6, 9],
+      [8, 20],
+    ]).map(({ text, marked }) => (marked ? `[${text}]` : text)),
+    ['a ', '[red]', ' ', '[fox]'],
+  )
+  t.strictSame(piecesOf('', []), [])
+  t.equal(beginningOf('abc', 3), 'abc')
+  t.equal(beginningOf('ab\u{1f98a}c', 3), 'ab', 'never half of a surrogate pair')
+  t.equal(beginningOf('ab\u{1f98a}c', 4), 'ab\u{1f98a}')
+  t.end()
+})
+
+test('the languages that can be chosen are those of the server', async (t) => {
+  const { languages: known, noLanguage } = await import('../../engine/src/text/languages.ts')
+  t.strictSame([...languages], [noLanguage, ...known.map(({ name }) => name)])
 })
 
 test('metrics are parsed, and quantiles are computed from buckets', (t) => {

@@ -1,4 +1,4 @@
-// User data is rendered as text everywhere: 40 payloads as ids, meta, filters and filter keys, on every page that shows them.
+// User data is rendered as text everywhere: 40 payloads as ids, meta, filters, filter keys and texts, on every page that shows them.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { payloads } from './payloads.ts'
@@ -9,13 +9,16 @@ test('payloads in ids, meta and filters never run and never become markup', { sk
   const address = await realServer(t)
   await callServer(address, 'POST', '/api/v2/collection', {
     name: 'hostile',
-    fields: [{ name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } }],
+    fields: [
+      { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } },
+      { name: 'body', type: 'text', params: { language: 'none' } },
+    ],
   })
   const objects = payloads.map((payload, i) => ({
     id: payload,
     meta: { title: payload, [payload]: payload },
     filter: { text: payload, [payload.slice(0, 60)]: payload },
-    fields: { v: [i, 1, 2, 3] },
+    fields: { v: [i, 1, 2, 3], body: `${payload} smuggled ${payload} ${payload.repeat(20)}` },
   }))
   await callServer(address, 'POST', '/api/v2/collection/hostile/objects', { objects })
   const seen = await openPage(await browserFor(t), address)
@@ -32,6 +35,11 @@ test('payloads in ids, meta and filters never run and never become markup', { sk
   await seen.go('#/collections/hostile/objects')
   await seen.sees(payloads[0]!)
   await clean('objects')
+  const more = await seen.page.$$('button[aria-expanded="false"].link')
+  t.ok(more.length > 30, 'long texts are cut')
+  for (const button of more) await button.click()
+  await seen.page.waitForFunction(() => document.querySelectorAll('.whole-text').length > 30)
+  await clean('whole texts')
   await seen.click('Condition')
   await seen.fill('Key', 'text')
   await seen.fill('Value', payloads[3]!)
@@ -48,6 +56,20 @@ test('payloads in ids, meta and filters never run and never become markup', { sk
   await seen.click('Search')
   await seen.sees('39 hits')
   await clean('search')
+  await seen.tick('v')
+  await seen.tick('body')
+  await seen.click('Words')
+  await seen.fill('Words to find', 'smuggled alert script img onerror')
+  await seen.click('Search')
+  await seen.sees('40 hits')
+  await seen.page.waitForSelector('.hits mark')
+  const marked = await seen.page.$$eval('.hits mark', (marks) => marks.map((mark) => mark.innerHTML))
+  t.ok(marked.includes('smuggled') && marked.includes('alert'), 'words inside payloads are marked')
+  t.ok(
+    marked.every((html) => /^\w+$/.test(html)),
+    'marks have words only',
+  )
+  await clean('highlights')
   await seen.click('As code')
   for (const language of ['curl', 'TypeScript', 'Python']) await seen.click(language)
   await seen.click('Close')

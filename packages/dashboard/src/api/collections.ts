@@ -12,6 +12,8 @@ export interface GraphParams {
   readonly keep_originals?: boolean
   /** Recall of searches that state neither ef nor recall. */
   readonly recall?: number
+  /** Where vectors come from when a write has only a text. */
+  readonly embed?: { readonly provider: string; readonly from?: string }
 }
 
 export interface DenseField {
@@ -37,7 +39,23 @@ export interface SparseField {
   readonly element_count: number
 }
 
-export type Field = DenseField | MultiField | SparseField
+export interface TextParams {
+  readonly language: string
+  /** Version of the rules that split texts into terms. */
+  readonly analyzer: number
+  readonly k1: number
+  readonly b: number
+}
+
+/** Texts, found by their words. */
+export interface TextField {
+  readonly name: string
+  readonly type: 'text'
+  readonly params: TextParams
+  readonly element_count: number
+}
+
+export type Field = DenseField | MultiField | SparseField | TextField
 
 export interface Collection {
   readonly name: string
@@ -135,4 +153,6 @@ export const cloneCollection = (name: string, target: string) =>
   call<object>('POST', `${pathOf(name)}/clone`, { body: { target_collection_name: target } })
 
 export const isDense = (field: Field): field is DenseField => field.type === 'vector'
-export const hasGraph = (field: Field): field is DenseField | MultiField => field.type !== 'sparse'
+export const isText = (field: Field): field is TextField => field.type === 'text'
+export const hasGraph = (field: Field): field is DenseField | MultiField =>
+  field.type === 'vector' || field.type === 'multi_vector'

@@ -27,11 +27,14 @@ export interface StoredObject {
   /** The limit that left stored JSON packed: the limit per object or the limit per reply. */
   readonly meta_limit?: 'object' | 'reply'
   readonly filter: JsonMap
-  readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue }
+  /** The value of a text field is the text. */
+  readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue | string }
 }
 
-/** Without the values of its fields, which a list does not show and which are most of its size. */
-export type ListedObject = Omit<StoredObject, 'fields'>
+/** Without the vectors of its fields, which a list does not show and which are most of its size. */
+export interface ListedObject extends Omit<StoredObject, 'fields'> {
+  readonly fields?: StoredObject['fields']
+}
 
 export interface Page<T> {
   readonly objects: readonly T[]
@@ -58,9 +61,14 @@ interface PageWish {
 export const scroll = (collection: string, page: PageWish, options?: CallOptions) =>
   call<Page<StoredObject>>('POST', `${pathOf(collection)}/objects/scroll`, { body: page, ...options })
 
-export const listObjects = (collection: string, page: PageWish, options?: CallOptions) =>
+/** Texts come with the vectors, so the pages of collections that have texts have both. */
+export const listObjects = (
+  collection: string,
+  { texts, ...page }: PageWish & { readonly texts: boolean },
+  options?: CallOptions,
+) =>
   call<Page<ListedObject>>('POST', `${pathOf(collection)}/objects/scroll`, {
-    body: { ...page, include_vectors: false },
+    body: { ...page, include_vectors: texts },
     ...options,
   })
 
@@ -81,8 +89,8 @@ export async function getMany(collection: string, ids: readonly string[], option
   return reply.objects
 }
 
-export const upsert = (collection: string, objects: readonly unknown[]) =>
-  call<{ upserted: number; lsn: number }>('POST', `${pathOf(collection)}/objects`, { body: { objects } })
+export const upsert = (collection: string, objects: readonly unknown[], options?: CallOptions) =>
+  call<{ upserted: number; lsn: number }>('POST', `${pathOf(collection)}/objects`, { body: { objects }, ...options })
 
 export const updateFilter = (collection: string, id: string, filter: JsonMap) =>
   call<{ updated: number }>('POST', `${pathOf(collection)}/filters`, { body: { updates: [{ id, filter }] } })

@@ -7,10 +7,26 @@ export type Query =
   | readonly (readonly number[])[]
   | { readonly id: string }
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
+  /** The words of a text field. */
+  | string
+  | TextClauses
+
+/** At least one clause in `must` or `should`; a string stands for its words. */
+export interface TextClauses {
+  readonly must?: readonly unknown[]
+  readonly should?: readonly unknown[]
+  readonly must_not?: readonly unknown[]
+}
 
 export interface SearchBody {
   readonly fields: {
-    readonly [field: string]: { readonly query: Query; readonly limit: number; readonly ef_search?: number }
+    readonly [field: string]: {
+      readonly query: Query
+      readonly limit: number
+      readonly ef_search?: number
+      readonly operator?: 'or' | 'and'
+      readonly highlight?: boolean
+    }
   }
   readonly filter?: Filter
   readonly filter_params?: { readonly prefilter_threshold?: number; readonly boost_percentage?: number }
@@ -26,6 +42,15 @@ export interface SearchBody {
   }
 }
 
+/** The part of a text with the words of the query. */
+export interface Highlight {
+  readonly fragment: string
+  /** Where the fragment begins in the text. */
+  readonly start: number
+  /** Start and end of each word in the fragment. */
+  readonly ranges: readonly (readonly [number, number])[]
+}
+
 export interface Hit {
   readonly id: string
   readonly similarity: number
@@ -33,6 +58,7 @@ export interface Hit {
   readonly meta?: Json
   readonly meta_base64?: string
   readonly filter: JsonMap
+  readonly highlight?: Highlight
 }
 
 export interface FusedHit {
@@ -48,6 +74,8 @@ export interface FieldPlan {
   readonly reason: string
   readonly ef?: number
   readonly costs?: { readonly scan: number; readonly walk: number }
+  /** Of a text field: the searched terms, and how many texts have each. */
+  readonly terms?: readonly { readonly term: string; readonly rows: number }[]
   readonly visited: number
   readonly distances: number
   readonly ms: number

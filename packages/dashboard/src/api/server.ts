@@ -74,6 +74,7 @@ export const openapi = (options?: CallOptions) => call<OpenApi>('GET', '/api/v2/
 
 export interface OpenApi {
   readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components?: { readonly schemas?: Schemas }
 }
 
 export interface Operation {
@@ -82,7 +83,16 @@ export interface Operation {
   readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Schema } } }
 }
 
+/** By name, as `#/components/schemas/<name>` refers to them. */
+export interface Schemas {
+  readonly [name: string]: Schema
+}
+
 export interface Schema {
+  readonly $ref?: string
+  readonly anyOf?: readonly Schema[]
+  readonly const?: unknown
+  readonly additionalProperties?: Schema | boolean
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly properties?: { readonly [name: string]: Schema }

@@ -18,6 +18,8 @@ export function TextField(
     readonly focus?: boolean
     readonly required?: boolean
     readonly list?: readonly string[]
+    /** For text in a language, whose direction the text decides. */
+    readonly prose?: true
   },
 ) {
   const id = useId()
@@ -28,6 +30,7 @@ export function TextField(
         ref={props.focus ? focusOnce : null}
         // The types distinguish inputs by kind; several kinds share these attributes.
         type={(props.type ?? 'text') as 'text'}
+        dir={props.prose && 'auto'}
         value={props.value}
         placeholder={props.placeholder}
         autocomplete={props.autocomplete ?? 'off'}
@@ -118,6 +121,8 @@ export function TextArea(
     readonly onInput: (value: string) => void
     readonly rows?: number
     readonly placeholder?: string
+    /** For text in a language, whose direction the text decides. */
+    readonly prose?: true
   },
 ) {
   const id = useId()
@@ -125,6 +130,8 @@ export function TextArea(
     <Labels {...props} id={id}>
       <textarea
         id={id}
+        class={props.prose && 'prose'}
+        dir={props.prose && 'auto'}
         rows={props.rows ?? 5}
         value={props.value}
         placeholder={props.placeholder}

@@ -1,15 +1,15 @@
-// A box in which wide content scrolls. While it scrolls it can be reached and moved by the keyboard.
+// A box in which wide or long content scrolls. While it scrolls it can be reached and moved by the keyboard.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-export function Scrollable(props: { readonly children: ComponentChildren }) {
+export function Scrollable(props: { readonly kind?: string; readonly children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = box.current
     if (element === null) return
     const update = () => {
-      const isWide = element.scrollWidth > element.clientWidth
-      if (isWide) element.tabIndex = 0
+      const scrolls = element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight
+      if (scrolls) element.tabIndex = 0
       else element.removeAttribute('tabindex')
     }
     // The box changes with the window, the content with the data.
@@ -20,7 +20,7 @@ export function Scrollable(props: { readonly children: ComponentChildren }) {
     return () => observer.disconnect()
   }, [])
   return (
-    <div ref={box} class="table-wrap">
+    <div ref={box} class={props.kind ?? 'table-wrap'}>
       {props.children}
     </div>
   )

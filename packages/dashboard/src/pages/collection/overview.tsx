@@ -1,7 +1,7 @@
 // The fields, size and cost of a collection, the recall of its index, and maintenance actions.
 
 import { href } from '../../address.ts'
-import { type Collection, type GraphParams, hasGraph } from '../../api/collections.ts'
+import { type Collection, type Field, type GraphParams, hasGraph, isText } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -44,7 +44,7 @@ export function Overview({ collection, again }: CollectionTab) {
   )
 }
 
-const kinds = { vector: 'dense', multi_vector: 'multi-vector', sparse: 'sparse' } as const
+const kinds = { vector: 'dense', multi_vector: 'multi-vector', sparse: 'sparse', text: 'text' } as const
 
 function Fields({ collection }: { readonly collection: Collection }) {
   return (
@@ -55,10 +55,10 @@ function Fields({ collection }: { readonly collection: Collection }) {
           'Kind',
           { name: 'Dimension', right: true },
           'Distance',
-          'Precision',
+          'Precision, words',
           { name: 'M', right: true },
           { name: 'ef (construction)', right: true },
-          { name: 'Vectors', right: true },
+          { name: 'Values', right: true },
         ]}
       >
         {collection.fields.map((field) => (
@@ -71,9 +71,9 @@ function Fields({ collection }: { readonly collection: Collection }) {
             <td>
               <Badge kind={hasGraph(field) ? 'accent' : undefined}>{kinds[field.type]}</Badge>
             </td>
-            <td class="right">{dimensionText(field.params.dimension)}</td>
-            <td>{hasGraph(field) ? field.params.space_type : 'dot product'}</td>
-            <td>{hasGraph(field) ? precisionText(field.params) : `weights: ${field.sparse_model}`}</td>
+            <td class="right">{isText(field) ? '–' : dimensionText(field.params.dimension)}</td>
+            <td>{distanceText(field)}</td>
+            <td>{kindText(field)}</td>
             <td class="right">{hasGraph(field) ? field.params.M : '–'}</td>
             <td class="right">{hasGraph(field) ? field.params.ef_con : '–'}</td>
             <td class="right">{count(field.element_count)}</td>
@@ -82,6 +82,18 @@ function Fields({ collection }: { readonly collection: Collection }) {
       </Table>
     </Panel>
   )
+}
+
+function distanceText(field: Field): string {
+  if (hasGraph(field)) return field.params.space_type
+  return isText(field) ? 'BM25' : 'dot product'
+}
+
+function kindText(field: Field): string {
+  if (hasGraph(field)) return precisionText(field.params)
+  if (!isText(field)) return `weights: ${field.sparse_model}`
+  const { language, analyzer, k1, b } = field.params
+  return `language ${language}, analyzer ${analyzer}, k1 ${k1}, b ${b}`
 }
 
 function precisionText({ precision, keep_originals }: GraphParams): string {

@@ -1,7 +1,7 @@
 // All collections with their size and cost, and the button that creates one.
 import { useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
-import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
@@ -125,6 +125,7 @@ export function Condition({ collection }: { readonly collection: Collection }) {
 }
 
 function shortField(field: Field): string {
+  if (isText(field)) return `${field.name} · text ${field.params.language}`
   if (!hasGraph(field)) return `${field.name} · sparse`
   const { dimension, space_type: space, precision } = field.params
   return `${field.name} · ${field.type === 'multi_vector' ? 'multi ×  ' : ''}${dimension} ${space} ${precision}`

@@ -11,6 +11,7 @@ import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { bytes, count } from '../../show.ts'
 import { refresh } from '../../watch.ts'
+import { type LanguageName, languageOptions } from './languages.ts'
 
 interface Draft {
   readonly name: string
@@ -22,12 +23,15 @@ interface Draft {
   readonly ef: number | undefined
   readonly keepOriginals: boolean
   readonly model: 'default' | 'endee_bm25'
+  readonly language: LanguageName
+  readonly k1: number | undefined
+  readonly b: number | undefined
 }
 
 type Precision = 'int8' | 'int16' | 'float16' | 'float32' | 'int4' | 'int2' | 'binary'
 
 const fieldsMax = 8
-const kinds = { vector: 'Dense', sparse: 'Sparse', multi_vector: 'Multi-vector' } as const
+const kinds = { vector: 'Dense', sparse: 'Sparse', multi_vector: 'Multi-vector', text: 'Text' } as const
 const bytesPerNumber: Record<Precision, number> = {
   int8: 1,
   int16: 2,
@@ -56,6 +60,9 @@ const first: Draft = {
   ef: undefined,
   keepOriginals: true,
   model: 'default',
+  language: 'english',
+  k1: undefined,
+  b: undefined,
 }
 
 export function CreateCollection({ onClose }: { readonly onClose: () => void }) {
@@ -104,21 +111,30 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
           <button
             type="button"
             disabled={fields.length >= fieldsMax}
-            onClick={() => setFields([...fields, { ...first, name: `vector${fields.length + 1}` }])}
+            onClick={() => setFields([...fields, { ...first, name: freeName('vector', fields) }])}
           >
             <Icon name="plus" size={14} /> Dense field
           </button>
           <button
             type="button"
             disabled={fields.length >= fieldsMax}
-            onClick={() => setFields([...fields, { ...first, type: 'sparse', name: 'text' }])}
+            onClick={() => setFields([...fields, { ...first, type: 'text', name: freeName('text', fields) }])}
+          >
+            <Icon name="plus" size={14} /> Text field
+          </button>
+          <button
+            type="button"
+            disabled={fields.length >= fieldsMax}
+            onClick={() => setFields([...fields, { ...first, type: 'sparse', name: freeName('terms', fields) }])}
           >
             <Icon name="plus" size={14} /> Sparse field
           </button>
           <button
             type="button"
             disabled={fields.length >= fieldsMax}
-            onClick={() => setFields([...fields, { ...first, type: 'multi_vector', name: 'passages' }])}
+            onClick={() =>
+              setFields([...fields, { ...first, type: 'multi_vector', name: freeName('passages', fields) }])
+            }
           >
             <Icon name="plus" size={14} /> Multi-vector field
           </button>
@@ -145,7 +161,7 @@ function FieldDraft(props: {
       <div class="form">
         <div class="columns">
           <TextField label="Field name" value={draft.name} onInput={(name) => onChange({ name })} required />
-          {draft.type !== 'sparse' ? (
+          {isGraph(draft) ? (
             <>
               <NumberField
                 label="Dimension"
@@ -172,6 +188,13 @@ function FieldDraft(props: {
                 onInput={(precision) => onChange({ precision })}
               />
             </>
+          ) : draft.type === 'text' ? (
+            <SelectField
+              label="Language"
+              value={draft.language}
+              options={languageOptions()}
+              onInput={(language) => onChange({ language })}
+            />
           ) : (
             <SelectField
               label="Weights"
@@ -192,7 +215,8 @@ function FieldDraft(props: {
             hint="If not, less disk is used, and reads return the vectors at the field’s precision. This cannot be changed later."
           />
         )}
-        {draft.type !== 'sparse' && (
+        {draft.type === 'text' && <Ranking draft={draft} onChange={onChange} />}
+        {isGraph(draft) && (
           <details>
             <summary>Graph</summary>
             <GraphFields chosen={draft} fallback={{ M: 16, ef: 128 }} onChange={onChange} />
@@ -210,7 +234,56 @@ function FieldDraft(props: {
   )
 }
 
+/** How texts are ranked (BM25). */
+function Ranking(props: { readonly draft: Draft; readonly onChange: (draft: Partial<Draft>) => void }) {
+  const { draft, onChange } = props
+  return (
+    <details>
+      <summary>More</summary>
+      <div class="columns">
+        <NumberField
+          label="k1"
+          value={draft.k1}
+          min={0}
+          max={100}
+          step="any"
+          placeholder="1.2"
+          hint="Higher: repeated words count more."
+          onInput={(k1) => onChange({ k1 })}
+        />
+        <NumberField
+          label="b"
+          value={draft.b}
+          min={0}
+          max={1}
+          step="any"
+          placeholder="0.75"
+          hint="Higher: long texts count less. A search can replace both."
+          onInput={(b) => onChange({ b })}
+        />
+      </div>
+    </details>
+  )
+}
+
+function isGraph({ type }: Draft): boolean {
+  return type === 'vector' || type === 'multi_vector'
+}
+
+/** `text`, or `text2` if there is a field of that name. */
+function freeName(name: string, fields: readonly Draft[]): string {
+  const isTaken = (wanted: string) => fields.some((field) => field.name === wanted)
+  let number = 2
+  while (isTaken(`${name}${number}`)) number += 1
+  return isTaken(name) ? `${name}${number}` : name
+}
+
 function definitionOf(draft: Draft): NewField {
+  if (draft.type === 'text') {
+    const { language, k1, b } = draft
+    const params = { language, ...(k1 === undefined ? {} : { k1 }), ...(b === undefined ? {} : { b }) }
+    return { name: draft.name, type: 'text', params }
+  }
   if (draft.type === 'sparse') return { name: draft.name, type: 'sparse', sparse_model: draft.model }
   const params = {
     dimension: draft.dimension ?? 0,
@@ -226,7 +299,7 @@ function definitionOf(draft: Draft): NewField {
 
 /** Vectors and the links of the lowest level. Ids, filters and meta come on top and depend on their size. */
 function memoryLine(fields: readonly Draft[]): string {
-  const dense = fields.filter(({ type }) => type !== 'sparse')
+  const dense = fields.filter(isGraph)
   const million = 1_000_000
   const perObject = dense.reduce(
     (total, { dimension = 0, precision, M = 16 }) => total + dimension * bytesPerNumber[precision] + 2 * M * 4,

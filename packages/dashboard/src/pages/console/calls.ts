@@ -1,5 +1,5 @@
-// The calls that openapi.json describes, and example bodies.
-import type { OpenApi, Schema } from '../../api/server.ts'
+// The calls that openapi.json describes, example bodies, and the properties of bodies.
+import type { OpenApi, Schema, Schemas } from '../../api/server.ts'
 
 export interface Call {
   readonly method: string
@@ -37,19 +37,27 @@ function patternOf(template: string): RegExp {
 }
 
 const depthMax = 6
+/** Stands for the names of a map, such as the fields of an object. */
+const nameOfEntry = 'name'
 
 /** A body with the required properties. */
-export function bodyExample(schema: Schema, depth = 0): unknown {
+export function bodyExample(given: Schema, schemas: Schemas = {}, depth = 0): unknown {
+  const schema = resolved(given, schemas)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  const example = (inner: Schema) => bodyExample(inner, schemas, depth + 1)
+  if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
   if (depth > depthMax) return null
+  if (schema.anyOf?.[0] !== undefined) return example(schema.anyOf[0])
   switch (type) {
     case 'object': {
       const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))
-      return Object.fromEntries(required.map(([name, property]) => [name, bodyExample(property, depth + 1)]))
+      const { additionalProperties: entry } = schema
+      const entries = typeof entry === 'object' ? [[nameOfEntry, example(entry)] as const] : []
+      return Object.fromEntries([...required.map(([name, property]) => [name, example(property)] as const), ...entries])
     }
     case 'array':
-      return schema.items === undefined ? [] : [bodyExample(schema.items, depth + 1)]
+      return schema.items === undefined ? [] : [example(schema.items)]
     case 'string':
       return ''
     case 'integer':
@@ -60,4 +68,46 @@ export function bodyExample(schema: Schema, depth = 0): unknown {
     default:
       return null
   }
+}
+
+/** A property of a body, however deep: `fields[].params.language`. */
+export interface BodyProperty {
+  readonly path: string
+  readonly type: string
+  readonly description: string | undefined
+  readonly required: boolean
+}
+
+/** The properties of a body in order. What refers to itself, such as a condition, is listed once. */
+export function propertiesOf(body: Schema, schemas: Schemas): readonly BodyProperty[] {
+  const found = new Map<string, BodyProperty>()
+  const visit = (given: Schema, path: string, parents: ReadonlySet<Schema>): void => {
+    const schema = resolved(given, schemas)
+    if (parents.has(schema)) return
+    const inner = new Set(parents).add(schema)
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      const place = path === '' ? name : `${path}.${name}`
+      const { type, description } = { ...resolved(property, schemas), ...property }
+      const required = schema.required?.includes(name) ?? false
+      if (!found.has(place)) found.set(place, { path: place, type: typeText(type), description, required })
+      visit(property, place, inner)
+    }
+    if (schema.items !== undefined) visit(schema.items, `${path}[]`, inner)
+    const { additionalProperties: entry } = schema
+    if (typeof entry === 'object') visit(entry, `${path}.<${nameOfEntry}>`, inner)
+    for (const choice of schema.anyOf ?? []) visit(choice, path, inner)
+  }
+  visit(body, '', new Set())
+  return [...found.values()]
+}
+
+function typeText(type: Schema['type']): string {
+  return typeof type === 'string' ? type : (type ?? []).join(' or ')
+}
+
+const refStart = '#/components/schemas/'
+
+function resolved(schema: Schema, schemas: Schemas): Schema {
+  const name = schema.$ref?.startsWith(refStart) ? schema.$ref.slice(refStart.length) : undefined
+  return name === undefined ? schema : (schemas[name] ?? schema)
 }

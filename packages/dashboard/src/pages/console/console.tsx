@@ -1,8 +1,8 @@
 // Sends any API call. Paths and bodies are completed from the server's own description.
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useId, useMemo, useState } from 'preact/hooks'
 import { parameters } from '../../address.ts'
 import { callText } from '../../api/request.ts'
-import { openapi } from '../../api/server.ts'
+import { openapi, type Schemas } from '../../api/server.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Code, CopyButton } from '../../parts/code.tsx'
 import { SelectField, TextArea } from '../../parts/form.tsx'
@@ -11,7 +11,7 @@ import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { access } from '../../session.ts'
 import { bytes, ms } from '../../show.ts'
 import { collections } from '../../watch.ts'
-import { bodyExample, type Call, callsOf, matching } from './calls.ts'
+import { bodyExample, type Call, callsOf, matching, propertiesOf } from './calls.ts'
 
 interface Answer {
   readonly status: number
@@ -27,12 +27,14 @@ export function Console() {
   return (
     <>
       <PageHead title="Console" />
-      <Show source={described}>{(document) => <Desk calls={callsOf(document)} />}</Show>
+      <Show source={described}>
+        {(document) => <Desk calls={callsOf(document)} schemas={document.components?.schemas ?? {}} />}
+      </Show>
     </>
   )
 }
 
-function Desk({ calls }: { readonly calls: readonly Call[] }) {
+function Desk({ calls, schemas }: { readonly calls: readonly Call[]; readonly schemas: Schemas }) {
   const id = useId()
   const query = parameters.value
   const [method, setMethod] = useState(methods.find((name) => name === query.get('method')) ?? 'GET')
@@ -44,7 +46,7 @@ function Desk({ calls }: { readonly calls: readonly Call[] }) {
   const known = matching(calls, method, path)
   const takesBody = known === undefined ? method !== 'GET' : known.body !== undefined
   useEffect(() => {
-    if (known?.body !== undefined) setBody(JSON.stringify(bodyExample(known.body), null, 2))
+    if (known?.body !== undefined) setBody(JSON.stringify(bodyExample(known.body, schemas), null, 2))
   }, [known?.template, known?.method])
   const send = () =>
     run(async () => {
@@ -102,7 +104,7 @@ function Desk({ calls }: { readonly calls: readonly Call[] }) {
             />
           )}
           {takesBody && <TextArea label="Body" rows={12} value={body} onInput={setBody} />}
-          {known?.body && <BodyFields body={known.body} />}
+          {known?.body && <BodyFields body={known.body} schemas={schemas} />}
           {error && <Failure error={error} />}
         </form>
       </Panel>
@@ -119,21 +121,21 @@ function Desk({ calls }: { readonly calls: readonly Call[] }) {
   )
 }
 
-function BodyFields({ body }: { readonly body: NonNullable<Call['body']> }) {
-  const fields = Object.entries(body.properties ?? {})
-  if (fields.length === 0) return null
+function BodyFields(props: { readonly body: NonNullable<Call['body']>; readonly schemas: Schemas }) {
+  const properties = useMemo(() => propertiesOf(props.body, props.schemas), [props.body, props.schemas])
+  if (properties.length === 0) return null
   return (
     <details>
       <summary>Body properties</summary>
       <dl class="facts">
-        {fields.map(([name, schema]) => (
+        {properties.map(({ path, type, description, required }) => (
           <>
-            <dt class="mono">
-              {name}
-              {body.required?.includes(name) && <span class="bad"> *</span>}
+            <dt class="mono wrap-anywhere">
+              {path}
+              {required && <span class="bad"> *</span>}
             </dt>
             <dd>
-              <span class="muted">{String(schema.type ?? '')}</span> {schema.description}
+              <span class="muted">{type}</span> {description}
             </dd>
           </>
         ))}

@@ -8,7 +8,7 @@ const valuesShown = 24
 export function useFilterKeys(collection: string): readonly string[] {
   const keys = useLoad(
     async (signal) => {
-      const { objects } = await listObjects(collection, { limit: lookedAt }, { signal })
+      const { objects } = await listObjects(collection, { limit: lookedAt, texts: false }, { signal })
       return [...new Set(objects.flatMap(({ filter }) => Object.keys(filter)))].filter((key) => !key.startsWith('$'))
     },
     [collection],

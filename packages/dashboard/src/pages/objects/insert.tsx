@@ -1,6 +1,6 @@
 // Inserts or replaces objects from JSON that is typed or pasted, or from a file of JSON or JSON Lines.
 import { useState } from 'preact/hooks'
-import type { Collection } from '../../api/collections.ts'
+import { type Collection, isText } from '../../api/collections.ts'
 import { upsert } from '../../api/objects.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
@@ -61,7 +61,7 @@ export function Insert(props: {
             rows={14}
             value={text}
             onInput={setText}
-            placeholder={'{"id": "a", "meta": {}, "filter": {}, "fields": {"vector": [0.1, 0.2]}}'}
+            placeholder={placeholderOf(collection)}
           />
         ) : (
           <div class="row">
@@ -106,4 +106,10 @@ export function Insert(props: {
       </div>
     </Dialog>
   )
+}
+
+function placeholderOf({ fields }: Collection): string {
+  const [field] = fields
+  const value = field !== undefined && isText(field) ? '"a text"' : '[0.1, 0.2]'
+  return `{"id": "a", "meta": {}, "filter": {}, "fields": {"${field?.name ?? 'vector'}": ${value}}}`
 }

@@ -1,7 +1,7 @@
 // All details of one object: view it, change its filter or meta, delete it, or search from it.
 import { useState } from 'preact/hooks'
 import { go, href } from '../../address.ts'
-import type { Collection } from '../../api/collections.ts'
+import { type Collection, isDense, isText } from '../../api/collections.ts'
 import { deleteObject, getMany, type JsonMap, type StoredObject, updateFilter, upsert } from '../../api/objects.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Code, prettyJson } from '../../parts/code.tsx'
@@ -66,16 +66,22 @@ function OneObject(props: {
   const { object, collection } = props
   const [meta, setMeta] = useState(prettyJson(object.meta ?? {}))
   const [filter, setFilter] = useState(prettyJson(object.filter))
+  const [texts, setTexts] = useState<{ readonly [field: string]: string }>({})
   const [deleting, setDeleting] = useState(false)
   const { busy, error, run } = useAction()
   const opaque = object.meta_base64 !== undefined
   const filterChanged = filter !== prettyJson(object.filter)
   const metaChanged = !opaque && meta !== prettyJson(object.meta ?? {})
+  const changedTexts = Object.entries(texts).filter(([name, text]) => text !== (object.fields[name] ?? ''))
+  const isRewritten = metaChanged || changedTexts.length > 0
   const save = () =>
     run(async () => {
       const newFilter = JSON.parse(filter) as JsonMap
-      if (metaChanged) await upsert(collection.name, [{ ...object, meta: JSON.parse(meta), filter: newFilter }])
-      else await updateFilter(collection.name, object.id, newFilter)
+      if (isRewritten) {
+        const newMeta = metaChanged ? { meta: JSON.parse(meta) as JsonMap } : {}
+        const fields = withTexts(object.fields, changedTexts)
+        await upsert(collection.name, [{ ...object, ...newMeta, filter: newFilter, fields }])
+      } else await updateFilter(collection.name, object.id, newFilter)
       tell(`${object.id} saved.`)
       props.onWritten()
     })
@@ -91,9 +97,11 @@ function OneObject(props: {
         <button type="button" onClick={() => go(href(['collections', collection.name, 'search'], { near: object.id }))}>
           Search near this
         </button>
-        <button type="button" onClick={() => go(href(['collections', collection.name, 'map'], { walk: object.id }))}>
-          Walk the graph
-        </button>
+        {collection.fields.some(isDense) && (
+          <button type="button" onClick={() => go(href(['collections', collection.name, 'map'], { walk: object.id }))}>
+            Walk the graph
+          </button>
+        )}
         {deleting ? (
           <>
             <span>Delete this object?</span>
@@ -123,17 +131,27 @@ function OneObject(props: {
         )}
         <TextArea label="Filter" value={filter} onInput={setFilter} rows={8} />
       </div>
-      {metaChanged && (
+      {collection.fields.filter(isText).map(({ name }) => (
+        <TextArea
+          key={name}
+          label={`Text of ${name}`}
+          prose
+          value={texts[name] ?? textIn(object, name)}
+          onInput={(text) => setTexts({ ...texts, [name]: text })}
+          rows={6}
+        />
+      ))}
+      {isRewritten && Object.values(object.fields).some((value) => typeof value !== 'string') && (
         <p class="muted">
-          Saving new meta writes the whole object again with the vectors as stored. Vectors of fields below float32
-          precision are rounded again.
+          Saving new meta or texts writes the whole object again with the vectors as stored. Vectors of fields below
+          float32 precision are rounded again.
         </p>
       )}
       <div class="row">
         <button
           type="button"
           class="primary"
-          disabled={busy || !(filterChanged || metaChanged)}
+          disabled={busy || !(filterChanged || isRewritten)}
           onClick={() => void save()}
         >
           {busy ? 'Saving…' : 'Save changes'}
@@ -145,11 +163,26 @@ function OneObject(props: {
   )
 }
 
+function textIn({ fields }: StoredObject, name: string): string {
+  const value = fields[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/** An empty text is no text: the field is left out. */
+function withTexts(fields: StoredObject['fields'], texts: readonly (readonly [string, string])[]) {
+  const all: StoredObject['fields'] = { ...fields, ...Object.fromEntries(texts) }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))
+}
+
 function Vectors({ object }: { readonly object: StoredObject }) {
+  const vectors = Object.entries(object.fields).filter((entry): entry is [string, VectorValue] => {
+    return typeof entry[1] !== 'string'
+  })
+  if (vectors.length === 0) return null
   return (
     <div class="stack tight">
       <h3>Fields</h3>
-      {Object.entries(object.fields).map(([name, value]) => (
+      {vectors.map(([name, value]) => (
         <details key={name}>
           <summary>
             {name} <span class="mono">{shortOf(value)}</span>
@@ -161,14 +194,14 @@ function Vectors({ object }: { readonly object: StoredObject }) {
   )
 }
 
-type FieldValue = StoredObject['fields'][string]
+type VectorValue = Exclude<StoredObject['fields'][string], string>
 
-function shortOf(value: FieldValue): string {
+function shortOf(value: VectorValue): string {
   if ('vector' in value) return vector(value.vector)
   return 'vectors' in value ? `${count(value.vectors.length)} vectors` : `${count(value.sparse_indices.length)} terms`
 }
 
-function textOf(value: FieldValue): string {
+function textOf(value: VectorValue): string {
   if ('vector' in value) return JSON.stringify(value.vector)
   if ('vectors' in value) return value.vectors.map((one) => JSON.stringify(one)).join('\n')
   return value.sparse_indices.map((index, i) => `${index}:${value.sparse_values[i]}`).join(' ')

@@ -1,5 +1,5 @@
 // Parses objects from text, splits them into batches that the server accepts, and generates examples.
-import { type Field, hasGraph } from '../../api/collections.ts'
+import { type Field, hasGraph, isText } from '../../api/collections.ts'
 
 const batchObjectsMax = 500
 /** Far below the limit of an upsert, so that progress is visible. */
@@ -54,7 +54,8 @@ export function* batchesOf(objects: readonly object[]): Generator<readonly objec
 export function exampleObjects(fields: readonly Field[], number: number): string {
   const colors = ['red', 'green', 'blue']
   const round = (value: number) => Math.round(value * 1_000) / 1_000
-  const exampleOf = (field: Field) => {
+  const exampleOf = (field: Field, i: number) => {
+    if (isText(field)) return exampleText(i)
     if (hasGraph(field)) {
       const one = () => Array.from({ length: field.params.dimension }, () => round(Math.random() * 2 - 1))
       return field.type === 'vector' ? one() : { vectors: [one(), one()] }
@@ -69,8 +70,18 @@ export function exampleObjects(fields: readonly Field[], number: number): string
       id: `example-${i + 1}`,
       meta: { title: `Example ${i + 1}` },
       filter: { color: colors[i % colors.length], number: i + 1 },
-      fields: Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])),
+      fields: Object.fromEntries(fields.map((field) => [field.name, exampleOf(field, i)])),
     }),
   )
   return lines.join('\n')
+}
+
+const animals = ['fox', 'heron', 'badger', 'owl', 'otter', 'hare', 'lynx']
+const actions = ['crosses', 'watches', 'circles', 'avoids', 'remembers']
+const places = ['the frozen river', 'an old orchard', 'the quiet harbor', 'a field of barley']
+
+/** A sentence that shares words with others. */
+function exampleText(i: number): string {
+  const [animal, action, place] = [animals, actions, places].map((words) => words[i % words.length])
+  return `The ${animal} ${action} ${place}.`
 }

@@ -1,6 +1,7 @@
 // Browses the objects that match a filter in pages, opens one of them, and inserts or deletes objects.
 import { useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
+import { isText } from '../../api/collections.ts'
 import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
 import { asError, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -29,9 +30,10 @@ export function Objects({ collection, again }: CollectionTab) {
   const view = parameters.value.get('view') === 'history' ? 'history' : 'content'
   const { filter, fault } = usable(draft)
   const cursor = cursors.at(-1)
+  const texts = collection.fields.some(isText)
   const key = [collection.name, filter, collection.lsn]
   const page = useLoad(
-    (signal) => listObjects(collection.name, { filter, limit: pageSize, cursor }, { signal }),
+    (signal) => listObjects(collection.name, { filter, limit: pageSize, cursor, texts }, { signal }),
     [...key, cursor],
   )
   const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), key)
@@ -126,7 +128,7 @@ export function Objects({ collection, again }: CollectionTab) {
                 )}
               </Empty>
             ) : (
-              <ObjectTable objects={objects} onShow={show} />
+              <ObjectTable objects={objects} fields={collection.fields} onShow={show} />
             )
           }
         </Show>

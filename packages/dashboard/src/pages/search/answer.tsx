@@ -2,10 +2,11 @@
 import { useState } from 'preact/hooks'
 import { href } from '../../address.ts'
 import type { Json, JsonMap } from '../../api/objects.ts'
-import type { SearchReply } from '../../api/search.ts'
+import type { Highlight, SearchReply } from '../../api/search.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { Marked } from '../../parts/texts.tsx'
 import { json, ms as msText, score as scoreText } from '../../show.ts'
 import { Plan } from './plan.tsx'
 
@@ -15,6 +16,7 @@ export interface Ranked {
   readonly meta: Json | undefined
   readonly filter: JsonMap
   /** Rank and similarity in each field, for a fused hit. */
+  readonly highlights: readonly { readonly field: string; readonly highlight: Highlight }[]
   readonly fields?: { readonly [field: string]: { readonly rank: number; readonly similarity: number } }
 }
 
@@ -65,7 +67,7 @@ export function Answer(props: {
         )}
         {hits.length === 0 ? (
           <Empty title="Nothing found">
-            <p>No object matches the filter or has a term in common with the sparse query.</p>
+            <p>No object matches the filter or has a word of the query or a term of the sparse query.</p>
           </Empty>
         ) : (
           <Hits hits={hits} others={others} collection={props.collection} onNear={props.onNear} />
@@ -111,6 +113,11 @@ function Hits(props: {
               <span style={{ width: `${best === worst ? 100 : 12 + (88 * (hit.score - worst)) / (best - worst)}%` }} />
             </div>
             {hit.fields && <Standings fields={hit.fields} />}
+            {hit.highlights.map(({ field, highlight }) => (
+              <p key={field} class="fragment">
+                <Marked {...highlight} />
+              </p>
+            ))}
             <div class="muted small wrap-anywhere">
               {hit.meta !== undefined && json(hit.meta) !== '{}' && <span>{json(hit.meta)} </span>}
               {Object.entries(hit.filter).map(([key, value]) => (
@@ -147,8 +154,27 @@ function Moved({ from, to }: { readonly from: number | undefined; readonly to: n
 }
 
 function hitsOf(reply: SearchReply, list: string): readonly Ranked[] {
-  if (list === fusedList) return (reply.fused ?? []).map((hit) => ({ ...hit, meta: hit.meta }))
-  return (reply.results[list] ?? []).map(({ similarity, ...hit }) => ({ ...hit, meta: hit.meta, score: similarity }))
+  if (list === fusedList) {
+    const all = highlightsOf(reply)
+    return (reply.fused ?? []).map((hit) => ({ ...hit, meta: hit.meta, highlights: all.get(hit.id) ?? [] }))
+  }
+  return (reply.results[list] ?? []).map(({ similarity, highlight, ...hit }) => ({
+    ...hit,
+    meta: hit.meta,
+    score: similarity,
+    highlights: highlight === undefined ? [] : [{ field: list, highlight }],
+  }))
+}
+
+/** By object: the list of each text field has its highlights, and the fused list has none. */
+function highlightsOf({ results }: SearchReply): ReadonlyMap<string, Ranked['highlights']> {
+  const found = new Map<string, Ranked['highlights']>()
+  for (const [field, hits] of Object.entries(results)) {
+    for (const { id, highlight } of hits) {
+      if (highlight !== undefined) found.set(id, [...(found.get(id) ?? []), { field, highlight }])
+    }
+  }
+  return found
 }
 
 export function firstList(reply: SearchReply): readonly Ranked[] {

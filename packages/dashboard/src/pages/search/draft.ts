@@ -1,13 +1,18 @@
 // A search that is being edited, and the request it produces. Kept per collection while the dashboard is open.
-import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
-import type { Query, SearchBody } from '../../api/search.ts'
+import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
+import type { Query, SearchBody, TextClauses } from '../../api/search.ts'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 
 export interface FieldDraft {
   readonly on: boolean
-  readonly by: 'object' | 'vector'
+  /** A text field is searched by words or clauses, others by a vector. */
+  readonly by: 'object' | 'vector' | 'words' | 'clauses'
   readonly id: string
+  /** The vector, or the words. */
   readonly text: string
+  readonly operator: 'or' | 'and'
+  /** As JSON. */
+  readonly clauses: string
   readonly weight: number | undefined
 }
 
@@ -54,9 +59,17 @@ export function keepDraft(collection: string, draft: SearchDraft): void {
 }
 
 function freshDraft({ fields }: Collection): SearchDraft {
-  const drafted = fields.map(({ name }, i) => [
-    name,
-    { on: i === 0, by: 'object', id: '', text: '', weight: undefined } satisfies FieldDraft,
+  const drafted = fields.map((field, i): [string, FieldDraft] => [
+    field.name,
+    {
+      on: i === 0,
+      by: isText(field) ? 'words' : 'object',
+      id: '',
+      text: '',
+      operator: 'or',
+      clauses: '',
+      weight: undefined,
+    },
   ])
   return {
     fields: Object.fromEntries(drafted),
@@ -70,7 +83,9 @@ function freshDraft({ fields }: Collection): SearchDraft {
 /** A draft that searches near a stored object. */
 export function nearObject(collection: Collection, id: string): SearchDraft {
   const fresh = freshDraft(collection)
-  const fields = Object.fromEntries(Object.entries(fresh.fields).map(([name, field]) => [name, { ...field, id }]))
+  const fields = Object.fromEntries(
+    Object.entries(fresh.fields).map(([name, field]) => [name, { ...field, by: 'object', id } as const]),
+  )
   return { ...fresh, fields }
 }
 
@@ -92,6 +107,7 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
           query: queryOf(field, draft.fields[field.name]!),
           limit,
           ...(settings.ef === undefined || !hasGraph(field) ? {} : { ef_search: settings.ef }),
+          ...(isText(field) && { ...operatorOf(draft.fields[field.name]!), highlight: true }),
         },
       ]),
     ),
@@ -107,14 +123,39 @@ function weightsOf(used: readonly Field[], draft: SearchDraft) {
   return Object.fromEntries(used.map(({ name }) => [name, draft.fields[name]?.weight ?? 1]))
 }
 
-function queryOf(field: Field, { by, id, text }: FieldDraft): Query {
+/** The default of the server is left out. */
+function operatorOf({ by, operator }: FieldDraft): { readonly operator?: 'and' } {
+  return by === 'words' && operator === 'and' ? { operator } : {}
+}
+
+function queryOf(field: Field, { by, id, text, clauses }: FieldDraft): Query {
   if (by === 'object') {
     if (id === '') throw new Error(`${field.name}: enter the id of a stored object`)
     return { id }
   }
+  if (by === 'clauses') return clausesQuery(field.name, clauses)
+  if (isText(field)) return wordsQuery(field.name, text)
   if (field.type === 'multi_vector') return manyQuery(field.name, text)
   return hasGraph(field) ? denseQuery(field.name, text) : sparseQuery(field.name, text)
 }
+
+function wordsQuery(name: string, text: string): string {
+  if (text.trim() !== '') return text
+  throw new Error(`${name}: enter the words to search`)
+}
+
+/** The server checks the clauses and names what is wrong. */
+function clausesQuery(name: string, text: string): TextClauses {
+  try {
+    const clauses: unknown = JSON.parse(text)
+    if (typeof clauses === 'object' && clauses !== null && !Array.isArray(clauses)) return clauses
+  } catch {
+    // Reported below, like all other text that is not an object.
+  }
+  throw new Error(`${name}: enter the clauses as JSON, such as ${clausesExample}`)
+}
+
+export const clausesExample = '{"must": ["red"], "should": [{"phrase": "red fox"}], "must_not": ["dog"]}'
 
 function manyQuery(name: string, text: string): readonly (readonly number[])[] {
   try {

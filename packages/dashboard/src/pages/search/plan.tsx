@@ -69,8 +69,22 @@ function FieldStep({ name, plan }: { readonly name: string; readonly plan: Field
         {plan.ef !== undefined && `ef ${plan.ef} · `}
         {count(plan.visited)} visited · {count(plan.distances)} compared
       </span>
+      {plan.terms && <Terms terms={plan.terms} />}
       {plan.costs && <Costs costs={plan.costs} taken={plan.plan} />}
     </div>
+  )
+}
+
+/** The terms that were searched, with the number of texts that have each. */
+function Terms({ terms }: { readonly terms: NonNullable<FieldPlan['terms']> }) {
+  return (
+    <ul class="times num small" aria-label="Terms">
+      {terms.map(({ term, rows }) => (
+        <li key={term}>
+          <bdi class="mono">{term}</bdi> <span class="muted">{count(rows)} texts</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

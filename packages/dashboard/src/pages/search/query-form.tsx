@@ -1,6 +1,6 @@
 // The search form: the query of each field, the filter and the search settings.
 import { useState } from 'preact/hooks'
-import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
 import { scroll } from '../../api/objects.ts'
 import { Check, NumberField, Segmented, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -8,7 +8,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { FilterBuilder } from '../filter/filter-builder.tsx'
 import type { FieldDraft, SearchDraft, Settings } from './draft.ts'
-import { settingsDefault } from './draft.ts'
+import { clausesExample, settingsDefault } from './draft.ts'
 
 interface QueryFormProps {
   readonly collection: Collection
@@ -147,14 +147,15 @@ function FieldQuery(props: {
             <Segmented
               label={`Query ${field.name} by`}
               value={draft.by}
-              options={[
-                ['object', 'Stored object'],
-                ['vector', 'Vector'],
-              ]}
+              options={isText(field) ? waysOfTexts : waysOfVectors}
               onInput={(by) => onChange({ by })}
             />
             <span class="muted small">
-              {dense ? `${field.params.dimension} numbers, ${field.params.space_type}` : 'sparse'}
+              {dense
+                ? `${field.params.dimension} numbers, ${field.params.space_type}`
+                : isText(field)
+                  ? `text, ${field.params.language}`
+                  : 'sparse'}
             </span>
           </div>
           {draft.by === 'object' ? (
@@ -164,6 +165,8 @@ function FieldQuery(props: {
                 Any
               </button>
             </div>
+          ) : isText(field) ? (
+            <TextQuery draft={draft} onChange={onChange} />
           ) : (
             <TextArea
               label={many ? 'Vectors as JSON' : dense ? 'Numbers' : 'Index and weight'}
@@ -188,6 +191,56 @@ function FieldQuery(props: {
     </fieldset>
   )
 }
+
+const waysOfVectors = [
+  ['object', 'Stored object'],
+  ['vector', 'Vector'],
+] as const
+const waysOfTexts = [
+  ['words', 'Words'],
+  ['clauses', 'Clauses'],
+  ['object', 'Stored object'],
+] as const
+
+/** Words with an operator, or clauses as JSON. */
+function TextQuery(props: { readonly draft: FieldDraft; readonly onChange: (to: Partial<FieldDraft>) => void }) {
+  const { draft, onChange } = props
+  if (draft.by === 'clauses') {
+    return (
+      <TextArea
+        label="Clauses as JSON"
+        rows={5}
+        value={draft.clauses}
+        placeholder={clausesExample}
+        hint={clausesHint}
+        onInput={(clauses) => onChange({ clauses })}
+      />
+    )
+  }
+  return (
+    <>
+      <TextField
+        label="Words to find"
+        prose
+        value={draft.text}
+        onInput={(text) => onChange({ text })}
+        placeholder="red fox"
+      />
+      <Segmented
+        label="Words that a text must have"
+        value={draft.operator}
+        options={[
+          ['or', 'Any word'],
+          ['and', 'All words'],
+        ]}
+        onInput={(operator) => onChange({ operator })}
+      />
+    </>
+  )
+}
+
+const clausesHint =
+  'Lists named must, should, and must_not. A clause is a string, or an object with words, phrase (slop), prefix, or fuzzy (edits), and boost.'
 
 function SettingsForm(props: {
   readonly title: string

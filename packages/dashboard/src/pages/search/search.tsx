@@ -107,7 +107,7 @@ function Answers(props: {
     return (
       <Panel>
         <Empty title="No search yet">
-          <p>Enter an object id or a vector.</p>
+          <p>Enter an object id, a vector, or words.</p>
         </Empty>
       </Panel>
     )
