@@ -1,6 +1,7 @@
 import { defaultClientConditions, defineConfig } from 'vite'
 import { cures } from './build/cures.ts'
 import { precompress } from './build/precompress.ts'
+import { sample } from './build/sample.ts'
 
 export default defineConfig({
   base: './',
@@ -13,6 +14,6 @@ export default defineConfig({
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   worker: { format: 'es' },
-  plugins: [cures(), precompress()],
+  plugins: [cures(), sample(), precompress()],
   server: { proxy: { '/api': 'http://127.0.0.1:8080', '/metrics': 'http://127.0.0.1:8080' } },
 })

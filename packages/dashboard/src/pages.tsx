@@ -13,6 +13,7 @@ import { access } from './session.ts'
 const Changes = lazy(async () => (await import('./pages/changes/changes.tsx')).Changes)
 const ClusterPage = lazy(async () => (await import('./pages/cluster/cluster.tsx')).ClusterPage)
 const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
+const Texts = lazy(async () => (await import('./pages/texts/texts.tsx')).Texts)
 const Operations = lazy(async () => (await import('./pages/operations/operations.tsx')).Operations)
 
 /** Pages about the server rather than its data. */
@@ -29,6 +30,7 @@ export function Page() {
       <Route<{ readonly name: string; readonly tab?: string }> path="/collections/:name/:tab?/*?">
         {({ name, tab = 'overview' }) => <CollectionPage key={name} name={name} tab={tab} />}
       </Route>
+      <Route path="/texts/*?" component={Texts} />
       <Route path="/backups/*?" component={Backups} />
       <Route path="/log/*?" component={Log} />
       <Route path="/changes/*?" component={Changes} />

@@ -339,3 +339,18 @@ test('the compressed forms of the built files are the files', {
   }
   t.end()
 })
+
+/** Bytes of the compressed scripts and styles that the first page loads. */
+const firstPageMax = 120 * 1024
+
+test('the first page is small, and pages that are rarely opened are not part of it', {
+  skip: existsSync(assets) ? false : 'the dashboard is not built: npm run build',
+}, (t) => {
+  const html = readFileSync(new URL('../index.html', assets), 'utf8')
+  const names = [...html.matchAll(/\.\/assets\/([^"]+\.(?:js|css))"/g)].map(([, name]) => name!)
+  t.ok(names.length > 1)
+  const size = names.reduce((total, name) => total + readFileSync(new URL(`${name}.gz`, assets)).length, 0)
+  t.ok(size < firstPageMax, `${size} bytes`)
+  t.notOk(names.some((name) => /^(texts|parquet|map|_virtual_sample)-/.test(name)))
+  t.end()
+})

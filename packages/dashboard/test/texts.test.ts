@@ -42,7 +42,7 @@ test('clicks create a collection with texts, search it by words, and change a te
   t.strictSame(await marks(), ['fox', 'jumped'], 'the words of the text, not of the query')
   await seen.sees('Inverted lists')
   const terms = await seen.page.$eval('ul[aria-label=Terms]', (list) => list.textContent)
-  t.match(terms, /jump 1 texts/)
+  t.match(terms, /jump 1 text/)
   await seen.picture('texts-search')
   t.strictSame(await seen.barriers(), [])
 

@@ -7,6 +7,8 @@ export type Query =
   | readonly (readonly number[])[]
   | { readonly id: string }
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
+  /** Of a dense field whose vectors a provider makes of texts. */
+  | { readonly text: string }
   /** The words of a text field. */
   | string
   | TextClauses

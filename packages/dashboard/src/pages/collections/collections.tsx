@@ -22,9 +22,14 @@ export function Collections() {
       <PageHead
         title="Collections"
         actions={
-          <a class="button primary" href="#/collections?new=1">
-            <Icon name="plus" size={14} /> New collection
-          </a>
+          <>
+            <a class="button primary" href="#/collections?new=1">
+              <Icon name="plus" size={14} /> New collection
+            </a>
+            <a class="button" href="#/texts">
+              <Icon name="upload" size={14} /> Add texts
+            </a>
+          </>
         }
       />
       {collectionsError.value && <Failure error={collectionsError.value} retry={() => void refresh()} />}
@@ -33,9 +38,12 @@ export function Collections() {
       ) : all.length === 0 ? (
         <Panel>
           <Empty title="No collections yet">
-            <p>A collection stores objects with vectors and finds the nearest ones.</p>
+            <p>A collection stores texts and vectors. It finds texts by their words and vectors by their distance.</p>
             <div class="row">
-              <a class="button primary" href="#/collections?new=1">
+              <a class="button primary" href="#/texts">
+                Start with texts
+              </a>
+              <a class="button" href="#/collections?new=1">
                 Create a collection
               </a>
             </div>

@@ -81,7 +81,10 @@ function Terms({ terms }: { readonly terms: NonNullable<FieldPlan['terms']> }) {
     <ul class="times num small" aria-label="Terms">
       {terms.map(({ term, rows }) => (
         <li key={term}>
-          <bdi class="mono">{term}</bdi> <span class="muted">{count(rows)} texts</span>
+          <bdi class="mono">{term}</bdi>{' '}
+          <span class="muted">
+            {count(rows)} {rows === 1 ? 'text' : 'texts'}
+          </span>
         </li>
       ))}
     </ul>

@@ -1,0 +1,101 @@
+// Where the texts come from: the clipboard, files, or the sample.
+import { useState } from 'preact/hooks'
+import { useAction } from '../../load.ts'
+import { TextArea } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { count } from '../../show.ts'
+import { accepted, tableOfFiles } from './files.ts'
+import type { LoadWish } from './load.tsx'
+import { sampleColumns, samplePlan } from './plan.ts'
+import { type Table, tableOf } from './table.ts'
+
+export function SourcePanel(props: {
+  readonly table: Table | undefined
+  readonly taken: () => readonly string[]
+  readonly onTable: (table: Table) => void
+  readonly onSample: (wish: LoadWish) => void
+}) {
+  const [text, setText] = useState('')
+  const [dragged, setDragged] = useState(false)
+  const { busy, error, run } = useAction()
+  const readText = () => run(async () => props.onTable(tableOf({ name: '', text })))
+  const readFiles = (files: FileList | null | undefined) => {
+    if (files != null && files.length > 0) void run(async () => props.onTable(await tableOfFiles([...files])))
+  }
+  const loadSample = () =>
+    run(async () => {
+      const { documents } = await import('virtual:sample')
+      const rows = documents.map(({ document, title, text }) => [document, title, text])
+      const table = { name: 'guide', columns: sampleColumns, rows, isMarkdown: true }
+      props.onSample({ table, plan: samplePlan(props.taken()) })
+    })
+  return (
+    <section
+      aria-label="Texts"
+      class={dragged ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setDragged(true)
+      }}
+      onDragLeave={() => setDragged(false)}
+      onDrop={(event) => {
+        event.preventDefault()
+        setDragged(false)
+        readFiles(event.dataTransfer?.files)
+      }}
+    >
+      <Panel
+        title="Texts"
+        actions={
+          <button type="button" disabled={busy} onClick={() => void loadSample()}>
+            <Icon name="download" size={14} /> Load the sample
+          </button>
+        }
+      >
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void readText()
+          }}
+        >
+          <TextArea
+            label="Text, CSV, or JSON Lines"
+            prose
+            rows={props.table === undefined ? 8 : 3}
+            value={text}
+            onInput={setText}
+            placeholder="Paste here, or drop files: text, Markdown, CSV, JSON Lines, or Parquet."
+          />
+          <div class="row">
+            <button
+              type="submit"
+              class={props.table === undefined ? 'primary' : ''}
+              disabled={busy || text.trim() === ''}
+            >
+              {busy ? 'Reading…' : 'Preview'}
+            </button>
+            <label class="button">
+              Choose files
+              <input
+                class="visually-hidden"
+                type="file"
+                multiple
+                accept={accepted}
+                onChange={(event) => readFiles(event.currentTarget.files)}
+              />
+            </label>
+            <span class="muted">
+              {props.table === undefined
+                ? 'The sample is the guide of Annal (MIT license), split into chunks.'
+                : `${count(props.table.rows.length)} ${props.table.rows.length === 1 ? 'document' : 'documents'} read.`}
+            </span>
+          </div>
+          {error && <Failure error={error} />}
+        </form>
+      </Panel>
+    </section>
+  )
+}
