@@ -41,6 +41,17 @@ test('the commands work one after the other, and the programs after them', async
   t.same(more, [])
 
   const guide = await shell(blocks('docs/guide/quick-start.md', 'sh').join('\n'))
+  const [words, clauses] = [...guide.matchAll(/\{"complete".*?\}\]\}\}/gs)]
+    .slice(0, 2)
+    .map(([reply]) => JSON.parse(reply))
+  const idsOf = (reply: { results: { text: { id: string }[] } }) => reply.results.text.map(({ id }) => id)
+  t.same(idsOf(words), ['mon', 'tue'])
+  const { fragment, ranges } = words.results.text[0].highlight
+  t.same(
+    ranges.map(([start, end]: [number, number]) => fragment.slice(start, end)),
+    ['walked', 'rained'],
+  )
+  t.same(idsOf(clauses), ['wed'])
   t.match(guide, /"horror".*"drama".*1 vectors deleted/s)
   const [failing] = blocks('docs/guide/quick-start.md', 'ts')
   t.match(await program(failing ?? ''), 'collection_not_found 404 false')
