@@ -28,6 +28,17 @@ export async function makeArticles(address: string, objects = 300): Promise<void
   await callServer(address, 'POST', '/api/v2/collection/articles/objects', { objects: made })
 }
 
+/** `stories`: three objects with a text, a short one, a long one, and one from right to left. */
+export async function makeStories(address: string): Promise<void> {
+  await callServer(address, 'POST', '/api/v2/collection', {
+    name: 'stories',
+    fields: [{ name: 'body', type: 'text', params: { language: 'english' } }],
+  })
+  const texts = ['A story of the sea.', 'The sea was calm, and nobody spoke of it. '.repeat(40), 'סיפור על הים']
+  const objects = texts.map((body, i) => ({ id: `story-${i}`, filter: { number: i }, fields: { body } }))
+  await callServer(address, 'POST', '/api/v2/collection/stories/objects', { objects })
+}
+
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,13 +1,19 @@
 // Every page against the real server, in light, and in dark at phone size, without errors, foreign requests or accessibility barriers.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
-import { makeArticles } from './fixture.ts'
+import { makeArticles, makeStories } from './fixture.ts'
 import { realServer } from './real-server.ts'
 
 /** An address, and a text that the page shows once it is ready. */
 const pages = [
   ['collections', '#/collections', 'New collection'],
   ['create', '#/collections?new=1', 'Create collection'],
+  ['texts', '#/texts', 'Load the sample'],
+  ['words', '#/texts?collection=stories', 'Words to find'],
+  ['text-search', '#/collections/stories/search', 'Any word'],
+  ['text-objects', '#/collections/stories/objects', 'A story of the sea'],
+  ['text-object', '#/collections/stories/objects?id=story-1', 'Text of body'],
+  ['text-overview', '#/collections/stories', 'language english'],
   ['overview', '#/collections/articles', 'Recall check'],
   ['search', '#/collections/articles/search?near=article-3', 'Query plan'],
   ['objects', '#/collections/articles/objects', 'article-5'],
@@ -32,6 +38,7 @@ const views = [
 test('every page is drawn, without errors, foreign requests or barriers', { skip, timeout: 240_000 }, async (t) => {
   const address = await realServer(t)
   await makeArticles(address)
+  await makeStories(address)
   const browser = await browserFor(t)
   for (const [look, view] of views) {
     const seen = await openPage(browser, address, view)
