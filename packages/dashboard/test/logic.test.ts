@@ -9,6 +9,7 @@ import { rowsOf as branchRowsOf } from '../src/pages/branches/branch-tree.ts'
 import { languages } from '../src/pages/collections/languages.ts'
 import { bodyExample, callsOf, matching, propertiesOf } from '../src/pages/console/calls.ts'
 import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
+import { clusterWords } from '../src/pages/map/cluster-words.ts'
 import { coloringBy } from '../src/pages/map/coloring.ts'
 import { nearestRows } from '../src/pages/map/nearest-rows.ts'
 import { principal } from '../src/pages/map/pca.ts'
@@ -295,6 +296,40 @@ test('the map separates clusters and selects the object under the pointer', (t) 
   }))
   t.equal(coloringBy(objects, 'kind').legend.length, 2)
   t.equal(new Set(coloringBy(objects, 'year').colors).size, 6, 'keys with many numbers use a gradient')
+  t.end()
+})
+
+test('clusters are labeled with the words that their texts have and the others have not', (t) => {
+  const subjects = [
+    ['the whale swims in the ocean', [-0.9, -0.9]],
+    ['the engine of the train', [0.9, 0.9]],
+    ['海里的鲸鱼 the', [0.9, -0.9]],
+  ] as const
+  const all = Array.from({ length: 60 }, (_, i) => ({ i, subject: subjects[i % 3]! }))
+  const points = Float32Array.from(
+    all.flatMap(({ i, subject: [, [x, y]] }) => [x + Math.sin(i) * 0.02, y + Math.cos(i) * 0.02]),
+  )
+  const texts = all.map(({ subject: [text] }) => text)
+  const labels = clusterWords(points, texts)
+  const near = (x: number, y: number) =>
+    labels.filter((label) => Math.hypot(label.x - x, label.y - y) < 0.1).flatMap(({ words }) => words)
+  t.ok(near(-0.9, -0.9).includes('whale') && near(-0.9, -0.9).includes('ocean'))
+  t.ok(near(0.9, 0.9).includes('engine') && near(0.9, 0.9).includes('train'))
+  t.ok(near(0.9, -0.9).length > 0, 'scripts without spaces have words, too')
+  t.notOk(
+    labels.some(({ words }) => words.includes('the')),
+    'what all texts have labels nothing',
+  )
+  t.strictSame(clusterWords(points, texts), labels, 'the same each time')
+  t.strictSame(
+    clusterWords(
+      points,
+      texts.map(() => undefined),
+    ),
+    [],
+    'nothing without texts',
+  )
+  t.strictSame(clusterWords(new Float32Array(20), Array(10).fill('one two three')), [], 'one place, the same words')
   t.end()
 })
 

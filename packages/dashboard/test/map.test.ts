@@ -2,7 +2,7 @@
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
-import { realServer } from './real-server.ts'
+import { callServer, realServer } from './real-server.ts'
 
 test('a sample is drawn, zoomed and selected with a lasso, and a point leads to its neighbors', {
   skip,
@@ -49,5 +49,36 @@ test('a sample is drawn, zoomed and selected with a lasso, and a point leads to 
   await seen.fill('From object', 'article-3')
   await seen.click('Start')
   await seen.sees('is linked to')
+  t.strictSame(seen.faults, [])
+})
+
+test('clusters of objects with texts are labeled with their words', { skip, timeout: 120_000 }, async (t) => {
+  const address = await realServer(t)
+  await callServer(address, 'POST', '/api/v2/collection', {
+    name: 'subjects',
+    fields: [
+      { name: 'meaning', type: 'vector', params: { dimension: 3, space_type: 'cosine', precision: 'float32' } },
+      { name: 'text', type: 'text', params: { language: 'english' } },
+    ],
+  })
+  const objects = Array.from({ length: 60 }, (_, i) => ({
+    id: `o${i}`,
+    fields:
+      i % 2 === 0
+        ? { meaning: [1, Math.sin(i) / 10, 0], text: `Whales of the ocean, number ${i}.` }
+        : { meaning: [Math.cos(i) / 10, 0, 1], text: `Trains with an engine, number ${i}.` },
+  }))
+  await callServer(address, 'POST', '/api/v2/collection/subjects/objects', { objects })
+  const seen = await openPage(await browserFor(t), address)
+  await seen.go('#/collections/subjects/map')
+  await seen.click('By spread (PCA)')
+  await seen.click('Draw')
+  await seen.sees('Drawn')
+  await seen.page.waitForSelector('.cluster-labels li')
+  const labels = await seen.page.$$eval('.cluster-labels li', (found) => found.map(({ textContent }) => textContent))
+  t.ok(labels.some((label) => /whales/.test(label)) && labels.some((label) => /trains/.test(label)), labels.join('; '))
+  t.notOk(labels.some((label) => /whales/.test(label) && /trains/.test(label)))
+  await seen.picture('map-labels')
+  t.strictSame(await seen.barriers(), [])
   t.strictSame(seen.faults, [])
 })

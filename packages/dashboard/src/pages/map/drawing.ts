@@ -1,6 +1,7 @@
 // The state of a map that is being drawn: starts the worker, keeps its messages, and stops it when another map is requested.
 import { useEffect, useState } from 'preact/hooks'
 import { AnnalError } from '../../api/request.ts'
+import type { ClusterLabel } from './cluster-words.ts'
 import workerAddress from './map-worker.ts?worker&url'
 import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 
@@ -10,10 +11,12 @@ export interface Drawing {
   readonly points: Float32Array | undefined
   /** Progress of the layout; 1 when it is complete. */
   readonly share: number
+  /** What the clusters are about; empty without texts. */
+  readonly labels: readonly ClusterLabel[]
   readonly error: Error | undefined
 }
 
-const blank: Drawing = { loaded: 0, objects: [], points: undefined, share: 0, error: undefined }
+const blank: Drawing = { loaded: 0, objects: [], points: undefined, share: 0, labels: [], error: undefined }
 
 export function useDrawing(request: MapRequest | undefined): Drawing {
   const [drawing, setDrawing] = useState(blank)
@@ -38,6 +41,8 @@ function withAnswer(before: Drawing, answer: MapAnswer): Drawing {
       return { ...before, objects: answer.objects }
     case 'points':
       return { ...before, points: answer.points, share: answer.share }
+    case 'labels':
+      return { ...before, labels: answer.labels }
     case 'failed': {
       const { message, code } = answer
       return {

@@ -1,6 +1,7 @@
 // Loads a sample of a collection and lays it out on a plane, in a worker so that the page stays responsive.
 import { httpRequests, segment } from '@annal/client/http'
 import { UMAP } from 'umap-js'
+import { clusterWords } from './cluster-words.ts'
 import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 import { nearestRows } from './nearest-rows.ts'
 import { principal } from './pca.ts'
@@ -22,7 +23,7 @@ interface ScrollPage {
   readonly objects: readonly {
     readonly id: string
     readonly filter: MapObject['filter']
-    readonly fields: { readonly [field: string]: { readonly vector?: readonly number[] } }
+    readonly fields: { readonly [field: string]: { readonly vector?: readonly number[] } | string }
   }[]
   readonly cursor: string | null
 }
@@ -38,7 +39,7 @@ function tell(answer: MapAnswer): void {
 }
 
 async function draw(request: MapRequest): Promise<void> {
-  const { objects, rows } = await sample(request)
+  const { objects, rows, texts } = await sample(request)
   tell({ kind: 'objects', objects })
   if (rows.length < 3) {
     tell({ kind: 'points', points: fitted(rows.map((_, i) => [i, 0])), share: 1 })
@@ -49,45 +50,50 @@ async function draw(request: MapRequest): Promise<void> {
   const coordinates = rows.map((_, i) => Array.from(reduced.subarray(i * width, (i + 1) * width)))
   const flat = coordinates.map(([x = 0, y = 0]): Point => [x, y])
   const refine = request.method === 'umap' && rows.length > neighbors
-  tell({ kind: 'points', points: fitted(flat), share: refine ? 0 : 1 })
-  if (refine) layOut(coordinates, nearestRows(reduced, width, neighbors))
+  const first = fitted(flat)
+  tell({ kind: 'points', points: first, share: refine ? 0 : 1 })
+  const last = refine ? layOut(coordinates, nearestRows(reduced, width, neighbors)) : first
+  if (texts.some((text) => text !== undefined)) tell({ kind: 'labels', labels: clusterWords(last, texts) })
 }
 
 type Point = readonly [x: number, y: number]
 
-function layOut(coordinates: number[][], { indices, distances }: ReturnType<typeof nearestRows>): void {
+function layOut(coordinates: number[][], { indices, distances }: ReturnType<typeof nearestRows>): Float32Array {
   const nEpochs = Math.round(Math.max(epochsMin, Math.min(epochsMax, objectEpochs / coordinates.length)))
   const umap = new UMAP({ nComponents: 2, nNeighbors: neighbors, nEpochs, random: steadyRandom() })
   umap.setPrecomputedKNN(indices, distances)
   const total = umap.initializeFit(coordinates)
+  const now = () => fitted(umap.getEmbedding().map(([x = 0, y = 0]): Point => [x, y]))
   for (let epoch = 1; epoch <= total; epoch++) {
     umap.step()
-    if (epoch % epochsPerAnswer !== 0 && epoch !== total) continue
-    const points = fitted(umap.getEmbedding().map(([x = 0, y = 0]): Point => [x, y]))
-    tell({ kind: 'points', points, share: epoch / total })
+    if (epoch % epochsPerAnswer === 0 || epoch === total) tell({ kind: 'points', points: now(), share: epoch / total })
   }
+  return now()
 }
 
 async function sample({ collection, field, filter, objects: wanted, authorization }: MapRequest) {
   const objects: MapObject[] = []
   const rows: Float32Array[] = []
+  const texts: (string | undefined)[] = []
   let cursor: string | null | undefined
   let pageSize = firstPageSize
   while (cursor !== null && rows.length < wanted) {
     const limit = Math.min(pageSize, wanted - rows.length)
     const page: ScrollPage = await pageOf(collection, authorization, { filter, limit, ...(cursor && { cursor }) })
     for (const { id, filter: values, fields } of page.objects) {
-      const vector = fields[field]?.vector
+      const value = fields[field]
+      const vector = typeof value === 'object' ? value.vector : undefined
       if (vector === undefined) continue
       objects.push({ id, filter: values })
       rows.push(Float32Array.from(vector))
+      texts.push(Object.values(fields).find((other) => typeof other === 'string'))
     }
     cursor = page.cursor
     const [row] = rows
     if (row !== undefined) pageSize = Math.max(1, Math.min(pageSizeMax, Math.floor(pageNumbers / row.length)))
     tell({ kind: 'loading', loaded: rows.length })
   }
-  return { objects, rows }
+  return { objects, rows, texts }
 }
 
 async function pageOf(collection: string, authorization: string | undefined, body: object): Promise<ScrollPage> {

@@ -179,6 +179,7 @@ function Sheet(props: {
           points={points}
           colors={coloring.colors}
           labels={objects.map(({ id }) => id)}
+          clusters={drawing.labels}
           chosen={props.chosen}
           onChoose={props.onChoose}
           onOpen={(index) => props.onOpen(objects[index]!.id)}
@@ -186,6 +187,8 @@ function Sheet(props: {
         <p class="muted small">
           Zoom with the wheel or the buttons. Drag to move. Hold Shift and drag to draw a lasso. Click an object to walk
           the graph from it.
+          {drawing.labels.length > 0 &&
+            ' Clusters are labeled with the words that their texts have more often than the others.'}
         </p>
       </div>
     </Panel>

@@ -1,5 +1,6 @@
 // Messages between the page and the worker that draws the map.
 import type { Filter, JsonMap } from '../../api/objects.ts'
+import type { ClusterLabel } from './cluster-words.ts'
 
 export interface MapRequest {
   readonly collection: string
@@ -21,4 +22,6 @@ export type MapAnswer =
   | { readonly kind: 'objects'; readonly objects: readonly MapObject[] }
   /** x and y of every object in turn, between -1 and 1. Sent again as the layout improves. */
   | { readonly kind: 'points'; readonly points: Float32Array; readonly share: number }
+  /** Sent once, after the last points, if the objects have texts. */
+  | { readonly kind: 'labels'; readonly labels: readonly ClusterLabel[] }
   | { readonly kind: 'failed'; readonly message: string; readonly code?: string }

@@ -1,7 +1,8 @@
 // Points on a canvas. It zooms and moves by wheel, touch, keys and buttons, and selects one point or the points within a lasso.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { theme, themeColor } from '../../theme.ts'
-import { inside, nearest, type Place, toScreen, type View, zoomed } from './view.ts'
+import type { ClusterLabel } from './cluster-words.ts'
+import { inside, nearest, type Place, type Size, toScreen, type View, zoomed } from './view.ts'
 
 const height = 560
 const radius = 2.6
@@ -14,12 +15,13 @@ interface PlotProps {
   /** CSS custom properties, one per point. */
   readonly colors: readonly string[]
   readonly labels: readonly string[]
+  readonly clusters: readonly ClusterLabel[]
   readonly chosen: ReadonlySet<number>
   readonly onChoose: (chosen: readonly number[]) => void
   readonly onOpen: (index: number) => void
 }
 
-export function Plot({ points, colors, labels, chosen, onChoose, onOpen }: PlotProps) {
+export function Plot({ points, colors, labels, clusters, chosen, onChoose, onOpen }: PlotProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState(whole)
   const [lasso, setLasso] = useState<readonly Place[]>()
@@ -102,6 +104,7 @@ export function Plot({ points, colors, labels, chosen, onChoose, onOpen }: PlotP
         }}
         onPointerLeave={() => setHovered(undefined)}
       />
+      <ClusterLabels clusters={clusters} view={view} size={size} />
       {hovered && (
         <div class="plot-hint mono" style={{ left: `${hovered.place.x + 12}px`, top: `${hovered.place.y + 44}px` }}>
           {labels[hovered.index]}
@@ -109,6 +112,30 @@ export function Plot({ points, colors, labels, chosen, onChoose, onOpen }: PlotP
       )}
     </div>
   )
+}
+
+function ClusterLabels(props: {
+  readonly clusters: readonly ClusterLabel[]
+  readonly view: View
+  readonly size: Size
+}) {
+  return (
+    <ul class="cluster-labels" aria-label="Words of the clusters">
+      {props.clusters.map(({ x, y, words }) => {
+        const place = toScreen(x, y, props.view, props.size)
+        if (!isWithin(place, props.size)) return null
+        return (
+          <li key={words.join(' ')} style={{ '--x': `${place.x}px`, top: `${place.y}px` }}>
+            <bdi>{words.join(', ')}</bdi>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function isWithin({ x, y }: Place, { width, height }: Size): boolean {
+  return x >= 0 && y >= 0 && x <= width && y <= height
 }
 
 interface Painting {
