@@ -152,6 +152,8 @@ export const createBackup = (collection: string, name: string) =>
 export const cloneCollection = (name: string, target: string) =>
   call<object>('POST', `${pathOf(name)}/clone`, { body: { target_collection_name: target } })
 
+/** Whether a provider makes the vectors of texts, so that a query can be a text. */
+export const isEmbedded = (field: Field): boolean => field.type === 'vector' && field.params.embed !== undefined
 export const isDense = (field: Field): field is DenseField => field.type === 'vector'
 export const isText = (field: Field): field is TextField => field.type === 'text'
 export const hasGraph = (field: Field): field is DenseField | MultiField =>

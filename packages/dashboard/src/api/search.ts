@@ -7,7 +7,6 @@ export type Query =
   | readonly (readonly number[])[]
   | { readonly id: string }
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
-  /** Of a dense field whose vectors a provider makes of texts. */
   | { readonly text: string }
   /** The words of a text field. */
   | string
@@ -19,6 +18,9 @@ export interface TextClauses {
   readonly should?: readonly unknown[]
   readonly must_not?: readonly unknown[]
 }
+
+/** The query of a dense field whose vectors a provider makes of texts. */
+export const meaningQuery = (text: string): Query => ({ text })
 
 export interface SearchBody {
   readonly fields: {

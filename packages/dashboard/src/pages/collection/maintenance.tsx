@@ -38,6 +38,7 @@ export function Maintenance({
   })
   const state = status.kind === 'ready' ? status.value : undefined
   const inProgress = state?.status === 'in_progress'
+  const hasGraphs = collection.fields.some(hasGraph)
   if (inProgress !== running && state !== undefined) setRunning(inProgress)
   const { busy, error, run } = useAction()
   const runVacuum = () =>
@@ -52,9 +53,11 @@ export function Maintenance({
       <div class="stack tight">
         <div class="row">
           <BackupButton collection={collection.name} />
-          <button type="button" disabled={inProgress} onClick={() => setOpenDialog('rebuild')}>
-            Rebuild…
-          </button>
+          {hasGraphs && (
+            <button type="button" disabled={inProgress} onClick={() => setOpenDialog('rebuild')}>
+              Rebuild…
+            </button>
+          )}
           <button type="button" disabled={busy || inProgress} onClick={() => void runVacuum()}>
             {busy ? 'Vacuuming…' : 'Vacuum'}
           </button>
@@ -63,8 +66,8 @@ export function Maintenance({
           </button>
         </div>
         <p class="muted">
-          Rebuild recreates the graph. Vacuum frees the memory of deleted objects. Searches continue meanwhile; writes
-          wait.
+          {hasGraphs && 'Rebuild recreates the graph. '}Vacuum frees the memory of deleted objects. Searches continue
+          meanwhile; writes wait.
         </p>
         {error && <Failure error={error} />}
         {state && <Progress status={state} />}

@@ -20,7 +20,7 @@ export function RecallCheck({ collection }: { readonly collection: Collection })
   if (dense.length === 0) {
     return (
       <Panel title="Recall">
-        <Empty title="Sparse fields are searched exactly" />
+        <Empty title="Sparse and text fields are searched exactly" />
       </Panel>
     )
   }

@@ -1,11 +1,11 @@
 // A search that is being edited, and the request it produces. Kept per collection while the dashboard is open.
 import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
-import type { Query, SearchBody, TextClauses } from '../../api/search.ts'
+import { meaningQuery, type Query, type SearchBody, type TextClauses } from '../../api/search.ts'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 
 export interface FieldDraft {
   readonly on: boolean
-  /** A text field is searched by words or clauses, others by a vector. */
+  /** A text field is searched by words or clauses, others by a vector, or by words of which a provider makes one. */
   readonly by: 'object' | 'vector' | 'words' | 'clauses'
   readonly id: string
   /** The vector, or the words. */
@@ -135,6 +135,7 @@ function queryOf(field: Field, { by, id, text, clauses }: FieldDraft): Query {
   }
   if (by === 'clauses') return clausesQuery(field.name, clauses)
   if (isText(field)) return wordsQuery(field.name, text)
+  if (by === 'words') return meaningQuery(wordsQuery(field.name, text))
   if (field.type === 'multi_vector') return manyQuery(field.name, text)
   return hasGraph(field) ? denseQuery(field.name, text) : sparseQuery(field.name, text)
 }

@@ -1,6 +1,6 @@
 // The search form: the query of each field, the filter and the search settings.
 import { useState } from 'preact/hooks'
-import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph, isEmbedded, isText } from '../../api/collections.ts'
 import { scroll } from '../../api/objects.ts'
 import { Check, NumberField, Segmented, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -147,7 +147,7 @@ function FieldQuery(props: {
             <Segmented
               label={`Query ${field.name} by`}
               value={draft.by}
-              options={isText(field) ? waysOfTexts : waysOfVectors}
+              options={waysOf(field)}
               onInput={(by) => onChange({ by })}
             />
             <span class="muted small">
@@ -165,6 +165,8 @@ function FieldQuery(props: {
                 Any
               </button>
             </div>
+          ) : draft.by === 'words' && !isText(field) ? (
+            <TextField label="Text by meaning" prose value={draft.text} onInput={(text) => onChange({ text })} />
           ) : isText(field) ? (
             <TextQuery draft={draft} onChange={onChange} />
           ) : (
@@ -190,6 +192,11 @@ function FieldQuery(props: {
       )}
     </fieldset>
   )
+}
+
+function waysOf(field: Field): readonly (readonly [FieldDraft['by'], string])[] {
+  if (isText(field)) return waysOfTexts
+  return isEmbedded(field) ? [...waysOfVectors, ['words', 'Text']] : waysOfVectors
 }
 
 const waysOfVectors = [

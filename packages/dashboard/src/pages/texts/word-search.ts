@@ -1,6 +1,6 @@
 // The request of a search by words, by meaning, or by both.
-import { type Collection, type DenseField, isDense, isText } from '../../api/collections.ts'
-import type { SearchBody } from '../../api/search.ts'
+import { type Collection, type DenseField, isDense, isEmbedded, isText } from '../../api/collections.ts'
+import { meaningQuery, type SearchBody } from '../../api/search.ts'
 
 export type Way = 'words' | 'meaning' | 'both'
 
@@ -14,7 +14,7 @@ const limit = 10
 
 /** A dense field whose vectors a provider makes of texts. */
 function embeddedField({ fields }: Collection): DenseField | undefined {
-  return fields.filter(isDense).find(({ params }) => params.embed !== undefined)
+  return fields.filter(isDense).find(isEmbedded)
 }
 
 export function waysOf(collection: Collection): readonly Way[] {
@@ -27,7 +27,7 @@ export function searchOfWords(collection: Collection, { words, way, operator }: 
   const dense = way === 'words' ? undefined : embeddedField(collection)
   if (text === undefined) throw new Error('this collection has no text field')
   const byWords = { query: words, limit, highlight: true, ...(operator === 'and' && { operator }) }
-  const byMeaning = { query: { text: words }, limit }
+  const byMeaning = { query: meaningQuery(words), limit }
   if (dense === undefined) return { fields: { [text.name]: byWords } }
   if (way === 'meaning') return { fields: { [dense.name]: byMeaning } }
   return {
