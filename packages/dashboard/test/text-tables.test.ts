@@ -46,6 +46,7 @@ test('pasted text, JSON Lines, and CSV become tables', (t) => {
     ['b', undefined, 2016, 1],
   ])
   t.equal(table.name, 'films')
+  t.strictSame(tableOf({ name: 'a.csv', text: 'a,,a,a 2\n1,2,3,4' }).columns, ['a', 'column 2', 'a 2', 'a 2 2'])
   const lines = tableOf({ name: '', text: '{"id":1,"text":"x"}\n{"text":"y","tags":["a"]}' })
   t.strictSame(lines.columns, ['id', 'text', 'tags'])
   t.strictSame(lines.rows[1], [undefined, 'y', ['a']])

@@ -59,11 +59,22 @@ function delimited({ name, text }: Source, delimiter: Delimiter): Table {
   const [head, ...rows] = csvRows(text, delimiter)
   if (head === undefined || rows.length === 0)
     throw new Error('the first line must name the columns, and rows must follow')
-  const columns = head.map((cell, i) => (cell.trim() === '' ? `column ${i + 1}` : cell.trim()))
+  const columns = distinct(head.map((cell, i) => (cell.trim() === '' ? `column ${i + 1}` : cell.trim())))
   const long = rows.findIndex((row) => row.length > columns.length)
   if (long !== -1)
     throw new Error(`row ${long + 1} has ${rows[long]?.length} cells, and there are ${columns.length} columns`)
   return { name: stemOf(name), columns, rows: rows.map((row) => row.map(typed)), isMarkdown: false }
+}
+
+/** A name that stands there twice gets a number, because columns become keys. */
+function distinct(names: readonly string[]): readonly string[] {
+  const used = new Set<string>()
+  return names.map((name) => {
+    let free = name
+    for (let number = 2; used.has(free); number += 1) free = `${name} ${number}`
+    used.add(free)
+    return free
+  })
 }
 
 /** A number only if no information is lost: 007 and 1.50 stay text. An empty cell has no value. */
