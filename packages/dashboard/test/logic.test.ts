@@ -228,7 +228,7 @@ test('fragments are split at their marked words, and cut texts end with a whole 
 })
 
 test('the languages that can be chosen are those of the server', async (t) => {
-  const { languages: known, noLanguage } = await import('../../engine/src/text/languages.ts')
+  const { languages: known, noLanguage } = await import('../../engine/src/text/language-table.ts')
   t.strictSame([...languages], [noLanguage, ...known.map(({ name }) => name)])
 })
 

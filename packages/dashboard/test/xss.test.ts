@@ -4,7 +4,10 @@ import { browserFor, openPage, skip } from './browser.ts'
 import { payloads } from './payloads.ts'
 import { callServer, realServer } from './real-server.ts'
 
-test('payloads in ids, meta, filters and texts never run and never become markup', { skip, timeout: 120_000 }, async (t) => {
+test('payloads in ids, meta, filters and texts never run and never become markup', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
   t.equal(new Set(payloads).size, 40)
   const address = await realServer(t)
   await callServer(address, 'POST', '/api/v2/collection', {
