@@ -224,6 +224,7 @@ interface GoldenVersion {
 const goldenVersions: readonly GoldenVersion[] = [
   { version: 8, laterKinds: ['objects-expired'], actors: 4 },
   { version: 9, laterKinds: [], actors: 4 },
+  { version: 10, laterKinds: [], actors: 4 },
 ]
 const fileOf = (version: number) => new URL(`../golden/every-kind-${version}.json.br`, import.meta.url)
 

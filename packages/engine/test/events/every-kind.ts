@@ -25,12 +25,18 @@ const fields = [
   },
   { name: 's', type: 'sparse' },
   { name: 'm', type: 'multi_vector', params: { dimension: 2, spaceType: 'l2', precision: 'float32' } },
+  { name: 't', type: 'text', params: { language: 'english' } },
 ] as const
 
 function object(n: number): ObjectInput {
   const v = [1 + n, 2, 3 - n, 0.5]
   const s = { indices: [n % 5, 7], values: [1, 0.5] }
-  return { id: `o${n}`, meta: { n }, filter: { third: n % 3, n }, fields: { v, s, m: [[n, 1]] } }
+  return {
+    id: `o${n}`,
+    meta: { n },
+    filter: { third: n % 3, n },
+    fields: { v, s, m: [[n, 1]], t: `Text ${n} of ${n % 4} kinds of films` },
+  }
 }
 
 const hash = (digit: string) => digit.repeat(64)
@@ -178,11 +184,20 @@ export async function seenIn(database: Database): Promise<unknown> {
     const { objects } = await database.collection(name).scroll({ limit: 100 })
     const branches = database.branches(name).map((one) => [one.name, one.parentLsn, one.deletedAt !== undefined])
     const rows = objects.map(({ id, lsn, meta, filter, expiresAt }) => [id, lsn, meta, filter, ...defined(expiresAt)])
-    contents.push([name, rows, branches, ...defined(database.collection(name).describe().ttlSeconds)])
+    const { ttlSeconds, fields: described } = database.collection(name).describe()
+    const words = described.some((field) => field.kind === 'text') ? [await foundByWords(database, name)] : []
+    contents.push([name, rows, branches, ...defined(ttlSeconds), ...words])
   }
   const cursors = database.cursors.list().map(({ name, lsn }) => [name, lsn])
   const aliases = database.aliases().map(({ name, collection, lsn }) => [name, collection, lsn])
   return JSON.parse(JSON.stringify({ contents, cursors, aliases }))
+}
+
+/** Ids and scores of texts with some words. */
+async function foundByWords(database: Database, name: string): Promise<unknown> {
+  const query = { must: ['films'], should: ['text 3', { phrase: '3 kinds' }] }
+  const { results } = await database.collection(name).search({ fields: { t: { query, limit: 50 } } })
+  return results.t?.map(({ id, similarity }) => [id, similarity])
 }
 
 /** Empty if there is no value, as in golden directories from before there were expiries. */

@@ -103,6 +103,11 @@ const dimension = { ...integer('Number of dimensions.'), minimum: dimensionMin, 
 const fieldName = text('A letter or digit, then letters, digits, underscores, and hyphens; at most 64 characters.')
 const numbers = list(number())
 const vector = ref('VectorValue')
+const textClauses = {
+  must: list(ref('TextClause'), 'Each must match.'),
+  should: list(ref('TextClause'), 'Raise the score; without must, one must match.'),
+  must_not: list(ref('TextClause'), 'None may match.'),
+}
 const boost = { ...number('Multiplies its part of the score; default 1.'), minimum: 0, maximum: boostMax }
 
 export const requestSchemas = {
@@ -282,13 +287,12 @@ export const requestSchemas = {
     ],
     'A part of a query of a text field.',
   ),
-  TextQuery: object(
-    {},
-    {
-      must: list(ref('TextClause'), 'Each must match.'),
-      should: list(ref('TextClause'), 'Raise the score; without must, one must match.'),
-      must_not: list(ref('TextClause'), 'None may match.'),
-    },
+  TextQuery: anyOf(
+    [
+      object({ must: textClauses.must }, { should: textClauses.should, must_not: textClauses.must_not }),
+      object({ should: textClauses.should }, { must_not: textClauses.must_not }),
+    ],
+    'Clauses, with must or should or both.',
   ),
   FieldQuery: object(
     {
