@@ -57,7 +57,7 @@ def test_a_batch_of_searches_equals_single_ones(client: Annal) -> None:
     assert {hit["vector"][0] for hit in hits[:2]} == {8, 10}
     assert many.search_batch([]) == []
     with pytest.raises(InvalidArgumentError) as refused:
-        many.search_batch([searches[0], {"fields": {"place": "x"}}])
+        many.search_batch([searches[0], {"fields": {"place": [1, "x"]}}])
     assert str(refused.value.field).startswith("searches[1].fields.place")
     with pytest.raises(InvalidArgumentError, match="no argument k"):
         many.search_batch([{"fields": {"place": [1, 2]}, "k": 3}])  # type: ignore[typeddict-unknown-key]
