@@ -290,7 +290,7 @@ function isEarlier(path: string, place: string, name: string): boolean {
   const [head = ''] = own.split(/[.[]/)
   return (
     earlier.has(`${place} ${own}`) ||
-    (!own.startsWith('objects[]') && ['fusion', 'filter_params', 'fields'].includes(head))
+    (!own.startsWith('objects[]') && ['fusion', 'filter_params', 'fields', 'group_by'].includes(head))
   )
 }
 

@@ -47,13 +47,9 @@ const sizeDefault = 200
  *
  * @example
  * ```ts
- * const chunks = chunkText(text, { by: 'markdown', size: 200, overlap: 20, parent: 'guide' })
- * await docs.upsert(chunks.map(({ text, index, parent = '' }) => ({
- *   id: `${parent}#${index}`,
- *   meta: { text },
- *   filter: { parent },
- *   fields: { plot: embed(text) },
- * })))
+ * const guide = await (await fetch('https://example.org/guide.md')).text()
+ * const chunks = chunkText(guide, { by: 'markdown', size: 200, overlap: 20, parent: 'guide' })
+ * const objects = chunks.map(({ text, index, parent = '' }) => ({ id: `${parent}#${index}`, filter: { parent }, text }))
  * ```
  */
 export function chunkText(text: string, options: ChunkOptions = {}): Chunk[] {

@@ -84,7 +84,7 @@ export interface QueryValues {
   readonly multi_vector: MultiVector | ArrayLike<number>
 }
 
-export interface FieldQuery<Type extends FieldType = FieldType> {
+interface AnyFieldQuery<Type extends FieldType> {
   /** A value of the field's type, or `{ id }` for the value of a stored object. */
   readonly query: QueryValues[Type] | StoredQuery
   /** Maximum number of results; default 10. */
@@ -101,15 +101,23 @@ export interface FieldQuery<Type extends FieldType = FieldType> {
   readonly recall?: number | undefined
   /** Hits with a lower similarity are excluded. */
   readonly scoreThreshold?: number | undefined
-  /** In a text field, for words as query: `and` if a text must have all of them; default `or`. */
+}
+
+/** What a query of a text field has in addition. */
+interface TextQueryOptions {
+  /** For words as query: `and` if a text must have all of them; default `or`. */
   readonly operator?: TextOperator | undefined
-  /** In a text field: hits have a `highlight`. */
+  /** Hits have a `highlight`. */
   readonly highlight?: boolean | undefined
-  /** In a text field, instead of that of the field. */
+  /** Instead of that of the field. */
   readonly k1?: number | undefined
-  /** In a text field, instead of that of the field. */
+  /** Instead of that of the field. */
   readonly b?: number | undefined
 }
+
+/** The query of a field of the type; without a type, of any field. */
+export type FieldQuery<Type extends FieldType = FieldType> = AnyFieldQuery<Type> &
+  ('text' extends Type ? TextQueryOptions : unknown)
 
 /**
  * Combines the lists of the fields into one. `rrf` adds weight / (k + rank), with ranks from 1 and k = 60 by default.

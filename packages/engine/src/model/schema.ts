@@ -120,7 +120,14 @@ export type FieldSchema = DenseFieldSchema | SparseFieldSchema | TextFieldSchema
 /** Fields of inverted lists instead of a graph. */
 export type ListFieldSchema = SparseFieldSchema | TextFieldSchema
 
-/** Whether the field has inverted lists instead of a graph. */
+/**
+ * Whether the field has inverted lists instead of a graph.
+ *
+ * @example
+ * ```ts
+ * const withGraphs = films.describe().fields.filter((field) => !hasLists(field))
+ * ```
+ */
 export function hasLists(field: FieldSchema): field is ListFieldSchema {
   return field.kind === 'sparse' || field.kind === 'text'
 }

@@ -375,7 +375,9 @@ test('a reader returns the groups of the owner', async (t) => {
   for (const request of requests) {
     const here = await collection.search(request)
     const there = (await reader.do({ kind: 'search', collection: 'things', request })) as SearchResult
-    t.equal(here.groups?.dense?.length, here.fused ? 10 : 4)
+    // A list that is fused is as long as the fused groups need.
+    const count = here.groups?.dense?.length ?? 0
+    t.ok(here.fused ? count >= 4 : count === 4, `${count} groups`)
     t.strictSame(found(there, 'dense'), found(here, 'dense'))
     const fusedIds = ({ fusedGroups }: SearchResult) => fusedGroups?.map(({ hits }) => hits.map(({ hit }) => hit.id))
     t.strictSame(fusedIds(there), fusedIds(here))
@@ -391,11 +393,11 @@ test('bad requests name the field, the value, and the limit', async (t) => {
     [{ key: 'x'.repeat(257) }, { code: 'invalid_argument', field: 'group_by.key', limit: 256 }],
     [
       { key: 'doc', hits: 0 },
-      { code: 'limit_exceeded', field: 'group_by.hits', value: 0, limit: [1, 100] },
+      { code: 'limit_exceeded', field: 'group_by.hits', value: 0, limit: 1 },
     ],
     [
       { key: 'doc', hits: 101 },
-      { code: 'limit_exceeded', field: 'group_by.hits', value: 101, limit: [1, 100] },
+      { code: 'limit_exceeded', field: 'group_by.hits', value: 101, limit: 100 },
     ],
     [
       { key: 'doc', hits: 1.5 },
@@ -407,11 +409,11 @@ test('bad requests name the field, the value, and the limit', async (t) => {
     ],
     [
       { key: 'doc', limit: 513 },
-      { code: 'limit_exceeded', field: 'group_by.limit', value: 513, limit: [1, 512] },
+      { code: 'limit_exceeded', field: 'group_by.limit', value: 513, limit: 512 },
     ],
     [
       { key: 'doc', offset: 313 },
-      { code: 'limit_exceeded', field: 'group_by.offset', value: 313, limit: [0, 312] },
+      { code: 'limit_exceeded', field: 'group_by.offset', value: 313, limit: 312 },
     ],
     ['doc', { code: 'invalid_argument', field: 'group_by' }],
   ] as const) {

@@ -10,6 +10,7 @@ const required: Readonly<Record<string, string>> = {
   FieldName: '<Known>',
   FieldsOf: '<typeof definition>',
   GraphFieldName: '<Known>',
+  HitGroup: '<string>',
   UnknownOption: "<'option'>",
 }
 
@@ -17,7 +18,7 @@ const required: Readonly<Record<string, string>> = {
 const withFields: Readonly<Record<string, readonly string[]>> = {
   BatchedRequest: ['<Known>'],
   Explanation: ["<'plot'>"],
-  FieldQuery: ["<'vector'>", "<'sparse'>", "<'multi_vector'>"],
+  FieldQuery: ["<'vector'>", "<'sparse'>", "<'text'>", "<'multi_vector'>"],
   Fusion: ["<'plot'>"],
   RebuildChanges: ['<Known>'],
   RecallRequest: ["<'plot'>"],
