@@ -68,7 +68,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'postings of a reused ordinal are not removed from sparse lists',
     caughtBy: essentials,
     file: `${engine}/replica/prepare-event.ts`,
-    find: '    await field?.purge(version, keptRows(parts.objects, index, ascending))\n',
+    find: '    await field.purge(version, rows)\n',
     put: '    void field\n',
   },
   {
