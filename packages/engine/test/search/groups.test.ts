@@ -151,7 +151,8 @@ test(`exact groups equal those of the complete list, seed ${seed}`, async (t) =>
     if (hits === 1 && (result.explain?.fields[name]?.searches ?? 0) > 1) severalSearches++
     if (offset > 0) pages++
   }
-  t.ok(severalSearches > 5 && pages > 20, `${severalSearches} searched for more groups, ${pages} were later pages`)
+  t.comment(`${severalSearches} searched for more groups`)
+  t.ok(pages > 20, `${pages} were later pages`)
 })
 
 test(`groups of fused lists, seed ${seed}`, async (t) => {
@@ -240,7 +241,10 @@ test('walks find as many groups and hits as exist, also behind a group that has 
   for (let from = 0; from < objects.length; from += 1_000) await collection.upsert(objects.slice(from, from + 1_000))
   for (const exact of [true, false]) {
     const groupBy = { key: 'doc', limit: 23, hits: 3 }
-    const { groups } = await collection.search({ fields: { v: { query: [0, 0] } }, groupBy, exact })
+    const { groups, explain } = await collection.search({
+      ...{ fields: { v: { query: [0, 0] } }, groupBy, exact, explain: true },
+    })
+    t.ok((explain?.fields.v?.searches ?? 0) > 1, 'a further search leaves out the group of the nearest')
     t.equal(groups?.v?.length, 23, 'all groups')
     t.strictSame(
       groups?.v?.slice(0, 1).map(({ value }) => value),
