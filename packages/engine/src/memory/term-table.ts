@@ -68,7 +68,14 @@ export class TermTable {
   drop(key: number, value: string): void {
     const slot = this.#slotOf(key, value)
     assert(slot >= 0, 'a term is dropped at most once for each use')
-    this.#dropAt(slot)
+    const term = this.#pages.ordinalAt(slot)
+    const count = this.#counts.get(term) - 1
+    this.#counts.set(term, count)
+    if (count > 0) return
+    this.#pages.remove(slot)
+    this.#heap.free(this.#addresses.get(term) * 8)
+    this.#addresses.set(term, this.#free)
+    this.#free = term + 1
   }
 
   /** Counts one object fewer of a term in use, by its number. */
@@ -89,17 +96,6 @@ export class TermTable {
   /** All numbers given so far are below this. */
   get end(): number {
     return this.#end
-  }
-
-  #dropAt(slot: number): void {
-    const term = this.#pages.ordinalAt(slot)
-    const count = this.#counts.get(term) - 1
-    this.#counts.set(term, count)
-    if (count > 0) return
-    this.#pages.remove(slot)
-    this.#heap.free(this.#addresses.get(term) * 8)
-    this.#addresses.set(term, this.#free)
-    this.#free = term + 1
   }
 
   /** Reserves space for `terms` more strings of `bytes` UTF-8 bytes in total. Throws EngineError memory_exhausted. */

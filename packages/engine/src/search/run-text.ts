@@ -79,11 +79,16 @@ export async function runText(task: TextTask, k: number, context: RunContext): P
   return run.run()
 }
 
-/** What searches of these fields need before a version is pinned. Undefined: nothing, or it is there. */
-export function prepareTexts(tasks: readonly Task[], { terms }: ReadableReplica): Promise<unknown> | undefined {
-  const expanding = tasks.filter(
-    (task) => task.kind === 'text' && isExpanding(task) && !terms.orderOf(task.fieldIndex).isFresh,
-  )
+/** What searches need before a version is pinned. Undefined: nothing, or it is there. */
+export function prepareTexts(
+  inputs: readonly { readonly tasks: readonly Task[] }[],
+  { terms }: ReadableReplica,
+): Promise<unknown> | undefined {
+  // Most searches have no text field.
+  if (!inputs.some(({ tasks }) => tasks.some(({ kind }) => kind === 'text'))) return undefined
+  const expanding = inputs
+    .flatMap(({ tasks }) => tasks)
+    .filter((task) => task.kind === 'text' && isExpanding(task) && !terms.orderOf(task.fieldIndex).isFresh)
   return expanding.length === 0 ? undefined : Promise.all(expanding.map((task) => terms.renewOrder(task.fieldIndex)))
 }
 

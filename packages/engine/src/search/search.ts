@@ -38,8 +38,6 @@ export async function search(
   { room, slice, calibrator }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
-  const preparing = prepareTexts(input.tasks, replica)
-  if (preparing) await preparing
   if (needsWholeVersion(input)) replica.publish()
   // Objects that have expired are rows that a filter excludes. Before the version, because it may complete a publication.
   const { expired } = replica
@@ -98,10 +96,7 @@ export async function searchAll(
   inputs: readonly SearchPlanInput[],
   caller: Omit<SearchCaller, 'slice'>,
 ): Promise<readonly SearchResult[]> {
-  const preparing = prepareTexts(
-    inputs.flatMap(({ tasks }) => tasks),
-    replica,
-  )
+  const preparing = prepareTexts(inputs, replica)
   if (preparing) await preparing
   const [only] = inputs
   if (inputs.length === 1 && only) return [await search(replica, only, caller)]
