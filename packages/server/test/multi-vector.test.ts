@@ -157,7 +157,7 @@ test('an error describes what is wrong with members, and nothing is written', as
       'vectors of two lengths',
       'search',
       { json: { fields: { pages: { query: [[1, 0, 0], [1]] } } } },
-      { code: 'invalid_argument', field: 'query for pages[1]' },
+      { code: 'invalid_argument', field: 'fields.pages.query[1]' },
     ],
   ]
   for (const [why, path, options, expected] of cases) {

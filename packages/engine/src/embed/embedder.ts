@@ -117,7 +117,7 @@ export class Embedder {
     for (const [at, request] of requests.entries()) {
       const checked = withQueries(request, (query, name) => {
         const field = embeddedField(definition, name)
-        calls.push({ at, name, text: textOf(query, `query for ${name}`) })
+        calls.push({ at, name, text: textOf(query, `fields.${name}.query`) })
         return standIn(field.params.dimension)
       })
       // Nothing is sent for a search that is refused.

@@ -55,5 +55,5 @@ export function ordinalOf(replica: ReadableReplica, id: string): number {
 export function missingVectorError({ definition, source }: Task): EngineError {
   const id = source.kind === 'stored' ? source.id : ''
   const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
-  return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
+  return new EngineError('invalid_argument', message, { field: `fields.${definition.name}.query.id`, value: id })
 }

@@ -187,18 +187,20 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
       value: name,
     })
   }
-  const path = `query for ${name}`
-  checkObject(input, path)
-  const k = wholeNumber(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
-  const ef = Math.max(k, wholeNumber(input.ef ?? efDefault, 'ef', 1, efMax))
-  const recall = parseRecallTarget(input, field, path)
+  const own = `fields.${name}`
+  const path = `${own}.query`
+  checkObject(input, own)
+  const k = wholeNumber(input.limit ?? topKDefault, `${own}.limit`, 1, limits.topKMax)
+  const ef = Math.max(k, wholeNumber(input.ef ?? efDefault, `${own}.ef`, 1, efMax))
+  const recall = parseRecallTarget(input, field, own)
   const scoreThreshold =
-    input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
+    input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, `${own}.scoreThreshold`)
   const common = { fieldIndex, k, ef, scoreThreshold, ...(recall !== undefined && { recall }) }
-  const own = field.kind === 'text' ? { options: parseTextOptions(input, field, path) } : refuseTextOptions(input, path)
+  const options =
+    field.kind === 'text' ? { options: parseTextOptions(input, field, own) } : refuseTextOptions(input, own)
   if (isStored(input.query)) {
     const source = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
-    return { ...common, ...own, kind: field.kind, definition: field, source } as Task
+    return { ...common, ...options, kind: field.kind, definition: field, source } as Task
   }
   switch (field.kind) {
     case 'dense': {
@@ -210,8 +212,14 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
       return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
     case 'text': {
-      const query = parseTextSearch(input, field, path)
-      return { ...common, ...own, kind: field.kind, definition: field, source: { kind: 'vector', query } } as TextTask
+      const query = parseTextSearch(input, field, own)
+      return {
+        ...common,
+        ...options,
+        kind: field.kind,
+        definition: field,
+        source: { kind: 'vector', query },
+      } as TextTask
     }
     case 'multi': {
       const query = parseMembers(input.query, field.params, path, queryMembersMax)
@@ -227,7 +235,7 @@ function parseRecallTarget({ ef, recall }: FieldQuery, field: FieldSchema, path:
     throw new EngineError('invalid_argument', `${path} has both ef and recall; use one of them`, details)
   if (field.kind === 'multi')
     throw new EngineError('invalid_argument', `${path}: a field of several vectors has ef, not recall`, details)
-  return finiteNumber(recall, 'recall', recallTargetMin, recallTargetMax)
+  return finiteNumber(recall, details.field, recallTargetMin, recallTargetMax)
 }
 
 const textOptions = ['operator', 'highlight', 'k1', 'b'] as const

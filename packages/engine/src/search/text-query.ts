@@ -62,31 +62,33 @@ export function parseTextOptions(input: FieldQuery, field: TextFieldSchema, path
 }
 
 /** Throws invalid_argument or limit_exceeded. */
-export function parseTextSearch({ query, operator }: FieldQuery, field: TextFieldSchema, path: string): TextSearch {
+export function parseTextSearch({ query, operator }: FieldQuery, field: TextFieldSchema, own: string): TextSearch {
+  const path = `${own}.query`
   const parser = new TextQueryParser(analyzerOf(field.params))
   if (typeof query === 'string') {
-    const how = parseOperator(operator ?? 'or', `${path}.operator`)
+    const how = parseOperator(operator ?? 'or', `${own}.operator`)
     const parts = parser.words(query, how, path)
     return how === 'and' ? { must: parts, should: [], mustNot: [] } : { must: [], should: parts, mustNot: [] }
   }
   if (operator !== undefined) {
-    const message = `${path}.operator is for a query that is a text; clauses have their own`
-    throw new EngineError('invalid_argument', message, { field: `${path}.operator`, value: printed(operator) })
+    const message = `${own}.operator is for a query that is a text; clauses have their own`
+    throw new EngineError('invalid_argument', message, { field: `${own}.operator`, value: printed(operator) })
   }
-  if (typeof query !== 'object' || query === null || Array.isArray(query)) {
-    const message = `${path} must be a text, or an object with must, should, and mustNot; got ${printed(query)}`
+  if (typeof query !== 'object' || query === null || Array.isArray(query) || ArrayBuffer.isView(query)) {
+    const message = `${path} must be a text, or an object with must or should; got ${printed(query)}`
     throw new EngineError('invalid_argument', message, { field: path, value: printed(query) })
   }
   const { must, should, mustNot, must_not: snake, ...others } = query as { readonly [key: string]: unknown }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    const message = `${path}.${printed(unknown)} is no part of a query of a text; must, should, and mustNot are`
+    const message = `${path}.${printed(unknown)} is no part of a query of a text`
     throw new EngineError('invalid_argument', message, { field: `${path}.${unknown}` })
   }
   const search = {
     must: parser.parts(must, 'and', `${path}.must`),
     should: parser.parts(should, 'or', `${path}.should`),
-    mustNot: parser.parts(mustNot ?? snake, 'or', `${path}.mustNot`),
+    // Named as the caller named it.
+    mustNot: parser.parts(mustNot ?? snake, 'or', `${path}.${mustNot === undefined ? 'must_not' : 'mustNot'}`),
   }
   if (search.must.length + search.should.length === 0) {
     const message = `${path} must have a clause in must or should, because the others only exclude`

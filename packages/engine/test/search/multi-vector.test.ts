@@ -201,7 +201,7 @@ test('an error describes what is wrong with the members of an object or a query'
   })
   const ask = (query: unknown) => collection.search({ fields: { passages: { query } } } as never)
   await t.rejects(ask([]), { code: 'invalid_argument' })
-  await t.rejects(ask([[1, 2, 3]]), { code: 'invalid_argument', details: { field: 'query for passages[0]' } })
+  await t.rejects(ask([[1, 2, 3]]), { code: 'invalid_argument', details: { field: 'fields.passages.query[0]' } })
   await t.rejects(ask(Array.from({ length: 257 }, () => [1, 2])), { code: 'limit_exceeded' })
   t.equal(collection.describe().lsn, 1, 'nothing was written')
   const engine = collection.describe()

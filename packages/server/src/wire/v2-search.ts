@@ -134,9 +134,9 @@ function readQuery(
   { topKMax, isText }: { readonly topKMax: number; readonly isText: () => boolean },
 ): FieldQuery {
   if (!isObject(value)) throw invalidArgument(`${field} must be an object with a query`, { field, value })
-  const isWords = typeof value.query === 'string' && isText()
   return {
-    query: isWords ? (value.query as string) : readVector(value.query, `${field}.query`),
+    // The engine checks texts and clauses.
+    query: mayBeText(value.query) && isText() ? (value.query as string) : readVector(value.query, `${field}.query`),
     ...readTextOptions(value),
     limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
     ...readEffort(value, field),
@@ -169,6 +169,13 @@ function readTextOptions(value: { readonly [key: string]: unknown }): Partial<Fi
 const textOptions: ReadonlySet<string> = new Set(['operator', 'highlight', 'k1', 'b'])
 const textClauses = ['must', 'should', 'must_not'] as const
 
+/** Whether a query is something else than numbers, so that the kind of the field decides. */
+function mayBeText(query: unknown): boolean {
+  if (query instanceof Uint8Array) return false
+  if (isObject(query)) return !('id' in query || 'indices' in query || 'sparse_indices' in query)
+  return !Array.isArray(query) || typeof query[0] === 'string'
+}
+
 function readVector(query: unknown, field: string): FieldQuery['query'] {
   if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
   // The engine checks the clauses.
@@ -180,8 +187,8 @@ function readVector(query: unknown, field: string): FieldQuery['query'] {
 }
 
 function readScore(value: unknown, field: string): number {
-  if (typeof value === 'number') return value
-  throw invalidArgument(`${field} must be a number`, { field, value })
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw invalidArgument(`${field} must be a finite number`, { field, value })
 }
 
 function idFrom(value: unknown, field: string): string {
