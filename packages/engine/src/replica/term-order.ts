@@ -5,6 +5,14 @@ import { yieldToOthers } from '@annal/wal'
 /** A term with its number. */
 export type NumberedTerm = readonly [number: number, term: string]
 
+/** The terms of a field at one moment. Numbers may be free by now, or stand for another term. */
+export interface TermView {
+  readonly sorted: readonly NumberedTerm[]
+  /** In the order in which they were numbered; those from `recentEnd` on came later. */
+  readonly recent: readonly NumberedTerm[]
+  readonly recentEnd: number
+}
+
 /** Terms collected or sorted in one turn of the event loop. */
 const turnTerms = 16_384
 /** Terms that are looked through one by one, at least. */
@@ -30,7 +38,7 @@ export class TermOrder {
 
   /** Brings the order up to date. */
   async renew(): Promise<void> {
-    if (this.isFresh) return
+    if (this.#isFresh) return
     this.#making ??= this.#make().finally(() => {
       this.#making = undefined
     })
@@ -38,7 +46,7 @@ export class TermOrder {
   }
 
   /** Whether it is made, and few terms came since. */
-  get isFresh(): boolean {
+  get #isFresh(): boolean {
     if (this.#making !== undefined || !this.#isMade) return false
     return this.#recent.length <= Math.max(recentMin, this.#sorted.length / 4)
   }
@@ -55,87 +63,93 @@ export class TermOrder {
     this.#sorted = await sortInTurns(all)
   }
 
-  /** Terms that begin with a text. */
-  *beginningWith(beginning: string): Generator<NumberedTerm> {
-    const sorted = this.#sorted
-    for (let i = this.#lowerBound(beginning, 0, sorted.length); i < sorted.length; i++) {
-      const one = sorted[i] as NumberedTerm
-      if (!one[1].startsWith(beginning)) break
-      yield one
-    }
-    for (const one of this.#recent) if (one[1].startsWith(beginning)) yield one
+  /** The terms now. Neither list loses a term that the view has, also if the order is made again. */
+  view(): TermView {
+    return { sorted: this.#sorted, recent: this.#recent, recentEnd: this.#recent.length }
   }
 
-  /** Terms that differ from `term` in at most `edits` letters that are added, left out, or replaced, and in how many. */
-  *near(term: string, edits: number): Generator<readonly [...NumberedTerm, edits: number]> {
-    const letters = [...term]
-    yield* this.#nearIn(
-      letters,
-      edits,
-      { from: 0, to: this.#sorted.length, beginning: '', row: letters.map((_, i) => i + 1) },
-      0,
-    )
-    for (const [number, candidate] of this.#recent) {
-      const found = editsBetween(letters, [...candidate], edits)
-      if (found <= edits) yield [number, candidate, found]
-    }
+  /** The terms that were numbered after a view; undefined if the order was made again since, so that only a new view has them. */
+  since({ recent, recentEnd }: TermView): readonly NumberedTerm[] | undefined {
+    return recent === this.#recent ? recent.slice(recentEnd) : undefined
   }
+}
 
-  /** Walks the sorted terms as a tree of letters. `row` has the edits between the beginning and each beginning of the wanted term. */
-  *#nearIn(
-    letters: readonly string[],
-    most: number,
-    node: { readonly from: number; readonly to: number; readonly beginning: string; readonly row: readonly number[] },
-    depth: number,
-  ): Generator<readonly [...NumberedTerm, edits: number]> {
-    const { to, beginning, row } = node
-    let { from } = node
-    while (from < to && this.#termAt(from) === beginning) {
+/** The first place and the one after the last of the sorted terms that begin with a text. */
+export function rangeBeginningWith(sorted: readonly NumberedTerm[], beginning: string): readonly [number, number] {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as NumberedTerm)[1] < beginning) low = middle + 1
+    else high = middle
+  }
+  const begins = sorted[low]?.[1].startsWith(beginning) === true
+  return [low, begins ? endOf(sorted, beginning, low, sorted.length) : low]
+}
+
+/** Sorted terms with the same beginning. */
+interface Branch {
+  readonly from: number
+  readonly to: number
+  readonly beginning: string
+  /** Number of letters of the beginning. */
+  readonly depth: number
+  /** The edits between the beginning and each beginning of the wanted term. */
+  readonly row: readonly number[]
+}
+
+/** Branches looked at in a few microseconds. */
+const branchesPerStep = 16
+
+/**
+ * Sorted terms that differ from `term` in at most `most` letters that are added, left out, or replaced, and in how many; in no order. Walks them as a
+ * tree of letters. `undefined` says that a few branches were without one.
+ */
+export function* nearTerms(
+  sorted: readonly NumberedTerm[],
+  term: string,
+  most: number,
+): Generator<readonly [...NumberedTerm, edits: number] | undefined> {
+  const letters = [...term]
+  const branches: Branch[] = [
+    { from: 0, to: sorted.length, beginning: '', depth: 0, row: letters.map((_, i) => i + 1) },
+  ]
+  for (let looked = 1; ; looked++) {
+    const branch = branches.pop()
+    if (branch === undefined) return
+    const { to, beginning, depth, row } = branch
+    let { from } = branch
+    while (from < to && (sorted[from] as NumberedTerm)[1] === beginning) {
       const edits = letters.length === 0 ? depth : (row[letters.length - 1] as number)
-      const [number, term] = this.#sorted[from] as NumberedTerm
-      if (edits <= most) yield [number, term, edits]
+      if (edits <= most) yield [...(sorted[from] as NumberedTerm), edits]
       from++
     }
     while (from < to) {
-      const letter = String.fromCodePoint(this.#termAt(from).codePointAt(beginning.length) as number)
+      const letter = String.fromCodePoint((sorted[from] as NumberedTerm)[1].codePointAt(beginning.length) as number)
       const longer = beginning + letter
-      const end = this.#endOf(longer, from, to)
+      const end = endOf(sorted, longer, from, to)
       const next = nextRow(letters, letter, row, depth + 1)
-      if (Math.min(depth + 1, ...next) <= most)
-        yield* this.#nearIn(letters, most, { from, to: end, beginning: longer, row: next }, depth + 1)
+      if (leastOf(next, depth + 1) <= most)
+        branches.push({ from, to: end, beginning: longer, depth: depth + 1, row: next })
       from = end
     }
+    if (looked % branchesPerStep === 0) yield undefined
   }
+}
 
-  #termAt(place: number): string {
-    return (this.#sorted[place] as NumberedTerm)[1]
+/** The place after the last term that begins with a text, which the one at `from` does. Looks nearby first. */
+function endOf(sorted: readonly NumberedTerm[], text: string, from: number, to: number): number {
+  const begins = (place: number) => (sorted[place] as NumberedTerm)[1].startsWith(text)
+  let step = 1
+  while (from + step < to && begins(from + step)) step *= 2
+  let low = from + (step >>> 1) + 1
+  let high = Math.min(to, from + step)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (begins(middle)) low = middle + 1
+    else high = middle
   }
-
-  /** The first place from `from` on whose term is not below a text. */
-  #lowerBound(text: string, from: number, to: number): number {
-    let low = from
-    let high = to
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#termAt(middle) < text) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  /** The place after the last term that begins with a text, which the one at `from` does. Looks nearby first. */
-  #endOf(text: string, from: number, to: number): number {
-    let step = 1
-    while (from + step < to && this.#termAt(from + step).startsWith(text)) step *= 2
-    let low = from + (step >>> 1) + 1
-    let high = Math.min(to, from + step)
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#termAt(middle).startsWith(text)) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  return low
 }
 
 /** A row of the table of Levenshtein: edits between a beginning, now one letter longer, and each beginning of `letters`. */
@@ -151,11 +165,23 @@ function nextRow(letters: readonly string[], letter: string, row: readonly numbe
   return next
 }
 
-/** More than `most` if there are more. */
-function editsBetween(letters: readonly string[], others: readonly string[], most: number): number {
+/** The edits that no longer beginning has fewer of. */
+function leastOf(row: readonly number[], depth: number): number {
+  let least = depth
+  for (const edits of row) if (edits < least) least = edits
+  return least
+}
+
+/** The edits between two terms. Any number above `most` if there are more. */
+export function editsBetween(term: string, other: string, most: number): number {
+  const letters = [...term]
+  const others = [...other]
   if (Math.abs(letters.length - others.length) > most) return most + 1
   let row: readonly number[] = letters.map((_, i) => i + 1)
-  for (const [i, letter] of others.entries()) row = nextRow(letters, letter, row, i + 1)
+  for (const [i, letter] of others.entries()) {
+    row = nextRow(letters, letter, row, i + 1)
+    if (leastOf(row, i + 1) > most) return most + 1
+  }
   return letters.length === 0 ? others.length : (row[letters.length - 1] as number)
 }
 

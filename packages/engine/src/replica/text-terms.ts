@@ -116,16 +116,16 @@ export class TextTerms {
     return this.find(field, term) === number
   }
 
+  /** Number of objects with a term, those included that are deleted but not out of the lists yet. */
+  objectsWith(number: number): number {
+    return this.#table?.countOf(number) ?? 0
+  }
+
   /** The terms of a field in the order of their characters. */
   orderOf(field: number): TermOrder {
     const order = this.#orders.get(field) ?? new TermOrder(() => this.#ofField(field))
     this.#orders.set(field, order)
     return order
-  }
-
-  /** Brings the order of a field up to date. */
-  renewOrder(field: number): Promise<void> {
-    return this.orderOf(field).renew()
   }
 
   /** Reserves memory for `terms` more of `bytes` in total. Throws EngineError memory_exhausted. */

@@ -4,6 +4,7 @@ import type { Bitmap } from '../memory/bitmap.ts'
 import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import type { DenseHits } from '../vector/field.ts'
+import type { Expansions } from './expand-terms.ts'
 import type { SearchPlanInput, Task } from './request.ts'
 
 /** The objects that match the filter, and their exact number. */
@@ -19,6 +20,8 @@ export interface RunContext {
   readonly matches: Matches | undefined
   readonly input: SearchPlanInput
   readonly room: AnswerRoom | undefined
+  /** The terms of clauses that stand for several. */
+  readonly expansions?: Expansions | undefined
 }
 
 /** The result of a search in one field. */

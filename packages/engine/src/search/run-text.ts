@@ -1,15 +1,15 @@
 // Runs a search of a text field. The inverted lists score the terms; clauses that they do not know become sets of rows that may be found:
 // beginnings and misspelled words with the terms that they stand for, phrases with the texts that have them.
 import { TimeSlice } from '@annal/wal'
-import { expandedTermsMax } from '../limits.ts'
+import { assert } from '../errors.ts'
 import { Bitmap } from '../memory/bitmap.ts'
 import type { FieldExplanation } from '../model/query.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
-import type { TermOrder } from '../replica/term-order.ts'
 import { analyzerOf } from '../text/analyzers.ts'
 import { hasPhrase } from '../text/phrase.ts'
 import type { DenseHits, FieldTotals, SparseField } from '../vector/field.ts'
+import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
 import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
 import type { Task, TextTask } from './request.ts'
 import type { PhraseWord, TextPart } from './text-query.ts'
@@ -79,23 +79,17 @@ export async function runText(task: TextTask, k: number, context: RunContext): P
   return run.run()
 }
 
-/** What searches need before a version is pinned. Undefined: nothing, or it is there. */
+/** What searches of texts need before a version is pinned; they must begin in the turn in which it is there. Undefined: nothing. */
 export function prepareTexts(
   inputs: readonly { readonly tasks: readonly Task[] }[],
-  { terms }: ReadableReplica,
-): Promise<unknown> | undefined {
+  replica: ReadableReplica,
+): Promise<Expansions> | undefined {
   // Most searches have no text field.
   if (!inputs.some(({ tasks }) => tasks.some(({ kind }) => kind === 'text'))) return undefined
   const expanding = inputs
     .flatMap(({ tasks }) => tasks)
-    .filter((task) => task.kind === 'text' && isExpanding(task) && !terms.orderOf(task.fieldIndex).isFresh)
-  return expanding.length === 0 ? undefined : Promise.all(expanding.map((task) => terms.renewOrder(task.fieldIndex)))
-}
-
-function isExpanding({ source }: TextTask): boolean {
-  if (source.kind === 'stored') return false
-  const { must, should, mustNot } = source.query
-  return [...must, ...should, ...mustNot].some(({ kind }) => kind === 'prefix' || kind === 'fuzzy')
+    .filter((task): task is TextTask => task.kind === 'text' && expandingParts(task).length > 0)
+  return expanding.length === 0 ? undefined : expandTerms(expanding, replica)
 }
 
 class TextSearchRun {
@@ -227,25 +221,10 @@ class TextSearchRun {
         return part.terms.flatMap(({ term, times }) => this.#termOf(term, part.boost * times))
       case 'phrase':
         return part.words.flatMap(({ term }) => this.#termOf(term, part.boost))
-      case 'prefix': {
-        const order = this.#order()
-        return this.#expanded(
-          [...order.beginningWith(part.beginning)].map(([index, term]) => [index, term, part.boost]),
-        )
-      }
-      case 'fuzzy': {
-        const order = this.#order()
-        const letters = Math.max(1, [...part.term].length)
-        const near = [...order.near(part.term, part.edits)]
-        return this.#expanded(
-          near.map(([index, term, edits]) => [index, term, part.boost * (1 - edits / (letters + 1))]),
-        )
-      }
+      case 'prefix':
+      case 'fuzzy':
+        return this.#expanded(part)
     }
-  }
-
-  #order(): TermOrder {
-    return this.#context.replica.terms.orderOf(this.#task.fieldIndex)
   }
 
   #termOf(term: string, boost: number): readonly Term[] {
@@ -256,20 +235,12 @@ class TextSearchRun {
     return [{ index, term, boost, rows }]
   }
 
-  /** The terms that most texts have, each once. */
-  #expanded(candidates: readonly (readonly [index: number, term: string, boost: number])[]): readonly Term[] {
-    const { replica, version } = this.#context
-    const found = new Map<number, Term>()
-    for (const [index, term, boost] of candidates) {
-      if (!replica.terms.isTerm(this.#task.fieldIndex, index, term)) continue
-      const rows = this.#field.rowsHaving(index, version)
-      if (rows > 0) found.set(index, { index, term, boost, rows })
-    }
-    const best = [...found.values()]
-      .sort((a, b) => b.boost - a.boost || b.rows - a.rows || (a.term < b.term ? -1 : 1))
-      .slice(0, expandedTermsMax)
-    for (const { term, rows } of best) this.#explained.set(term, rows)
-    return best
+  #expanded(part: TextPart): readonly Term[] {
+    const expansion = this.#context.expansions?.get(part)
+    assert(expansion !== undefined, 'clauses are expanded before a version is pinned')
+    const terms = expansion.termsAt(this.#context.version)
+    for (const { term, rows } of terms) this.#explained.set(term, rows)
+    return terms
   }
 
   /** Undefined: a word is in no text. */

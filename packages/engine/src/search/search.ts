@@ -6,6 +6,7 @@ import type { AnswerRoom, FusedHit, HitGroup, SearchHit, SearchResult } from '..
 import type { ReadableReplica } from '../replica/readable.ts'
 import { hitBytes } from './answer-room.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
+import type { Expansions } from './expand-terms.ts'
 import { findGroupable } from './field-groups.ts'
 import type { FieldAnswer, Matches, RunContext } from './field-run.ts'
 import { fuseResults } from './fuse.ts'
@@ -26,6 +27,8 @@ export interface SearchCaller {
   readonly slice?: TimeSlice | undefined
   /** Chooses ef for fields whose query states a recall. Without it, they use the default ef. */
   readonly calibrator?: EfChooser | undefined
+  /** What texts need that was prepared in this turn. */
+  readonly expansions?: Expansions | undefined
 }
 
 /**
@@ -35,7 +38,7 @@ export interface SearchCaller {
 export async function search(
   replica: ReadableReplica,
   input: SearchPlanInput,
-  { room, slice, calibrator }: SearchCaller = {},
+  { room, slice, calibrator, expansions }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
   if (needsWholeVersion(input)) replica.publish()
@@ -48,7 +51,7 @@ export async function search(
     const filter = input.filter ?? (expired && everything)
     const matches = filter && replica.matches.matchesOf(filter, version, expired)
     const filterMs = performance.now() - started
-    const context = { replica, version, matches, input, room }
+    const context = { replica, version, matches, input, room, expansions }
     const { tasks, recall } = chooseEfs(input, matches?.count, calibrator)
     const { groups: plan } = input
     const grouped = plan && (await runGroups(tasks, context, findGroupable(context, plan.key, expired), plan))
@@ -94,10 +97,10 @@ export async function search(
 export async function searchAll(
   replica: ReadableReplica,
   inputs: readonly SearchPlanInput[],
-  caller: Omit<SearchCaller, 'slice'>,
+  given: Omit<SearchCaller, 'slice' | 'expansions'>,
 ): Promise<readonly SearchResult[]> {
   const preparing = prepareTexts(inputs, replica)
-  if (preparing) await preparing
+  const caller = preparing ? { ...given, expansions: await preparing } : given
   const [only] = inputs
   if (inputs.length === 1 && only) return [await search(replica, only, caller)]
   const slice = new TimeSlice()
