@@ -81,6 +81,13 @@ export const embedQueryBytesMax = 131_072
 export const embedReasonLengthMax = 300
 /** Parts of one query of a text field. */
 export const textClausesMax = 64
+/**
+ * Clauses of `should` that count only in texts with all of their words: phrases, and words with `and`. Texts are searched once for each set of them
+ * that some text has.
+ */
+export const conditionalClausesMax = 8
+/** Words of one phrase. */
+export const phraseWordsMax = 128
 /** Terms that a prefix or a misspelled word stands for: the most frequent ones. */
 export const expandedTermsMax = 128
 /** Letters that differ between a word and what is found for it. */

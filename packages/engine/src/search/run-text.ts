@@ -7,12 +7,12 @@ import type { FieldExplanation } from '../model/query.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
-import { hasPhrase } from '../text/phrase.ts'
+import { hasWordsAt, placesOf } from '../text/phrase.ts'
 import type { DenseHits, FieldTotals, SparseField } from '../vector/field.ts'
 import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
 import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
 import type { Task, TextTask } from './request.ts'
-import type { PhraseWord, TextPart } from './text-query.ts'
+import { isConditional, type PhraseWord, type TextPart } from './text-query.ts'
 
 /** Hits in whose texts phrases are looked for, at most; then every text with the words is looked through first. */
 const lookedThroughMax = 16_384
@@ -101,6 +101,9 @@ class TextSearchRun {
   readonly #explained = new Map<string, number>()
   readonly #slice = new TimeSlice()
   readonly #verdicts = new Map<number, boolean>()
+  readonly #phraseTerms = new Set<string>()
+  /** The text that was read last, and where it has the words of phrases. */
+  #read: { readonly ordinal: number; readonly places: ReadonlyMap<string, readonly number[]> } | undefined
   #totals: FieldTotals = { rows: 0, length: 0 }
 
   constructor(task: TextTask, k: number, context: RunContext) {
@@ -201,17 +204,18 @@ class TextSearchRun {
   }
 
   #addShould(search: Search, part: TextPart): void {
-    if (part.kind === 'phrase' && part.words.length > 1) {
+    if (!isConditional(part)) {
+      for (const term of this.#termsOf(part)) add(search.terms, term, false)
+      return
+    }
+    if (part.kind === 'phrase') {
       const phrase = this.#phraseOf(part)
       if (phrase !== undefined) search.conditional.push({ phrase, terms: phrase.terms })
       return
     }
     const terms = this.#termsOf(part)
-    if (part.kind === 'words' && part.operator === 'and' && part.terms.length > 1) {
-      if (terms.length === part.terms.length) search.conditional.push({ phrase: undefined, terms })
-      return
-    }
-    for (const term of terms) add(search.terms, term, false)
+    if (part.kind === 'words' && terms.length === part.terms.length)
+      search.conditional.push({ phrase: undefined, terms })
   }
 
   /** The terms of the index that a clause stands for. */
@@ -249,6 +253,7 @@ class TextSearchRun {
     for (const { term } of words) {
       const [found] = this.#termOf(term, boost)
       if (found === undefined) return undefined
+      this.#phraseTerms.add(term)
       const known = terms.get(term)
       terms.set(term, known ? { ...known, boost: known.boost + boost } : found)
     }
@@ -282,42 +287,46 @@ class TextSearchRun {
     return start
   }
 
-  /** The rows in which a clause counts. */
-  async #rowsOfConditional({ phrase, terms }: Conditional, allowed: Bitmap | undefined): Promise<Bitmap> {
-    const rows = this.#rowsWithAll(terms)
-    if (allowed) rows.and(allowed)
-    if (phrase === undefined) return rows
-    const found = new Bitmap(this.#field.end)
-    for (const ordinal of rows.toOrdinals()) {
-      if (this.#hasPhrase(ordinal, phrase)) found.set(ordinal)
+  /** For each clause, the rows in which it counts. */
+  async #countingRows({ conditional }: Search, allowed: Bitmap | undefined): Promise<readonly Bitmap[]> {
+    const counting = conditional.map(({ terms }) => {
+      const rows = this.#rowsWithAll(terms)
+      return allowed ? rows.and(allowed) : rows
+    })
+    const phrases = conditional.flatMap(({ phrase }, i) => (phrase ? [{ phrase, rows: counting[i] as Bitmap }] : []))
+    const all = phrases.reduce((union, { rows }) => union.or(rows), new Bitmap(this.#field.end))
+    for (const ordinal of all.toOrdinals()) {
+      for (const { phrase, rows } of phrases)
+        if (rows.has(ordinal) && !this.#hasPhrase(ordinal, phrase)) rows.clear(ordinal)
       if (this.#slice.isOver) await this.#slice.renew()
     }
-    return found
+    return counting
   }
 
   /**
-   * Clauses that count only in some rows split the rows by which of these clauses they have. For each part there is a search of its own, and the
-   * best hits of all are the answer.
+   * Clauses that count only in some rows split the rows by which of these clauses they have. For each part that has rows there is a search of its
+   * own, and the best hits of all are the answer.
    */
   async #search(search: Search): Promise<DenseHits> {
     const allowed = this.#allowed(search)
     if (search.conditional.length === 0) return this.#best(search, search.terms, allowed)
-    const countingRows: Bitmap[] = []
-    for (const conditional of search.conditional) countingRows.push(await this.#rowsOfConditional(conditional, allowed))
+    const countingRows = await this.#countingRows(search, allowed)
     const answers: DenseHits[] = []
-    const count = search.conditional.length
-    for (let chosen = 0; chosen < 2 ** count; chosen++) {
-      const rows = allowed?.clone() ?? new Bitmap().not(this.#field.end)
-      const terms = new Map(search.terms)
-      for (const [i, conditional] of search.conditional.entries()) {
-        const isChosen = ((chosen >>> i) & 1) === 1
-        const counting = countingRows[i] as Bitmap
-        if (isChosen) rows.and(counting)
-        else rows.andNot(counting)
-        if (isChosen) for (const term of conditional.terms) add(terms, term, false)
+    const searchPart = async (rows: Bitmap, terms: Search['terms'], next: number): Promise<void> => {
+      await this.#slice.renewIfOver()
+      if (rows.count === 0) return
+      const conditional = search.conditional[next]
+      if (conditional === undefined) {
+        if (terms.size > 0) answers.push(await this.#best(search, terms, rows))
+        return
       }
-      if (rows.count > 0 && terms.size > 0) answers.push(await this.#best(search, terms, rows))
+      const counting = countingRows[next] as Bitmap
+      const more = new Map(terms)
+      for (const term of conditional.terms) add(more, term, false)
+      await searchPart(rows.clone().and(counting), more, next + 1)
+      await searchPart(rows.andNot(counting), terms, next + 1)
     }
+    await searchPart(allowed?.clone() ?? new Bitmap().not(this.#field.end), search.terms, 0)
     return mergeHits(answers, this.#k)
   }
 
@@ -374,7 +383,10 @@ class TextSearchRun {
     if (entry?.text === undefined) return false
     // Without analyzing the text.
     if (!terms.every(({ index }) => entry.indices.includes(index))) return false
-    return hasPhrase(analyzerOf(this.#params), entry.text, words, slop)
+    // A text is analyzed once for all phrases that it is looked through for in one go.
+    if (this.#read?.ordinal !== ordinal)
+      this.#read = { ordinal, places: placesOf(analyzerOf(this.#params), entry.text, this.#phraseTerms) }
+    return hasWordsAt(words, this.#read.places, slop)
   }
 
   #find(terms: Search['terms'], allowed: Bitmap | undefined, k: number): Promise<DenseHits> {

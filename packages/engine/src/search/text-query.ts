@@ -1,6 +1,16 @@
 // Checks a query of a text field and splits it into terms by the analyzer of the field.
 import { EngineError } from '../errors.ts'
-import { boostMax, editsMax, k1Max, slopMax, textClausesMax, textQueryBytesMax, textQueryTermsMax } from '../limits.ts'
+import {
+  boostMax,
+  conditionalClausesMax,
+  editsMax,
+  k1Max,
+  phraseWordsMax,
+  slopMax,
+  textClausesMax,
+  textQueryBytesMax,
+  textQueryTermsMax,
+} from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import { type FieldQuery, type TextOperator, textOperators } from '../model/query.ts'
@@ -44,9 +54,6 @@ export interface TextOptions {
   readonly b: number
   readonly highlight: boolean
 }
-
-/** Phrases of `should`: for each set of them that a text can have, there is a search of its own. */
-const shouldPhrasesMax = 4
 
 export function parseTextOptions(input: FieldQuery, field: TextFieldSchema, path: string): TextOptions {
   const { k1 = field.params.k1, b = field.params.b, highlight = false } = input
@@ -94,16 +101,22 @@ export function parseTextSearch({ query, operator }: FieldQuery, field: TextFiel
     const message = `${path} must have a clause in must or should, because the others only exclude`
     throw new EngineError('invalid_argument', message, { field: path })
   }
-  const phrases = search.should.filter(({ kind }) => kind === 'phrase').length
-  if (phrases > shouldPhrasesMax) {
-    const message = `${path}.should has ${phrases} phrases, at most ${shouldPhrasesMax} are allowed`
+  const conditional = search.should.filter(isConditional).length
+  if (conditional > conditionalClausesMax) {
+    const message = `${path}.should has ${conditional} clauses that need several words, at most ${conditionalClausesMax} are allowed`
     throw new EngineError('limit_exceeded', message, {
       field: `${path}.should`,
-      value: phrases,
-      limit: shouldPhrasesMax,
+      value: conditional,
+      limit: conditionalClausesMax,
     })
   }
   return search
+}
+
+/** Whether a clause of `should` counts only in texts with all of several words. */
+export function isConditional(part: TextPart): boolean {
+  if (part.kind === 'phrase') return part.words.length > 1
+  return part.kind === 'words' && part.operator === 'and' && part.terms.length > 1
 }
 
 class TextQueryParser {
@@ -197,6 +210,14 @@ class TextQueryParser {
 
   #phraseWords(text: string, path: string): readonly PhraseWord[] {
     const tokens = this.#analyzer.queryTokens(text)
+    if (tokens.length > phraseWordsMax) {
+      const message = `${path}.phrase has ${tokens.length} words, at most ${phraseWordsMax} are allowed`
+      throw new EngineError('limit_exceeded', message, {
+        field: `${path}.phrase`,
+        value: tokens.length,
+        limit: phraseWordsMax,
+      })
+    }
     this.#countTerms(tokens.length, path)
     const first = tokens[0]?.position ?? 0
     return tokens.map(({ term, position }) => ({ term, offset: position - first }))

@@ -157,6 +157,31 @@ test('texts are returned unchanged', async (t) => {
   await engine.close()
 })
 
+test('clauses that need several words count only in the texts that have them', async (t) => {
+  const { engine, collection } = await withTexts(t, { language: 'none' })
+  const scores = async (query: Query['query']) => {
+    const { results } = await collection.search({ fields: { body: { query } } })
+    return new Map(results.body?.map(({ id, similarity }) => [id, similarity]))
+  }
+  const pairs = [
+    'quick brown',
+    'brown fox',
+    'quick answer',
+    'brown dogs',
+    'lazy dog',
+    'slow question',
+    'nothing kind',
+    'over the',
+  ]
+  const total = new Map<string, number>()
+  for (const pair of pairs)
+    for (const [id, score] of await scores({ must: [pair] })) total.set(id, (total.get(id) ?? 0) + score)
+  const found = await scores({ should: pairs.map((pair) => ({ words: pair, operator: 'and' })) })
+  t.strictSame([...found.keys()].sort(), [...total.keys()].sort())
+  for (const [id, score] of found) t.ok(Math.abs(score - (total.get(id) as number)) < 1e-5, `${id}: ${score}`)
+  await engine.close()
+})
+
 test('bad texts and queries are refused by name', async (t) => {
   const { engine, collection } = await withTexts(t)
   const put = (body: unknown) => collection.upsert([{ id: 'x', fields: { body: body as string } }])
@@ -188,7 +213,9 @@ test('bad texts and queries are refused by name', async (t) => {
     [{ must: [{ prefix: ' ' }] }, 'fields.body.query.must[0].prefix'],
     [{ must: ['a'], filter: [] }, 'fields.body.query.filter'],
     [{ should: Array.from({ length: 65 }, () => 'a') }, 'fields.body.query.should'],
-    [{ should: Array.from({ length: 5 }, () => ({ phrase: 'a b' })) }, 'fields.body.query.should'],
+    [{ should: Array.from({ length: 9 }, () => ({ phrase: 'fox dog' })) }, 'fields.body.query.should'],
+    [{ should: Array.from({ length: 9 }, () => ({ words: 'fox dog', operator: 'and' })) }, 'fields.body.query.should'],
+    [{ must: [{ phrase: 'fox '.repeat(129) }] }, 'fields.body.query.must[0].phrase'],
     ['x '.repeat(8_193), 'fields.body.query'],
     ['half \udc00', 'fields.body.query'],
     ['a', 'fields.body.k1', { k1: 101 }],
