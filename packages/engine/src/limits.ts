@@ -66,10 +66,14 @@ export const filterKeysOfCollectionMax = 16_384
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32
 export const sparseTermsMax = 65_536
-/** Bytes of a text in one field of an object, as UTF-8: a book of 200,000 words; longer documents are split. */
-export const textBytesMax = 1_048_576
+/** Bytes of a text in one field of an object, as UTF-8: a book of 100,000 words; longer documents are split. */
+export const textBytesMax = 524_288
 /** Distinct terms of one text. */
 export const textTermsMax = sparseTermsMax
+/** Bytes of the texts and terms of all fields of an object: what its record has besides meta and filter values. */
+export const objectTermsBytesMax = 917_440
+/** Bytes that a term takes of them. */
+export const objectTermBytes = 8
 /** Bytes of the words of one query of a text field, and the terms that it may become. */
 export const textQueryBytesMax = 16_384
 export const textQueryTermsMax = 1_024

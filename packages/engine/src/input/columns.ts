@@ -14,6 +14,7 @@ import type {
   TextFieldSchema,
 } from '../model/schema.ts'
 import { isUnitLength, vectorForm } from '../model/vector-form.ts'
+import { sparseRecordBytes, textRecordBytes } from '../replica/object-record.ts'
 import { type CountedText, countTerms, keepCounts } from '../text/counted-text.ts'
 import {
   checkLength,
@@ -33,9 +34,12 @@ export interface ColumnParser {
   readonly field: FieldSchema
   /** Returns the bytes that the value takes in the event. */
   add(value: unknown, position: number, path: string): number
+  /** Bytes that the last value takes in the record of its object. */
+  readonly recordBytes: number
 }
 
 export class DenseParser implements ColumnParser {
+  readonly recordBytes = 0
   readonly field: DenseFieldSchema
   readonly #position: number
   readonly #rowsMax: number
@@ -102,6 +106,7 @@ export class DenseParser implements ColumnParser {
 }
 
 export class SparseParser implements ColumnParser {
+  recordBytes = 0
   readonly field: SparseFieldSchema
   readonly #position: number
   readonly #positions: number[] = []
@@ -126,6 +131,7 @@ export class SparseParser implements ColumnParser {
     const terms = parseSparse(value as SparseVector, this.field, path)
     this.#positions.push(position)
     this.#terms.push(terms)
+    this.recordBytes = sparseRecordBytes(terms.indices.length)
     return terms.indices.length * 8
   }
 
@@ -146,6 +152,7 @@ export class SparseParser implements ColumnParser {
 }
 
 export class TextParser implements ColumnParser {
+  recordBytes = 0
   readonly field: TextFieldSchema
   readonly #position: number
   readonly #positions: number[] = []
@@ -175,6 +182,7 @@ export class TextParser implements ColumnParser {
     this.#positions.push(position)
     this.#texts.push(value as string)
     this.#counted.push(counted)
+    this.recordBytes = textRecordBytes(counted.terms.length, bytes)
     return bytes
   }
 
@@ -205,6 +213,7 @@ function checkText(value: unknown, path: string): number {
 }
 
 export class MultiParser implements ColumnParser {
+  readonly recordBytes = 0
   readonly field: MultiFieldSchema
   readonly #position: number
   readonly #positions: number[] = []

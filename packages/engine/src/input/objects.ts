@@ -5,7 +5,7 @@ import { EngineError } from '../errors.ts'
 import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
-import type { Limits } from '../limits.ts'
+import { type Limits, objectTermBytes, objectTermsBytesMax } from '../limits.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { ObjectInput } from '../model/object.ts'
 import type { CollectionSchema } from '../model/schema.ts'
@@ -149,6 +149,7 @@ class ObjectParser {
     if (given.length === 0) {
       throw new EngineError('invalid_argument', `${path} must have a value for at least one field`, { field: path })
     }
+    let recordBytes = 0
     for (const name of given) {
       const column = this.#columns.get(name)
       if (column === undefined) {
@@ -162,6 +163,8 @@ class ObjectParser {
       if (value === undefined) continue
       this.#bytes += column.add(value, position, `${path}.${name}`)
       this.#checkBytes()
+      recordBytes += column.recordBytes
+      if (recordBytes > objectTermsBytesMax) throw tooManyTerms(path, recordBytes)
     }
   }
 
@@ -191,6 +194,11 @@ class ObjectParser {
       expiries: this.#hasExpiries ? this.#expiries : undefined,
     }
   }
+}
+
+function tooManyTerms(path: string, bytes: number): EngineError {
+  const message = `${path} has texts and terms of ${bytes} bytes, ${objectTermBytes} for each term; at most ${objectTermsBytesMax} are allowed in one object`
+  return new EngineError('limit_exceeded', message, { field: path, value: bytes, limit: objectTermsBytesMax })
 }
 
 function last<T>(list: T[], added: T): T {
