@@ -64,6 +64,10 @@ const sendsThenReads: Client = async (url, { method, path, headers = {} }, decla
   return { status: Number(reply.slice(9, 12)), body: reply.slice(reply.indexOf('\r\n\r\n') + 4) }
 }
 
+/** The same, and says that it closes the connection after the reply, as urllib of Python does. */
+const sendsThenCloses: Client = (url, refused, declares) =>
+  sendsThenReads(url, { ...refused, headers: { ...refused.headers, connection: 'close' } }, declares)
+
 const nodeHttp: Client = async (url, { method, path, headers }, declares) => {
   const request = http.request(url + path, {
     method,
@@ -92,7 +96,7 @@ const nodeFetch: Client = async (url, { method, path, headers }, declares) => {
   return { status: response.status, body: await response.text() }
 }
 
-const clients: Clients = { sendsThenReads, nodeHttp, nodeFetch }
+const clients: Clients = { sendsThenReads, sendsThenCloses, nodeHttp, nodeFetch }
 
 /** A process of Python that sends one request after another. */
 function pythonClients(t: Test, python: string, names: readonly string[]): Clients {

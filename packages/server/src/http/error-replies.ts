@@ -54,6 +54,8 @@ export function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   // The framework closes the connection when a parser rejects a body. Node closes it after the last request that it accepts on a
   // connection; without the header it could not announce that.
   if (isTooLarge || isLastOfConnection(reply)) reply.header('connection', 'close')
+  // A client that closes the connection itself after the reply would lose it as well.
+  else if (/\bclose\b/i.test(raw.headers.connection ?? '')) reply.header('connection', 'keep-alive')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   raw.unpipe()
   raw.resume()
