@@ -11,6 +11,12 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
   backups(program, terminal, ends)
   restoring(program, terminal, ends)
   describeMoving(program, terminal, ends)
+  connected(program.command('providers'))
+    .description('list what makes vectors of texts on a server')
+    .action(async (options) => {
+      const { listProviders } = await import('./commands/providers.ts')
+      ends(await listProviders(options, terminal))
+    })
   agents(program, ends)
 }
 

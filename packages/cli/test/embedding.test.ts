@@ -70,6 +70,15 @@ async function world(t: Test) {
   return { dir, made, address, notes }
 }
 
+test('the providers of a server are listed without their addresses', async (t) => {
+  const { made, address } = await world(t)
+  const text = await start(['providers', '--server', address]).ended
+  t.match(text, { code: 0, out: /^provider +kind +model +dimension\nlocal +openai +m +2\n$/ })
+  const json = await start(['providers', '--server', address, '--json']).ended
+  t.strictSame(JSON.parse(json.out), { providers: [{ name: 'local', kind: 'openai', model: 'm', dimension: 2 }] })
+  t.notMatch(text.out + json.out, new URL(made.url).host)
+})
+
 test('an import of texts stops at an error of the provider, and continues where it stopped', async (t) => {
   const { dir, made, address, notes } = await world(t)
   const total = 2_000

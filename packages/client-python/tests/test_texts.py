@@ -73,6 +73,7 @@ def test_texts_become_vectors_by_a_provider(embedding: Annal) -> None:
         "type": "vector",
         "params": {"dimension": 2, "space_type": "l2", "embed": {"provider": "local", "from": "body"}},
     }
+    assert embedding.providers() == [{"name": "local", "kind": "openai", "model": "m", "dimension": 2}]
     embedding.create_collection("notes", [BODY, meaning])
     notes = embedding.get_collection("notes")
     notes.upsert([{"id": "a", "fields": {"body": "banana"}}, {"id": "b", "fields": {"body": "onions"}}])

@@ -10,7 +10,7 @@ import type { CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexSummary } from './definition.ts'
 import { History } from './history.ts'
 import type { CollectionDefinition, ExactDefinition, FieldsOf, JsonObject } from './model.ts'
-import type { Health, SettingInfo } from './operations.ts'
+import type { Health, ProviderInfo, SettingInfo } from './operations.ts'
 import { Schedules } from './schedules.ts'
 import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
@@ -204,6 +204,18 @@ export class Client {
    */
   info(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('info', undefined, options)
+  }
+
+  /**
+   * What makes vectors of texts on the server, for `embed` of a new collection. Addresses and keys are not returned.
+   *
+   * @example
+   * ```ts
+   * for (const { name, model, dimension } of await client.providers()) console.log(name, model, dimension)
+   * ```
+   */
+  providers(options?: CallOptions): Promise<readonly ProviderInfo[]> {
+    return this.#transport.call('providers', undefined, options)
   }
 
   /**

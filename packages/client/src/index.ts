@@ -161,7 +161,7 @@ export type {
   WriteResult,
 } from './model.ts'
 export type { AliasInfo, BranchInfo, BranchMoment } from './name-info.ts'
-export type { Health, OperationName, Operations, SettingInfo } from './operations.ts'
+export type { Health, OperationName, Operations, ProviderInfo, SettingInfo } from './operations.ts'
 export type { RebuildStatus } from './rebuild-status.ts'
 export type { Hit, Json, Query, StoredVector, VectorRecord } from './record.ts'
 export type { Schedule, ScheduleList, ScheduleOptions } from './schedule-info.ts'

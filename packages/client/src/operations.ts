@@ -54,6 +54,17 @@ export interface SettingInfo {
   readonly meaning: string
 }
 
+/** What makes vectors of texts; a field names it in `embed.provider`. */
+export interface ProviderInfo {
+  readonly name: string
+  /** The form of its requests: `openai`, `cohere`, or `voyage`; `function` in an engine in this process. */
+  readonly kind: string
+  /** Undefined if an engine in this process does not say. */
+  readonly model: string | undefined
+  /** Numbers of each vector, which is the dimension of a field with this provider; undefined as for `model`. */
+  readonly dimension: number | undefined
+}
+
 export interface Health {
   /** `ok` when the server is fully available; `starting` while it loads stored data. */
   readonly status: string
@@ -78,6 +89,7 @@ export interface SystemOperations {
   health: Operation<undefined, Health>
   stats: Operation<undefined, JsonObject>
   info: Operation<undefined, JsonObject>
+  providers: Operation<undefined, readonly ProviderInfo[]>
   configuration: Operation<undefined, readonly SettingInfo[]>
   metrics: Operation<undefined, string>
   logs: Operation<{ readonly limit: number | undefined }, readonly string[]>

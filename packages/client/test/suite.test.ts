@@ -1,12 +1,12 @@
 // One suite for both transports.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
 import { embeddedClient, openEmbedded } from '../src/embedded/index.ts'
 import { AnnalError, connect, denseField } from '../src/index.ts'
-import { realServer } from './real-server.ts'
+import { realServer, startServer } from './real-server.ts'
 import { changeSuite, collectionSuite, historySuite, indexSuite, timeSuite } from './suite.ts'
 
 test('over HTTP, against a real server', async (t) => {
@@ -39,6 +39,23 @@ test('a server has settings, metrics, and backup schedules', async (t) => {
     (await client.schedules.delete('none').catch((error: AnnalError) => error.code)) as string,
     'collection_not_found',
   )
+})
+
+test('the providers of vectors of a server, and of an engine in this process', async (t) => {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true }))
+  const file = path.join(dataDir, 'providers.json')
+  const local = { kind: 'openai', url: 'http://127.0.0.1:9/v1/embeddings', model: 'm', dimension: 2 }
+  writeFileSync(file, JSON.stringify({ local }))
+  const server = await startServer({ dataDir: path.join(dataDir, 'served'), environment: { NDD_PROVIDERS: file } })
+  t.teardown(() => server.stop())
+  const provider = { name: 'local', kind: 'openai', model: 'm', dimension: 2 }
+  t.strictSame(await connect({ url: server.url }).providers(), [provider])
+
+  const embed = { lengths: async (texts: readonly string[]) => texts.map(({ length }) => [length, 1]) }
+  await using client = await openEmbedded({ dataDir: path.join(dataDir, 'embedded'), threads: 1, embed })
+  const own = { name: 'lengths', kind: 'function', model: undefined, dimension: undefined }
+  t.strictSame(await client.providers(), [own])
 })
 
 test('over an engine in this process', async (t) => {

@@ -46,6 +46,7 @@ import type { HashSeed } from './memory/id-hash.ts'
 import type { CalibrationCounts } from './model/calibration.ts'
 import type { ControlChange } from './model/control.ts'
 import type { Database } from './model/database.ts'
+import type { ProviderInfo } from './model/embed.ts'
 import type { Engine, EngineOptions, GraphThreadOptions } from './model/engine.ts'
 import type { EngineHealth, EngineStats } from './model/engine-stats.ts'
 import type { PastState } from './model/moment.ts'
@@ -340,6 +341,10 @@ class LocalEngine implements ReplicatedEngine, DatabaseHost, ControlHost, TailTa
   database(name = 'default'): Database {
     this.checkOpen()
     return new LocalDatabase(this.catalogAhead.database(name) ?? refuseDatabase(name), this)
+  }
+
+  providers(): readonly ProviderInfo[] {
+    return this.embedder.providers()
   }
 
   health(): EngineHealth {

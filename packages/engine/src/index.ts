@@ -119,7 +119,7 @@ export {
   type TextParams,
   type UnknownOption,
 } from './model/definition.ts'
-export type { EmbedFunction, EmbedProvider, EmbedPurpose, EmbedRequest } from './model/embed.ts'
+export type { EmbedFunction, EmbedProvider, EmbedPurpose, EmbedRequest, ProviderInfo } from './model/embed.ts'
 export type { Clock, Engine, EngineOptions, GraphThreadOptions, ReceivedSearch } from './model/engine.ts'
 export type { EngineHealth, EngineStats, HistoryReach, Progress } from './model/engine-stats.ts'
 export type { FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'

@@ -41,7 +41,7 @@ import { dashboardRoutes } from './routes/dashboard.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { v2ScheduleRoutes } from './routes/schedules.ts'
-import { infoRoute, openHealth, systemRoutes, userRoutes } from './routes/system.ts'
+import { infoRoute, openHealth, providersRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
@@ -307,6 +307,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     async (v2) => {
       systemRoutes(v2, context, 'v2')
       infoRoute(v2, context)
+      providersRoute(v2, context)
       openapiRoute(v2, context)
       configurationRoute(v2, context)
       logsRoute(v2, context)

@@ -37,6 +37,7 @@ const v2 = {
   'GET /health': 'nobody',
   'GET /stats': 'anyone',
   'GET /info': 'anyone',
+  'GET /providers': 'anyone',
   'GET /configuration': 'server',
   'GET /cluster': 'server',
   'GET /cluster/digests': 'server',

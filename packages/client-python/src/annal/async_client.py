@@ -90,6 +90,10 @@ class AsyncAnnal(AsyncAdministration):
     async def info(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         return await self._get("/api/v2/info", OF_NODE, timeout)
 
+    async def providers(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        """Returns what makes vectors of texts on the server: ``name``, ``kind``, ``model``, and ``dimension`` of each."""
+        return list((await self._get("/api/v2/providers", OF_NODE, timeout))["providers"])
+
     async def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
         """Returns the newest requests, one line each, oldest first."""
         return list((await self._get(f"/api/v2/logs?limit={int(limit)}", OF_NODE, timeout))["lines"])

@@ -22,7 +22,7 @@ export interface EmbeddedTransportOptions {
 
 const timeoutDefaultMs = 30_000
 
-const systemCalls: Calls<'health' | 'stats' | 'info'> = {
+const systemCalls: Calls<'health' | 'stats' | 'info' | 'providers'> = {
   health({ engine }) {
     const { status, ...details } = engine.health()
     // Strings and numbers by name, as JSON.
@@ -30,6 +30,7 @@ const systemCalls: Calls<'health' | 'stats' | 'info'> = {
   },
   stats: ({ engine }) => engine.stats() as unknown as JsonObject,
   info: ({ database }) => ({ embedded: true, database: database.name, license: null }),
+  providers: ({ engine }) => engine.providers().map((provider) => ({ ...provider, kind: 'function' })),
 }
 
 const calls = {

@@ -1,6 +1,6 @@
 // The operations on the server itself, and its license.
-import type { SettingInfo, SystemOperations } from '../operations.ts'
-import { list, object, parseJson, parseObject, text } from './read.ts'
+import type { ProviderInfo, SettingInfo, SystemOperations } from '../operations.ts'
+import { list, number, object, parseJson, parseObject, text } from './read.ts'
 import { get, post, type Routes, sentence } from './route.ts'
 
 export const systemRoutes: Routes<keyof SystemOperations> = {
@@ -25,6 +25,12 @@ export const systemRoutes: Routes<keyof SystemOperations> = {
     reads: 'none',
     request: () => get('/api/v2/info'),
     reply: ({ text }) => parseObject(parseJson(text)),
+  },
+  providers: {
+    retry: 'always',
+    reads: 'none',
+    request: () => get('/api/v2/providers'),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').providers, 'providers').map(provider),
   },
   configuration: {
     retry: 'always',
@@ -69,5 +75,15 @@ function setting(value: unknown): SettingInfo {
     value: text(inUse, 'value'),
     fallback: text(fallback, 'fallback'),
     meaning: text(meaning, 'meaning'),
+  }
+}
+
+function provider(value: unknown): ProviderInfo {
+  const { name, kind, model, dimension } = object(value, 'provider')
+  return {
+    name: text(name, 'name'),
+    kind: text(kind, 'kind'),
+    model: text(model, 'model'),
+    dimension: number(dimension, 'dimension'),
   }
 }

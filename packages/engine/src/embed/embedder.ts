@@ -6,7 +6,7 @@ import { columnBytes } from '../events/upsert-pieces.ts'
 import { DenseParser } from '../input/columns.ts'
 import type { ObjectColumns } from '../input/objects.ts'
 import { embedQueryBytesMax, embedReasonLengthMax, type Limits } from '../limits.ts'
-import type { EmbedProvider, EmbedPurpose } from '../model/embed.ts'
+import type { EmbedProvider, EmbedPurpose, ProviderInfo } from '../model/embed.ts'
 import type { EngineOptions } from '../model/engine.ts'
 import { printed } from '../model/ids.ts'
 import type { WriteResult } from '../model/object.ts'
@@ -41,6 +41,12 @@ export class Embedder {
   /** Throws invalid_argument. */
   constructor(providers: EngineOptions['embed'] = {}) {
     this.#providers = new Map(Object.entries(providers).map(([name, given]) => [name, providerOf(name, given)]))
+  }
+
+  /** Sorted by name. */
+  providers(): readonly ProviderInfo[] {
+    const all = [...this.#providers].map(([name, { model, dimension }]) => ({ name, model, dimension }))
+    return all.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** The fields of a new collection, with the models of their providers. Throws invalid_argument or embedding_unavailable. */

@@ -29,3 +29,13 @@ export interface EmbedProvider {
   /** A field of another dimension is refused. */
   readonly dimension?: number | undefined
 }
+
+/** A provider of an engine, without its function. */
+export interface ProviderInfo {
+  /** What fields have in `embed.provider`. */
+  readonly name: string
+  /** Undefined if the host program did not name one. */
+  readonly model: string | undefined
+  /** Numbers of each vector; undefined if the host program did not say. */
+  readonly dimension: number | undefined
+}

@@ -4,7 +4,7 @@ import type { Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { ControlPlane } from './control.ts'
 import type { Database } from './database.ts'
-import type { EmbedFunction, EmbedProvider } from './embed.ts'
+import type { EmbedFunction, EmbedProvider, ProviderInfo } from './embed.ts'
 import type { EngineHealth, EngineStats, Progress } from './engine-stats.ts'
 import type { PastState } from './moment.ts'
 import type { Acknowledgement } from './object.ts'
@@ -103,6 +103,15 @@ export interface Engine {
   database(name?: string): Database
   /** Databases, their tokens, and the directory's settings. */
   readonly control: ControlPlane
+  /**
+   * What makes vectors of texts, as `embed` of the options says, sorted by name.
+   *
+   * @example
+   * ```ts
+   * for (const { name, model, dimension } of engine.providers()) console.log(name, model, dimension)
+   * ```
+   */
+  providers(): readonly ProviderInfo[]
   /** Runs writes with request keys once. */
   readonly requestKeys: RequestKeys
   /**

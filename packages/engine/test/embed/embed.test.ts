@@ -328,3 +328,12 @@ test('texts search the past', async (t) => {
     ['a'],
   )
 })
+
+test('an engine lists its providers by name, without their functions', async (t) => {
+  const embed: EmbedFunction = async (texts) => texts.map(vectorOf)
+  const { engine } = await opened(t, { q: embed, p: { embed, model: 'm', dimension } })
+  t.strictSame(engine.providers(), [
+    { name: 'p', model: 'm', dimension },
+    { name: 'q', model: undefined, dimension: undefined },
+  ])
+})

@@ -12,6 +12,7 @@ import { type HealthFacts, healthJson, joinDetails } from '../wire/health-reply.
 import { capitalize } from '../wire/v2-admin.ts'
 import { clusterJson } from '../wire/v2-cluster.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
+import { providersJson } from '../wire/v2-providers.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** Names of the user of a plain server in the published servers and dashboards. */
@@ -104,6 +105,16 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
       license: status === undefined ? null : licenseInfo(status),
     }
   })
+}
+
+/** Adds GET /providers. */
+export function providersRoute(app: FastifyInstance, { config }: RouteContext): void {
+  const doc: RouteDoc = {
+    access: 'any',
+    summary: 'Lists what makes vectors of texts on this server, by name. Addresses and keys are not shown.',
+    reply: { description: 'providers: none if the operator configured none.', json: 'Providers' },
+  }
+  app.get('/providers', { config: { doc } }, async () => ({ providers: providersJson(config.providers) }))
 }
 
 /** Adds the routes of users in /api/v1. */

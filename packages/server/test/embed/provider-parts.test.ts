@@ -1,7 +1,11 @@
 // The bounds of a provider: calls of a minute, memory of the cache, and texts that wait.
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { test } from 'tap'
+import { readProviders } from '../../src/embed/provider-config.ts'
 import { CallRate } from '../../src/embed/rate.ts'
 import { cacheKey, VectorCache } from '../../src/embed/vector-cache.ts'
+import { runningApp, temporaryDirectory } from '../running-app.ts'
 
 test('no minute has more calls than its limit, and none is lost', (t) => {
   for (const limit of [1, 7, 10, 60, 600]) {
@@ -65,4 +69,35 @@ test('the key of a text has the provider, the model, and the purpose', (t) => {
   ]
   t.equal(new Set(keys).size, keys.length)
   t.end()
+})
+
+test('every caller with a token may list the providers, and sees no address and no key', async (t) => {
+  const file = path.join(await temporaryDirectory(t), 'providers.json')
+  const url = 'http://user-facing.example:11434/v1/secret-path'
+  const given = { kind: 'openai', url, key_env: 'PLANTED_KEY', model: 'm', dimension: 3 }
+  await writeFile(file, JSON.stringify({ second: { ...given, kind: 'voyage', dimension: 4 }, first: given }))
+  const problems: string[] = []
+  const providers = readProviders(file, { PLANTED_KEY: 'sk-planted' }, problems)
+  t.strictSame(problems, [])
+  const rootToken = 'a-root-token-of-many-letters'
+  const running = await runningApp(t, { providers, rootToken })
+  const root = { authorization: rootToken }
+  const made = await running.send('POST', '/api/v2/admin/dbs', { json: { db_name: 'acme' }, headers: root })
+  const writer = { authorization: String(made.json().db_token) }
+  const token = await running.send('POST', '/api/v2/tokens', { json: { name: 'x', token_type: 'r' }, headers: writer })
+  const reader = { authorization: String(token.json().db_token) }
+  for (const headers of [root, writer, reader]) {
+    const reply = await running.send('GET', '/api/v2/providers', { headers })
+    t.equal(reply.status, 200)
+    t.strictSame(reply.json(), {
+      providers: [
+        { name: 'first', kind: 'openai', model: 'm', dimension: 3 },
+        { name: 'second', kind: 'voyage', model: 'm', dimension: 4 },
+      ],
+    })
+    t.notMatch(reply.text, /example|secret-path|PLANTED_KEY|sk-planted/)
+  }
+  t.equal((await running.send('GET', '/api/v2/providers')).status, 401)
+  const none = await runningApp(t)
+  t.strictSame((await none.send('GET', '/api/v2/providers')).json(), { providers: [] })
 })

@@ -1,4 +1,5 @@
 // Replies about the server, and about its databases and their tokens.
+import { providerKinds } from '../../../embed/shapes.ts'
 import { anyOf, flag, integer, list, map, number, object, oneOfTexts, orNull, ref, text } from '../build.ts'
 import { clusterDigestsSchema, clusterSchema, digestRequestSchema } from '../cluster-schemas.ts'
 import { acknowledgement, message, type Schemas, seconds, time } from './parts.ts'
@@ -92,6 +93,17 @@ export const systemReplies = {
     machine_id: text('A license may be bound to it.'),
     request_keys: object({ max: integer('Number of request keys that are kept.'), hours: integer('How long.') }),
     license: orNull(ref('License')),
+  }),
+  Providers: object({
+    providers: list(
+      object({
+        name: text('What embed.provider of a field names.'),
+        kind: oneOfTexts(providerKinds),
+        model: text(),
+        dimension: integer('Numbers of each vector: the dimension of a field with this provider.'),
+      }),
+      'Sorted by name.',
+    ),
   }),
   UserType: object({ username: text(), user_type: text() }),
   UserInfo: object({
