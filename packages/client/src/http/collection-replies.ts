@@ -227,8 +227,13 @@ function parseHighlight(value: unknown): Highlight {
 function parseFused(value: unknown, results: SearchResult['results']): FusedHit {
   const fused = object(value, 'fused hit')
   const standings = Object.entries(object(fused.fields, 'fields')).map(([field, standing]): Standing => {
-    const { rank, similarity } = object(standing, `fields.${field}`)
-    return { field, rank: number(rank, 'rank'), similarity: number(similarity, 'similarity') }
+    const { rank, similarity, highlight } = object(standing, `fields.${field}`)
+    return {
+      field,
+      rank: number(rank, 'rank'),
+      similarity: number(similarity, 'similarity'),
+      ...(highlight !== undefined && { highlight: parseHighlight(highlight) }),
+    }
   })
   const [first] = standings
   const hit = first && results[first.field]?.[first.rank - 1]

@@ -243,6 +243,8 @@ export interface Standing<Name extends string = string> {
   readonly field: Name
   readonly rank: number
   readonly similarity: number
+  /** That of the hit in the list, if the query of a text field requests it. */
+  readonly highlight?: Highlight
 }
 
 /** A hit of the combined list. */

@@ -3,7 +3,7 @@
 import type { Fused, FusedHit, SearchHit, Standing } from '../model/query.ts'
 
 /** What the fusion needs of a hit. */
-type Ranked = Pick<SearchHit, 'id' | 'similarity'>
+type Ranked = Pick<SearchHit, 'id' | 'similarity'> & Partial<Pick<SearchHit, 'highlight'>>
 
 /** The hits of one field and their weight. */
 export interface RankedList<Hit extends Ranked = SearchHit> {
@@ -45,7 +45,8 @@ export function fuse<Hit extends Ranked>(
     for (const [index, hit] of hits.entries()) {
       const entry = fused.get(hit.id) ?? { hit, score: 0, standings: [] }
       entry.score += weight * scoreOf(hit, index)
-      entry.standings.push({ field, rank: index + 1, similarity: hit.similarity })
+      const { similarity, highlight } = hit
+      entry.standings.push({ field, rank: index + 1, similarity, ...(highlight && { highlight }) })
       fused.set(hit.id, entry)
     }
   }

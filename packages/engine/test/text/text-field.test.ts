@@ -138,6 +138,34 @@ test('hits show the part of a text with the words', async (t) => {
   await engine.close()
 })
 
+test('fused hits and groups have the highlights of their texts, and explain lists their terms', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const fields = { v: { query: [1, 1], limit: 2 }, body: { query: 'question dog', highlight: true } }
+  const fusion = { method: 'rrf' } as const
+  const groupBy = { key: 'odd', hits: 2 }
+  for (const more of [{}, { groupBy }]) {
+    const found = await collection.search({ fields, fusion, explain: true, ...more })
+    t.strictSame(found.explain?.fields.body?.terms?.map(({ term }) => term).sort(), ['dog', 'question'])
+    const shown = new Map(found.results.body?.map(({ id, highlight }) => [id, highlight]))
+    t.ok(shown.size >= 3 && ![...shown.values()].includes(undefined))
+    const standings = found.fused?.flatMap(({ hit, standings }) => standings.map((one) => ({ id: hit.id, ...one })))
+    const ofText = standings?.filter(({ field }) => field === 'body') ?? []
+    t.strictSame(new Map(ofText.map(({ id, highlight }) => [id, highlight])), shown)
+    t.notOk(standings?.some(({ field, highlight }) => field === 'v' && highlight))
+    if ('groupBy' in more) {
+      const hits = [...(found.groups?.body ?? []), ...(found.fusedGroups ?? [])].flatMap(({ hits }): object[] => [
+        ...hits,
+      ])
+      t.ok(hits.length >= 6)
+      const marked = hits.filter((hit) => ('hit' in hit ? true : (hit as { highlight?: object }).highlight))
+      t.equal(marked.length, hits.length)
+    }
+  }
+  const plain = await collection.search({ fields: { ...fields, body: { query: 'question' } }, fusion })
+  t.notOk(plain.fused?.some(({ standings }) => standings.some((one) => 'highlight' in one)))
+  await engine.close()
+})
+
 test('texts are returned unchanged', async (t) => {
   const { engine, collection } = await withTexts(t)
   const odd = '\ufeffÄ\u0000 😀 "quotes"\r\n\u2028end '

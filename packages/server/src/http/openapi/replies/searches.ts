@@ -29,7 +29,10 @@ export const searchReplies = {
     {
       ...objectHead,
       score: number(),
-      fields: map(object({ rank: integer(), similarity: number() }), 'Rank and similarity in each list with the hit.'),
+      fields: map(
+        object({ rank: integer(), similarity: number() }, { highlight: ref('Highlight') }),
+        'Rank and similarity in each list with the hit, and its highlight there.',
+      ),
     },
     { ...storedMeta, expires_at: expiry },
   ),
