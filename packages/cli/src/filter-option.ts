@@ -1,5 +1,5 @@
-// The option --filter: conditions as JSON.
-import type { Filter } from '@annal/client'
+// The options --filter and --match: conditions as JSON.
+import type { Filter, TextMatch } from '@annal/client'
 import { usageError } from './exit-code.ts'
 
 /** Throws a usage error for text that is not a JSON list. The server validates the conditions. */
@@ -11,4 +11,15 @@ export function filterOf(text: string): Filter {
     if (!(error instanceof SyntaxError)) throw error
   }
   throw usageError(`--filter must be a JSON list of conditions such as '[{"year":{"$eq":1979}}]'`)
+}
+
+/** The same for conditions on texts. */
+export function matchOf(text: string): TextMatch {
+  try {
+    const match: unknown = JSON.parse(text)
+    if (typeof match === 'object' && match !== null && !Array.isArray(match)) return match as TextMatch
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw usageError(`--match must be a JSON object such as '{"body":{"query":"pump valve","operator":"and"}}'`)
 }

@@ -132,6 +132,22 @@ test('an agent stores texts, and searches by words and by meaning', async (t) =>
     fields: { meaning: { query: { text: 'ananas cream' }, limit: 1 }, body: { query: 'soups' } },
   })
   t.match(JSON.parse(found.text), { results: { meaning: [{ id: 'a' }], body: [{ id: 'b' }] } })
+  const clauses = { should: ['bread', { prefix: 'oni' }], must_not: ['soup'] }
+  const without = await agent.tool('search', { collection: 'notes', fields: { body: { query: clauses } } })
+  t.strictSame(
+    JSON.parse(without.text).results.body.map(({ id }: { readonly id: string }) => id),
+    ['a'],
+  )
+  const match = { body: { query: clauses } }
+  t.match(JSON.parse((await agent.tool('count_objects', { collection: 'notes', match })).text), { count: 1 })
+  const both = { body: { query: 'soup bread', operator: 'and' } }
+  t.match(JSON.parse((await agent.tool('count_objects', { collection: 'notes', match: both })).text), { count: 0 })
+  t.match((await agent.tool('list_objects', { collection: 'notes', match })).text, /^\{"id":"a"/)
+  t.match(JSON.parse((await agent.tool('facets', { collection: 'notes', key: 'k', match })).text), { distinct: 0 })
+  const exported = await start(['export', 'notes', '--server', address, '--match', '{"body":{"query":"soups"}}']).ended
+  t.match(exported, { code: 0, out: /^\{"id":"b".*\}\n$/ })
+  const wrong = await start(['export', 'notes', '--server', address, '--match', '["soups"]']).ended
+  t.match(wrong, { code: 64, err: /--match must be a JSON object/ })
   t.equal(await notes.count(), 2)
   const { fields } = await notes.describe()
   t.match(fields[1], { params: { embed: { provider: 'local', from: 'body', model: 'm' } } })

@@ -63,6 +63,10 @@ def test_texts_are_returned_and_found_by_their_words(client: Annal) -> None:
     assert stored[0]["vectors"] == {} and stored[0]["sparses"] == {} and stored[0]["multi_vectors"] == {}
     assert [hit["id"] for hit in notes.search({"body": "soup"})["results"]["body"]] == ["b"]
     clauses = {"must": [{"prefix": "vec"}], "must_not": ["soup"]}
+    assert notes.count(match={"body": {"query": clauses}}) == 1
+    assert notes.count(match={"body": {"query": "vector sparse_indices", "operator": "and"}}) == 1
+    assert notes.facets("kind", match={"body": {"query": "soup"}})["distinct"] == 0
+    assert [one["id"] for one in notes.scroll(match={"body": {"query": "soup vectors"}}, page_size=1)] == ["a", "b"]
     assert [hit["id"] for hit in notes.search({"body": {"query": clauses}})["results"]["body"]] == ["a"]
     client.delete_collection("notes")
 

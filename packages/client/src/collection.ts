@@ -10,6 +10,7 @@ import type { DiffRequest, ObjectChange, Undone, UndoRequest, VersionPage, Versi
 import type {
   Acknowledgement,
   BatchedRequest,
+  CountRequest,
   FacetRequest,
   Facets,
   FieldName,
@@ -312,15 +313,20 @@ export class Collection<
   }
 
   /**
-   * Counts the matching objects; without a filter, all objects.
+   * Counts the matching objects; without a filter, all objects. `match` has conditions on texts.
    *
    * @example
    * ```ts
    * const count = await films.count([{ genre: { $eq: 'horror' } }])
+   * const named = await films.count({ match: { plot: { query: 'space ship', operator: 'and' } }, filter: [{ genre: { $eq: 'horror' } }] })
    * ```
    */
-  count(filter?: Filter, options?: ReadOptions): Promise<number> {
-    return this.#transport.call('countObjects', { collection: this.name, filter, asOf: options?.asOf }, options)
+  count(request?: Filter | CountRequest, options?: ReadOptions): Promise<number> {
+    // A filter is a list.
+    const { filter, match }: Partial<CountRequest> =
+      request !== undefined && 'match' in request ? request : { filter: request }
+    const input = { collection: this.name, filter, match, asOf: options?.asOf }
+    return this.#transport.call('countObjects', input, options)
   }
 
   /**

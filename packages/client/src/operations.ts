@@ -37,6 +37,7 @@ import type {
   RecallRequest,
   ScrollRequest,
   SearchRequest,
+  TextMatch,
 } from './model.ts'
 import type { AliasInfo, BranchInfo, BranchMoment } from './name-info.ts'
 import type { RebuildStatus } from './rebuild-status.ts'
@@ -137,7 +138,11 @@ export interface CollectionOperations {
   search: Operation<InCollection & { readonly request: SearchRequest }, SearchResult>
   searchBatch: Operation<InCollection & { readonly requests: readonly BatchedRequest[] }, readonly BatchedResult[]>
   countObjects: Operation<
-    InCollection & { readonly filter: Filter | undefined; readonly asOf?: AsOf | undefined },
+    InCollection & {
+      readonly filter: Filter | undefined
+      readonly match?: TextMatch | undefined
+      readonly asOf?: AsOf | undefined
+    },
     number
   >
   facets: Operation<InCollection & { readonly request: FacetRequest }, Facets>

@@ -165,6 +165,22 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       batch[0]?.results.body?.map(({ id }) => id),
       ['c'],
     )
+    const fused = await notes.search({
+      fields: { v: { query: [1, 2] }, body: { query: 'dog', highlight: true } },
+      fusion: { method: 'rrf' },
+    })
+    const [, place] = fused.fused?.find(({ hit }) => hit.id === 'c')?.standings ?? []
+    t.strictSame(place?.highlight, { fragment: 'A dog', start: 0, ranges: [[2, 5]] })
+    const match = { body: { query: { must: ['fox'], mustNot: [{ prefix: 'slo' }] } } }
+    t.equal(await notes.count({ match }), 1)
+    t.equal(await notes.count({ match: { body: { query: 'fox dog' } }, filter: [{ n: { $exists: false } }] }), 3)
+    t.equal(await notes.count({ match: { body: { query: 'fox lazy', operator: 'and' } } }), 1)
+    t.equal(await code(notes.count({ match: { v: { query: 'fox' } } })), 'invalid_argument')
+    const { distinct } = await notes.facets({ key: 'n', match })
+    t.equal(distinct, 0)
+    const matching = []
+    for await (const { id } of notes.objects({ match, limit: 1 })) matching.push(id)
+    t.strictSame(matching, ['a'])
     const page = await notes.scroll({ includeVectors: true })
     t.strictSame(Object.fromEntries(page.objects.map(({ id, text }) => [id, text.body])), texts)
     t.equal(await code(notes.upsert([{ id: 'x', fields: { body: 7 as unknown as string } }])), 'invalid_argument')

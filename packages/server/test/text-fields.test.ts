@@ -96,6 +96,59 @@ test('clauses, options, batches, fusion, and explain have their names of the wir
   )
 })
 
+test('counts, facets, and pages take conditions on texts, and fused hits have highlights', async (t) => {
+  const { post, send, written } = await open(t)
+  const match = (query: unknown, more: object = {}) => ({ match: { body: { query, ...more } } })
+  const count = async (json: object) => {
+    const reply = await post('/objects/count', json)
+    t.equal(reply.status, 200, JSON.stringify(reply))
+    return reply.count
+  }
+  t.equal(await count(match('quick lazy')), 2)
+  t.equal(await count(match('quick lazy', { operator: 'and' })), 1)
+  t.equal(await count({ ...match('quick'), filter: [{ n: { $eq: 1 } }] }), 1)
+  t.equal(await count(match({ must: ['quick'], must_not: [{ phrase: 'slow questions' }] })), 1)
+  t.equal(await count(match(likeBase64)), 1, 'a word that is base64 of a vector')
+  t.equal(await count({ match: { ...match('quick').match, v: undefined } }), 2)
+  const { as_of: asOf, ...past } = await post('/objects/count', { ...match('quick'), as_of: { lsn: written.lsn } })
+  t.strictSame([past.count, asOf.lsn], [2, written.lsn])
+  const facets = await post('/facets', { key: 'n', ...match('answers') })
+  t.match(facets, { status: 200, values: [{ value: 1, count: 1 }], distinct: 1 })
+  t.match(await post('/facets', { key: 'n', ...match('lazy') }), { values: [], distinct: 0 })
+  const first = await post('/objects/scroll', { ...match('quick'), limit: 1, include_vectors: false })
+  const second = await post('/objects/scroll', { ...match('quick'), limit: 1, cursor: first.cursor })
+  t.strictSame(
+    [first, second].map(({ objects }) => objects.map(({ id }: Loose) => id)),
+    [['a'], ['c']],
+  )
+  t.equal(second.cursor, null)
+  const packed = await send('POST', `${collection}/objects/count`, { msgpack: match('quick'), accept })
+  t.match(packed.json(), { count: 2 })
+
+  for (const [json, code, field] of [
+    [{ match: 'quick' }, 'invalid_argument', 'match'],
+    [{ match: {} }, 'invalid_argument', 'match'],
+    [{ match: { none: { query: 'quick' } } }, 'field_not_found', 'match'],
+    [{ match: { v: { query: 'quick' } } }, 'invalid_argument', 'match.v'],
+    [match(7), 'invalid_argument', 'match.body.query'],
+    [match({ must: [{ phrase: 'a b', slop: 1_000 }] }), 'limit_exceeded', 'match.body.query.must[0].slop'],
+    [match({ must: ['quick'], must_not: [5] }), 'invalid_argument', 'match.body.query.must_not[0]'],
+  ] as const) {
+    for (const [path, more] of [['/objects/count'], ['/facets', { key: 'n' }], ['/objects/scroll']] as const) {
+      const reply = await post(path, { ...json, ...more })
+      t.strictSame([reply.status, reply.code, reply.field], [400, code, field], path)
+    }
+  }
+
+  const fused = await post('/search', {
+    fields: { body: { query: 'answers', highlight: true }, v: { query: [1, 0] } },
+    fusion: { method: 'rrf' },
+  })
+  const found = fused.fused.find(({ id }: Loose) => id === 'c')
+  t.strictSame(found.fields.body.highlight, fused.results.body[0].highlight)
+  t.match(found.fields.body.highlight, { fragment: /Quick answers/ })
+})
+
 test('MessagePack batches have texts as their eighth part, and replies too', async (t) => {
   const { send, post } = await open(t)
   const upserted = await send('POST', `${collection}/objects`, {

@@ -4,11 +4,11 @@ import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Collection, FieldDescription, Filter, StoredObject } from '@annal/client'
+import type { Collection, FieldDescription, ScrollRequest, StoredObject } from '@annal/client'
 import { amount } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { filterOf } from '../filter-option.ts'
+import { filterOf, matchOf } from '../filter-option.ts'
 import { csvHead, csvObject } from '../formats/csv.ts'
 import { jsonLine } from '../formats/jsonl.ts'
 import { exportFormats } from '../formats/names.ts'
@@ -23,12 +23,15 @@ export interface ExportOptions extends ConnectionOptions {
   readonly field?: string
   readonly ids?: string
   readonly filter?: string
+  readonly match?: string
   readonly json?: boolean
 }
 
 /** The output file appears only when it is complete. Without --output the lines go to standard output. */
 export function exportCollection(name: string, options: ExportOptions, terminal: Terminal) {
   const filter = options.filter === undefined ? undefined : filterOf(options.filter)
+  const match = options.match === undefined ? undefined : matchOf(options.match)
+  const conditions = { filter, match }
   const format = formatOf(options)
   return withClient(options, async (client) => {
     const collection = client.collection(name)
@@ -36,12 +39,13 @@ export function exportCollection(name: string, options: ExportOptions, terminal:
     const { output } = options
     if (output === undefined) {
       if (format !== 'jsonl' && format !== 'csv') throw usageError(`--format ${format} requires --output FILE`)
-      for await (const line of linesOf(objectsOf(collection, filter), format, fields)) terminal.line(line.slice(0, -1))
+      for await (const line of linesOf(objectsOf(collection, conditions), format, fields))
+        terminal.line(line.slice(0, -1))
       return exitCode.good
     }
-    const total = await collection.count(filter)
+    const total = await collection.count(match ? { filter, match } : filter)
     let written = 0
-    const objects = objectsOf(collection, filter, () => {
+    const objects = objectsOf(collection, conditions, () => {
       written += 1
       terminal.bar.show(`exporting ${name}`, written, total)
     })
@@ -129,10 +133,10 @@ async function* linesOf(
 
 async function* objectsOf(
   collection: Collection,
-  filter: Filter | undefined,
+  conditions: Pick<ScrollRequest, 'filter' | 'match'>,
   onObject?: () => void,
 ): AsyncGenerator<StoredObject> {
-  for await (const object of collection.objects({ filter, limit: 500 })) {
+  for await (const object of collection.objects({ ...conditions, limit: 500 })) {
     onObject?.()
     yield object
   }

@@ -1,6 +1,6 @@
 // `annal mcp`: tools for an agent over standard input and output (Model Context Protocol). They only read, unless the command allows
 // writing.
-import type { Client } from '@annal/client'
+import type { Client, Filter, SearchRequest, TextMatch } from '@annal/client'
 import { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
@@ -18,6 +18,18 @@ const filter = z
   .array(z.record(z.string(), z.unknown()))
   .optional()
   .describe('Conditions that must all hold, such as [{"year":{"$range":[1970,1989]}},{"genre":{"$in":["horror"]}}]')
+const clause = z.union([z.string(), z.record(z.string(), z.union([z.string(), z.number()]))])
+const clauses = z.strictObject({
+  must: z.array(clause).optional(),
+  should: z.array(clause).optional(),
+  must_not: z.array(clause).optional(),
+})
+const match = z
+  .record(z.string(), z.object({ query: z.union([z.string(), clauses]), operator: z.enum(['or', 'and']).optional() }))
+  .optional()
+  .describe(
+    'By field of type text: words that its text must have, such as {"body":{"query":"pump valve","operator":"and"}}',
+  )
 const vector = z.array(z.number())
 const terms = z.object({ indices: z.array(z.number().int()), values: vector })
 const limit = z.number().int().min(1).max(100).optional()
@@ -64,12 +76,13 @@ function reading(server: McpServer, client: Client): void {
                 terms,
                 z.array(vector),
                 z.object({ id: z.string() }),
+                clauses,
               ]),
               limit,
             }),
           )
           .describe(
-            'By field name: words for a field of type text, {"text"} for a vector field with "embed", a vector, sparse terms, or {"id"} to search near a stored object',
+            'By field name: words or {"must","should","must_not"} for a field of type text, {"text"} for a vector field with "embed", a vector, sparse terms, or {"id"} to search near a stored object',
           ),
         filter,
         include_vectors: z.boolean().optional(),
@@ -78,7 +91,9 @@ function reading(server: McpServer, client: Client): void {
     },
     async ({ collection, fields, filter, include_vectors }) => {
       const fusion = Object.keys(fields).length > 1 ? ({ method: 'rrf' } as const) : undefined
-      const request = { fields, filter: conditions(filter), includeVectors: include_vectors, fusion }
+      // The server validates the clauses.
+      const queries = fields as SearchRequest['fields']
+      const request = { fields: queries, filter: conditions(filter), includeVectors: include_vectors, fusion }
       return answer(await client.collection(collection).search(request))
     },
   )
@@ -95,11 +110,12 @@ function reading(server: McpServer, client: Client): void {
     'list_objects',
     {
       description: 'Pages through the objects that match a filter; pass the cursor to get the next page',
-      inputSchema: z.object({ collection, filter, limit, cursor: z.string().optional() }),
+      inputSchema: z.object({ collection, filter, match, limit, cursor: z.string().optional() }),
       ...readOnly,
     },
-    async ({ collection, filter, limit = 20, cursor }) => {
-      const page = await client.collection(collection).scroll({ filter: conditions(filter), limit, cursor })
+    async ({ collection, filter, match, limit = 20, cursor }) => {
+      const request = { filter: conditions(filter), match: texts(match), limit, cursor }
+      const page = await client.collection(collection).scroll(request)
       return lines([...page.objects.map(jsonLine), JSON.stringify({ cursor: page.cursor ?? null })])
     },
   )
@@ -107,20 +123,26 @@ function reading(server: McpServer, client: Client): void {
     'count_objects',
     {
       description: 'Counts the objects that match a filter',
-      inputSchema: z.object({ collection, filter }),
+      inputSchema: z.object({ collection, filter, match }),
       ...readOnly,
     },
-    async ({ collection, filter }) => answer({ count: await client.collection(collection).count(conditions(filter)) }),
+    async ({ collection, filter, match }) => {
+      const given = texts(match)
+      const request = given ? { filter: conditions(filter), match: given } : conditions(filter)
+      return answer({ count: await client.collection(collection).count(request) })
+    },
   )
   server.registerTool(
     'facets',
     {
       description: 'Counts the values of a filter key among the objects that match',
-      inputSchema: z.object({ collection, key: z.string(), filter, limit }),
+      inputSchema: z.object({ collection, key: z.string(), filter, match, limit }),
       ...readOnly,
     },
-    async ({ collection, key, filter, limit }) =>
-      answer(await client.collection(collection).facets({ key, filter: conditions(filter), limit })),
+    async ({ collection, key, filter, match, limit }) =>
+      answer(
+        await client.collection(collection).facets({ key, filter: conditions(filter), match: texts(match), limit }),
+      ),
   )
 }
 
@@ -159,9 +181,14 @@ function writing(server: McpServer, client: Client): void {
   )
 }
 
+/** The server validates the conditions on texts. */
+function texts(match: Readonly<Record<string, object>> | undefined): TextMatch | undefined {
+  return match as TextMatch | undefined
+}
+
 /** The server validates the conditions. */
-function conditions(filter: readonly object[] | undefined) {
-  return filter as Parameters<ReturnType<Client['collection']>['count']>[0]
+function conditions(filter: readonly object[] | undefined): Filter | undefined {
+  return filter as Filter | undefined
 }
 
 function answer(value: unknown) {

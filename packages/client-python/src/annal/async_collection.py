@@ -24,6 +24,7 @@ from .types import (
     SearchRequest,
     SearchResult,
     StoredObject,
+    TextMatch,
 )
 
 
@@ -242,18 +243,26 @@ class AsyncCollection(AsyncCollectionGraphs):
         filter: Optional[Filter] = None,
         page_size: int = 100,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> AsyncIterator[StoredObject]:
-        """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
+        """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once.
+
+        ``match`` has conditions on texts: ``{"body": {"query": "pumps and valves", "operator": "and"}}``.
+        """
         read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
         while True:
             body = given(
-                filter=None if filter is None else list(filter), limit=page_size, cursor=cursor, **as_of_members(as_of)
+                filter=None if filter is None else list(filter),
+                match=match,
+                limit=page_size,
+                cursor=cursor,
+                **as_of_members(as_of),
             )
             page = await self._transport.json(
                 "POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, read=read, timeout=timeout
@@ -269,13 +278,15 @@ class AsyncCollection(AsyncCollectionGraphs):
         self,
         filter: Optional[Filter] = None,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> int:
-        body = given(filter=None if filter is None else list(filter), **as_of_members(as_of))
+        """Counts the objects that match the filter, and whose texts match: ``{"body": {"query": "pumps"}}``."""
+        body = given(filter=None if filter is None else list(filter), match=match, **as_of_members(as_of))
         return int(
             (
                 await self._transport.json(
@@ -295,14 +306,17 @@ class AsyncCollection(AsyncCollectionGraphs):
         filter: Optional[Filter] = None,
         limit: int = 10,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Counts the objects per value of a filter key."""
-        body = given(key=key, filter=None if filter is None else list(filter), limit=limit, **as_of_members(as_of))
+        """Counts the objects per value of a filter key, with conditions on texts as in ``count``."""
+        body = given(
+            key=key, filter=None if filter is None else list(filter), match=match, limit=limit, **as_of_members(as_of)
+        )
         reply: Dict[str, Any] = await self._transport.json(
             "POST",
             f"{self._path}/facets",

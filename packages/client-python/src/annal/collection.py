@@ -15,7 +15,7 @@ from .feed import ObjectChanges, read_lines
 from .in_flight import Source
 from .reads import Read, as_of_members, moment_member, moment_text
 from .transport import Transport
-from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectPatch, ObjectRecord, Progress, SearchRequest, SearchResult, StoredObject
+from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectPatch, ObjectRecord, Progress, SearchRequest, SearchResult, StoredObject, TextMatch
 
 
 class Collection(CollectionGraphs):
@@ -237,17 +237,27 @@ class Collection(CollectionGraphs):
         filter: Optional[Filter] = None,
         page_size: int = 100,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Iterator[StoredObject]:
-        """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
+        """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once.
+
+        ``match`` has conditions on texts: ``{"body": {"query": "pumps and valves", "operator": "and"}}``.
+        """
         read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
         while True:
-            body = given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor, **as_of_members(as_of))
+            body = given(
+                filter=None if filter is None else list(filter),
+                match=match,
+                limit=page_size,
+                cursor=cursor,
+                **as_of_members(as_of),
+            )
             page = self._transport.json(
                 "POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, read=read, timeout=timeout
             )
@@ -262,13 +272,15 @@ class Collection(CollectionGraphs):
         self,
         filter: Optional[Filter] = None,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> int:
-        body = given(filter=None if filter is None else list(filter), **as_of_members(as_of))
+        """Counts the objects that match the filter, and whose texts match: ``{"body": {"query": "pumps"}}``."""
+        body = given(filter=None if filter is None else list(filter), match=match, **as_of_members(as_of))
         return int(
             self._transport.json(
                 "POST",
@@ -286,14 +298,21 @@ class Collection(CollectionGraphs):
         filter: Optional[Filter] = None,
         limit: int = 10,
         *,
+        match: Optional[TextMatch] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Counts the objects per value of a filter key."""
-        body = given(key=key, filter=None if filter is None else list(filter), limit=limit, **as_of_members(as_of))
+        """Counts the objects per value of a filter key, with conditions on texts as in ``count``."""
+        body = given(
+            key=key,
+            filter=None if filter is None else list(filter),
+            match=match,
+            limit=limit,
+            **as_of_members(as_of),
+        )
         reply: Dict[str, Any] = self._transport.json(
             "POST",
             f"{self._path}/facets",

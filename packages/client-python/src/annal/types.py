@@ -19,6 +19,10 @@ Filter = Sequence[Mapping[str, Any]]
 """``[{"color": {"$eq": "red"}}, {"price": {"$range": [10, 20]}}]``; all conditions must hold."""
 
 
+TextMatch = Mapping[str, Mapping[str, Any]]
+"""Conditions on texts, by field: ``{"body": {"query": "pumps", "operator": "and"}}``; all must hold."""
+
+
 class SparseVector(TypedDict):
     indices: Union[Sequence[int], ArrayLike]
     values: Vector

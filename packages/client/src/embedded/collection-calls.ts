@@ -54,9 +54,11 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     const results = await (await readOf(database, collection, asOfBatch(requests))).searchBatch(requests)
     return results.map((result) => resultOf(result, metas))
   },
-  async countObjects({ database }, { collection, filter, asOf }) {
-    if (asOf !== undefined) return (await (await database.asOf(collection, asOf)).count(filter)).count
+  async countObjects({ database }, { collection, filter, match, asOf }) {
+    const request = match === undefined ? filter : { filter, match }
+    if (asOf !== undefined) return (await (await database.asOf(collection, asOf)).count(request)).count
     const open = database.collection(collection)
+    if (match !== undefined) return (await open.count({ filter, match })).count
     await open.served()
     return open.count(filter).count
   },

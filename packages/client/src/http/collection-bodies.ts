@@ -16,6 +16,7 @@ import type {
   ScrollRequest,
   SparseFieldDefinition,
   TextFieldDefinition,
+  TextMatch,
   TextQuery,
   WriteConditions,
   WriteExpiry,
@@ -115,7 +116,8 @@ function isTextQuery(query: FieldQuery['query']): query is TextQuery {
 }
 
 function textQueryBody({ mustNot, ...rest }: TextQuery): unknown {
-  return { ...rest, must_not: mustNot }
+  // As JSON has it, if the program does not check its types.
+  return { ...rest, ...(mustNot !== undefined && { must_not: mustNot }) }
 }
 
 function vectorBody(query: FieldQuery['query'], field: string): unknown {
@@ -134,12 +136,25 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
   return Array.from(query)
 }
 
-export function scrollBody({ includeVectors, asOf, ...request }: ScrollRequest): unknown {
-  return { ...request, include_vectors: includeVectors, ...asOfBody(asOf) }
+/** Conditions on texts; no key if there are none. */
+export function matchBody(match: TextMatch | undefined): { readonly match?: unknown } {
+  if (typeof match !== 'object' || match === null) return match === undefined ? {} : { match }
+  const conditions = Object.entries(match).map(([field, condition]) => {
+    const query = condition?.query
+    return [
+      field,
+      typeof query === 'object' && query !== null ? { ...condition, query: textQueryBody(query) } : condition,
+    ]
+  })
+  return { match: Object.fromEntries(conditions) }
 }
 
-export function facetsBody({ asOf, ...request }: FacetRequest): unknown {
-  return { ...request, ...asOfBody(asOf) }
+export function scrollBody({ includeVectors, match, asOf, ...request }: ScrollRequest): unknown {
+  return { ...request, ...matchBody(match), include_vectors: includeVectors, ...asOfBody(asOf) }
+}
+
+export function facetsBody({ match, asOf, ...request }: FacetRequest): unknown {
+  return { ...request, ...matchBody(match), ...asOfBody(asOf) }
 }
 
 /** A moment that is not loaded in this time is requested again, so that no proxy ends a long wait. */

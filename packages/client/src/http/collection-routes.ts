@@ -8,6 +8,7 @@ import {
   definitionBody,
   facetsBody,
   fieldChangesBody,
+  matchBody,
   patchBody,
   rebuildBody,
   scrollBody,
@@ -142,8 +143,8 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   countObjects: {
     retry: 'always',
     reads: 'query',
-    request: ({ collection, filter, asOf }) =>
-      post(`${pathOf(collection)}/objects/count`, { filter, ...asOfBody(asOf) }),
+    request: ({ collection, filter, match, asOf }) =>
+      post(`${pathOf(collection)}/objects/count`, { filter, ...matchBody(match), ...asOfBody(asOf) }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').count, 'count'),
   },
   facets: {

@@ -28,6 +28,7 @@ import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, CollectionDescription, ConditionalReply, StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
+  CountRequest,
   FacetRequest,
   Facets,
   RecallReport,
@@ -44,8 +45,10 @@ import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import { claimOf } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
-import { countFacets, parseFacets } from '../search/facets.ts'
+import { countMatching, isCountRequest } from '../search/count.ts'
+import { countFacets, countFacetsAtOnce, parseFacets } from '../search/facets.ts'
 import { VersionMoved } from '../search/field-groups.ts'
+import { parseConditions, withMatches } from '../search/match-texts.ts'
 import { neighborsOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch, type SearchPlanInput } from '../search/request.ts'
@@ -288,23 +291,33 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#runSearches(requests, searches, room)
   }
 
-  count(filter: Filter = []): { readonly count: number; readonly lsn: number } {
+  count(filter?: Filter): { readonly count: number; readonly lsn: number }
+  count(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }>
+  count(given: Filter | CountRequest = []) {
+    if (isCountRequest(given)) return this.#countMatching(given)
     this.checkOpen()
     const { replica } = this
-    const { count } = replica.filters.evaluate(parseFilter(filter))
+    const { count } = replica.filters.evaluate(parseFilter(given))
     return { count, lsn: replica.lsnApplied }
+  }
+
+  async #countMatching(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }> {
+    await this.served()
+    return countMatching(this.replica, parseConditions(request, this.definition))
   }
 
   async facets(request: FacetRequest): Promise<Facets> {
     if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).facets(request)
     await this.served()
-    const input = parseFacets(request)
-    const first = countFacets(this.replica, input).next()
-    if (first.done) return first.value
+    const input = parseFacets(request, this.definition)
+    const quick = await countFacetsAtOnce(this.replica, input)
+    if (quick) return quick
     // Between two applies the filters stay those of one version, however many turns it takes. Writers go on appending.
-    return this.gate.queue(0, () => {
+    return this.gate.queue(0, async () => {
       this.checkOpen()
-      return runInTurns(countFacets(this.replica, input))
+      const { replica } = this
+      if (input.texts.length === 0) return runInTurns(countFacets(replica, input))
+      return withMatches(replica, input, ({ bitmap }) => runInTurns(countFacets(replica, input, bitmap)))
     })
   }
 
@@ -313,7 +326,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const asOf = asOfPage(request ?? {})
     if (asOf !== undefined) return (await this.asOf(asOf)).scroll(request, room)
     await this.served()
-    return scroll(this.replica, parseScroll(request, this.#limits), room)
+    return scroll(this.replica, parseScroll(request, this.definition, this.#limits), room)
   }
 
   async asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {

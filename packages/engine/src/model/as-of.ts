@@ -8,6 +8,7 @@ import type {
   AnswerRoom,
   BatchedRequest,
   BatchedResult,
+  CountRequest,
   FacetRequest,
   Facets,
   RecallReport,
@@ -74,7 +75,9 @@ export interface PastCollection<F extends Fields = Fields, Meta extends object |
    * const { count } = await past.count([{ genre: { $eq: 'horror' } }])
    * ```
    */
-  count(filter?: Filter): Promise<{ readonly count: number; readonly lsn: number; readonly asOf: AsOfMoment }>
+  count(
+    request?: Filter | CountRequest,
+  ): Promise<{ readonly count: number; readonly lsn: number; readonly asOf: AsOfMoment }>
   /**
    * Counts the objects for each value of a filter key.
    *

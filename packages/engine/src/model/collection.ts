@@ -19,6 +19,7 @@ import type {
   AnswerRoom,
   BatchedRequest,
   BatchedResult,
+  CountRequest,
   FacetRequest,
   Facets,
   RecallReport,
@@ -239,6 +240,15 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * ```
    */
   count(filter?: Filter): { readonly count: number; readonly lsn: number }
+  /**
+   * The same with conditions on texts, as of one record.
+   *
+   * @example
+   * ```ts
+   * const { count } = await films.count({ match: { plot: { query: 'space ship', operator: 'and' } }, filter: [{ year: { $gte: 1970 } }] })
+   * ```
+   */
+  count(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }>
   /**
    * Counts the objects for each value of a filter key. With more than a few thousand values, writes are applied when it is done.
    *

@@ -368,8 +368,25 @@ export interface FieldExplanation {
   readonly ms: number
 }
 
+/** What the text of a field must match: the query of a search, and its operator. */
+export interface TextCondition {
+  readonly query: string | TextQuery
+  /** For words as query: `and` if a text must have all of them; default `or`. */
+  readonly operator?: TextOperator | undefined
+}
+
+/** Conditions on texts, by text field. All must hold. An object without the text does not match. */
+export type TextMatch<Name extends string = string> = { readonly [Field in Name]?: TextCondition | undefined }
+
+/** A count of objects with conditions on texts. */
+export interface CountRequest {
+  readonly filter?: Filter | undefined
+  readonly match: TextMatch
+}
+
 export interface ScrollRequest {
   readonly filter?: Filter | undefined
+  readonly match?: TextMatch | undefined
   /** Maximum number of objects; default 100. */
   readonly limit?: number | undefined
   /** From the previous page. */
@@ -393,6 +410,7 @@ export interface FacetRequest {
   /** A filter key. */
   readonly key: string
   readonly filter?: Filter | undefined
+  readonly match?: TextMatch | undefined
   /** Maximum number of values; default 10. */
   readonly limit?: number | undefined
   /** Counts in the collection as of a moment. */

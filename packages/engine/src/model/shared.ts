@@ -42,6 +42,7 @@ export type {
 } from './object.ts'
 export type {
   BatchedRequest,
+  CountRequest,
   EmbeddedQuery,
   Explanation,
   FacetRequest,
@@ -66,6 +67,8 @@ export type {
   Standing,
   StoredQuery,
   TextClause,
+  TextCondition,
+  TextMatch,
   TextOperator,
   TextQuery,
   WordsClause,

@@ -1,8 +1,8 @@
 // A collection at an earlier moment as its users see it.
 import { runInTurns } from '@annal/wal'
 import { type Embedder, hasTextQuery } from '../embed/embedder.ts'
-import { parseFilter } from '../filter/parse-filter.ts'
 import { type Limits, searchesMax } from '../limits.ts'
+import type { Bitmap } from '../memory/bitmap.ts'
 import type { PastCollection } from '../model/as-of.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
@@ -11,6 +11,7 @@ import type { AsOf, AsOfMoment, AsOfOptions } from '../model/moment.ts'
 import type { StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
+  CountRequest,
   FacetRequest,
   Facets,
   RecallReport,
@@ -21,8 +22,10 @@ import type {
   SearchResult,
 } from '../model/query.ts'
 import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
+import { countMatching, isCountRequest } from '../search/count.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
 import { VersionMoved } from '../search/field-groups.ts'
+import { parseConditions, withMatches } from '../search/match-texts.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
@@ -139,27 +142,37 @@ export class LocalPastCollection implements PastCollection {
     return this.#door.embedder.embedQueries(requests, definition, this.#door.limits)
   }
 
-  count(filter: Filter = []): ReturnType<PastCollection['count']> {
-    const conditions = parseFilter(filter)
+  async count(given: Filter | CountRequest = []): ReturnType<PastCollection['count']> {
+    const request = isCountRequest(given) ? given : { filter: given }
     return this.#use(async (replica) => {
-      const { count } = replica.filters.evaluate(conditions)
-      return { count, lsn: replica.lsnApplied, asOf: this.asOf }
+      const counted = await countMatching(replica, parseConditions(request, replica.definition))
+      return { ...counted, asOf: this.asOf }
     })
   }
 
-  facets(request: FacetRequest): Promise<Facets> {
-    const input = parseFacets(request)
+  async facets(request: FacetRequest): Promise<Facets> {
     return this.#use(async (replica, isLive) => {
-      const counting = countFacets(replica, input)
-      return { ...(isLive ? runAtOnce(counting) : await runInTurns(counting)), asOf: this.asOf }
+      const input = parseFacets(request, replica.definition)
+      const count = (matching?: Bitmap) => {
+        const counting = countFacets(replica, input, matching)
+        return isLive ? runAtOnce(counting) : runInTurns(counting)
+      }
+      if (input.texts.length === 0) return { ...(await count()), asOf: this.asOf }
+      const counted = await withMatches(replica, input, async ({ bitmap, version }) => {
+        replica.publish()
+        if (version !== replica.version) throw new NeedsState('texts are matched in several turns')
+        return count(bitmap)
+      })
+      return { ...counted, asOf: this.asOf }
     })
   }
 
   scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
     const { lsn } = this.asOf
     asOfPage({ asOf: { lsn }, cursor: request.cursor })
-    const input = parseScroll({ ...request, cursor: parsePastCursor(request.cursor)?.cursor }, this.#door.limits)
+    const given = { ...request, cursor: parsePastCursor(request.cursor)?.cursor }
     return this.#use(async (replica) => {
+      const input = parseScroll(given, replica.definition, this.#door.limits)
       const { cursor, ...page } = await scroll(replica, input, room)
       return { ...page, cursor: cursor === undefined ? undefined : pastCursor(lsn, cursor), asOf: this.asOf }
     })

@@ -2,17 +2,18 @@
 
 import { facetValuesDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
-import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { facetValuesMax } from '../limits.ts'
+import type { Bitmap } from '../memory/bitmap.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { FacetRequest, Facets } from '../model/query.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
+import { type Conditions, parseConditions, withMatches } from './match-texts.ts'
 
 /** A checked request for facets. */
-export interface FacetInput {
+export interface FacetInput extends Conditions {
   readonly key: string
-  readonly filter: Filter | undefined
   readonly limit: number
 }
 
@@ -23,31 +24,32 @@ const sortedExtra = 1_000
 const turnValues = 4_096
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
-export function parseFacets(request: FacetRequest): FacetInput {
+export function parseFacets(request: FacetRequest, definition: CollectionSchema): FacetInput {
   checkObject(request, 'request')
-  const { key, filter, limit = facetValuesDefault } = request
+  const { key, limit = facetValuesDefault } = request
   if (typeof key !== 'string') {
     throw new EngineError('invalid_argument', `key must be a filter key, got ${printed(key)}`, {
       field: 'key',
       value: printed(key),
     })
   }
-  const conditions = filter === undefined ? undefined : parseFilter(filter)
   return {
     key,
-    filter: conditions?.length === 0 ? undefined : conditions,
+    ...parseConditions(request, definition),
     limit: wholeNumber(limit, 'limit', 1, facetValuesMax),
   }
 }
 
 /**
  * Counts the values and yields after every few thousand, because a key may have millions. The filters must not change between the steps.
+ * `matching` are the objects that match, if there are conditions on texts.
  */
 export function* countFacets(
   { filters, lsnApplied: lsn }: Pick<ReadableReplica, 'filters' | 'lsnApplied'>,
   { key, filter, limit }: FacetInput,
+  matching?: Bitmap,
 ): Generator<void, Facets> {
-  const within = filter && filters.evaluate(filter).bitmap
+  const within = matching ?? (filter.length > 0 ? filters.evaluate(filter).bitmap : undefined)
   let values: Facets['values'][number][] = []
   let distinct = 0
   for (const value of filters.valuesOf(key, within)) {
@@ -57,6 +59,19 @@ export function* countFacets(
     if (distinct % turnValues === 0) yield
   }
   return { values: mostFrequent(values, limit), distinct, lsn }
+}
+
+/** The same if it takes one turn, and the version is the one of which texts were matched; otherwise undefined. */
+export async function countFacetsAtOnce(replica: ReadableReplica, input: FacetInput): Promise<Facets | undefined> {
+  const count = (matching?: Bitmap) => {
+    const first = countFacets(replica, input, matching).next()
+    return first.done ? first.value : undefined
+  }
+  if (input.texts.length === 0) return count()
+  return withMatches(replica, input, async ({ bitmap, version }) => {
+    replica.publish()
+    return version === replica.version ? count(bitmap) : undefined
+  })
 }
 
 function mostFrequent(values: Facets['values'][number][], limit: number): Facets['values'][number][] {

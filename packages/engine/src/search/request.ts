@@ -212,7 +212,7 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
       return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
     case 'text': {
-      const query = parseTextSearch(input, field, own)
+      const query = parseTextSearch(input, field, path, `${own}.operator`)
       return {
         ...common,
         ...options,

@@ -79,6 +79,18 @@ export async function runText(task: TextTask, k: number, context: RunContext): P
   return run.run()
 }
 
+/** A condition on the texts of a field, of which the terms are known. */
+export interface TextCondition {
+  /** The rows of `within` that match, or the first `most` of them, by ordinal. */
+  rows(within: Bitmap, most: number): Promise<Bitmap>
+}
+
+/** Finds the terms of a condition, in the turn that pinned the version. `within` has the rows that the filter matches. */
+export function textCondition(task: TextTask, context: RunContext): TextCondition {
+  const run = new TextSearchRun(task, Number.POSITIVE_INFINITY, context)
+  return run.condition()
+}
+
 /** What searches of texts need before a version is pinned; they must begin in the turn in which it is there. Undefined: nothing. */
 export function prepareTexts(
   inputs: readonly { readonly tasks: readonly Task[] }[],
@@ -124,6 +136,37 @@ class TextSearchRun {
       return this.#answer(noHits, { plan: 'nothing', reason: 'no text has a word that every hit must have' })
     const found = await this.#search(search)
     return this.#answer(found, { plan: 'lists', reason: 'inverted lists are exact' })
+  }
+
+  condition(): TextCondition {
+    const search = this.#resolve()
+    return { rows: async (within, most) => (search ? this.#rowsMatching(search, within, most) : new Bitmap()) }
+  }
+
+  /** What a search would find, whatever the scores are. */
+  async #rowsMatching(search: Search, within: Bitmap, most: number): Promise<Bitmap> {
+    const rows = within.clone()
+    const required = [...search.terms].filter(([, term]) => term.isRequired)
+    for (const [index] of required) rows.and(this.#rowsOf([{ index }]))
+    for (const one of search.required) rows.and(one)
+    for (const one of search.excluded) rows.andNot(one)
+    if (required.length + search.required.length === 0) rows.and(await this.#rowsWithAny(search, rows))
+    if (search.phrases.length + search.excludedPhrases.length === 0) return rows
+    const found = new Bitmap(this.#field.end)
+    let count = 0
+    for (const ordinal of rows.toOrdinals()) {
+      if (count === most) break
+      if (this.#hasPhrases(ordinal, search) && found.set(ordinal)) count++
+      if (this.#slice.isOver) await this.#slice.renew()
+    }
+    return found
+  }
+
+  /** Rows with one of the terms of which any is enough, or in which a clause of several words counts. */
+  async #rowsWithAny({ terms, conditional }: Search, allowed: Bitmap): Promise<Bitmap> {
+    const rows = this.#rowsOf(Array.from(terms.keys(), (index) => ({ index })))
+    for (const one of await this.#countingRows(conditional, allowed)) rows.or(one)
+    return rows
   }
 
   #answer(found: DenseHits, explanation: Pick<FieldExplanation, 'plan' | 'reason'>): TextRun {
@@ -260,7 +303,7 @@ class TextSearchRun {
     return { words, slop, terms: [...terms.values()] }
   }
 
-  #rowsOf(terms: readonly Term[]): Bitmap {
+  #rowsOf(terms: readonly Pick<Term, 'index'>[]): Bitmap {
     const words = this.#emptyWords()
     for (const { index } of terms) this.#field.markRows(index, this.#context.version, words)
     return Bitmap.over(words, 0).recount()
@@ -288,7 +331,7 @@ class TextSearchRun {
   }
 
   /** For each clause, the rows in which it counts. */
-  async #countingRows({ conditional }: Search, allowed: Bitmap | undefined): Promise<readonly Bitmap[]> {
+  async #countingRows(conditional: Search['conditional'], allowed: Bitmap | undefined): Promise<readonly Bitmap[]> {
     const counting = conditional.map(({ terms }) => {
       const rows = this.#rowsWithAll(terms)
       return allowed ? rows.and(allowed) : rows
@@ -310,7 +353,7 @@ class TextSearchRun {
   async #search(search: Search): Promise<DenseHits> {
     const allowed = this.#allowed(search)
     if (search.conditional.length === 0) return this.#best(search, search.terms, allowed)
-    const countingRows = await this.#countingRows(search, allowed)
+    const countingRows = await this.#countingRows(search.conditional, allowed)
     const answers: DenseHits[] = []
     const searchPart = async (rows: Bitmap, terms: Search['terms'], next: number): Promise<void> => {
       await this.#slice.renewIfOver()

@@ -4,18 +4,18 @@
 
 import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
-import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import type { Limits } from '../limits.ts'
 import { checkObject, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { objectBytes } from './answer-room.ts'
+import { type Conditions, type Matching, parseConditions, withMatches } from './match-texts.ts'
 import { storedObjects, storedWithoutVectors } from './stored.ts'
 
 /** A checked request for a page. */
-export interface ScrollInput {
-  readonly filter: Filter
+export interface ScrollInput extends Conditions {
   readonly limit: number
   /** Undefined: the first page. */
   readonly cursor: Cursor | undefined
@@ -33,11 +33,11 @@ interface Cursor {
 const cursorForm = /^o([0-9a-z]{1,7})(?:\.([0-9a-z]{1,10})\.([0-9a-z]{1,10}))?$/
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
-export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput {
+export function parseScroll(request: ScrollRequest, definition: CollectionSchema, limits: Limits): ScrollInput {
   checkObject(request, 'request')
-  const { filter = [], limit = scrollDefault, cursor, includeVectors = true } = request
+  const { limit = scrollDefault, cursor, includeVectors = true } = request
   return {
-    filter: parseFilter(filter),
+    ...parseConditions(request, definition),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
     cursor: cursor === undefined ? undefined : parseCursor(cursor),
     includeVectors,
@@ -45,21 +45,30 @@ export function parseScroll(request: ScrollRequest, limits: Limits): ScrollInput
 }
 
 /** One page of matching objects, by ordinal. `cursor` is undefined on the last page. Throws cursor_expired. */
-export async function scroll(
-  replica: ReadableReplica,
-  { filter, limit, cursor, includeVectors }: ScrollInput,
-  room?: AnswerRoom,
-): Promise<ScrollPage> {
+export async function scroll(replica: ReadableReplica, input: ScrollInput, room?: AnswerRoom): Promise<ScrollPage> {
+  const { limit, cursor } = input
   const from = cursor === undefined ? 0 : placeOf(cursor, replica)
-  const { bitmap } = replica.filters.evaluate(filter)
+  return withMatches(replica, input, (matching) => pageOf(replica, input, { ...matching, from }, room), {
+    from,
+    most: limit + 1,
+  })
+}
+
+async function pageOf(
+  replica: ReadableReplica,
+  { limit, includeVectors }: ScrollInput,
+  { bitmap, from, version, lsn }: Matching & { readonly from: number },
+  room: AnswerRoom | undefined,
+): Promise<ScrollPage> {
   const ordinals = bitmap.toOrdinals()
   const first = lowerBound(ordinals, from)
   const page = fitToPage(replica, ordinals.subarray(first, first + limit), includeVectors, room)
   const last = page.at(-1)
   const more = first + page.length < ordinals.length
-  const { lsnApplied: lsn } = replica
   return {
-    objects: includeVectors ? await storedObjects(replica, [...page]) : storedWithoutVectors(replica, [...page]),
+    objects: includeVectors
+      ? await storedObjects(replica, [...page], version)
+      : storedWithoutVectors(replica, [...page], version),
     cursor: more && last !== undefined ? cursorText(last + 1, replica) : undefined,
     lsn,
   }

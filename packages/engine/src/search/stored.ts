@@ -10,9 +10,12 @@ import { memberRows } from './returned-rows.ts'
 /** Objects read from disk at a time. */
 const objectsAtOnce = 64
 
-/** The objects as of now with copies of their vectors. Yields to other work. */
-export async function storedObjects(replica: ReadableReplica, ordinals: readonly number[]): Promise<StoredObject[]> {
-  const { version } = replica
+/** The objects as of now, or of a version that is held, with copies of their vectors. Yields to other work. */
+export async function storedObjects(
+  replica: ReadableReplica,
+  ordinals: readonly number[],
+  version = replica.version,
+): Promise<StoredObject[]> {
   // The pin keeps the current content of the objects until it is released, even if they are written meanwhile.
   const release = replica.pins.pin(version)
   const slice = new TimeSlice()
@@ -51,8 +54,12 @@ async function readObjects(
 }
 
 /** Objects with id, meta, and filter only; nothing is read from disk. */
-export function storedWithoutVectors(replica: ReadableReplica, ordinals: readonly number[]): StoredObject[] {
-  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, replica.version), noContents))
+export function storedWithoutVectors(
+  replica: ReadableReplica,
+  ordinals: readonly number[],
+  version = replica.version,
+): StoredObject[] {
+  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, version), noContents))
 }
 
 function denseOf(

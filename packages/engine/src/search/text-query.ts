@@ -69,17 +69,21 @@ export function parseTextOptions(input: FieldQuery, field: TextFieldSchema, path
 }
 
 /** Throws invalid_argument or limit_exceeded. */
-export function parseTextSearch({ query, operator }: FieldQuery, field: TextFieldSchema, own: string): TextSearch {
-  const path = `${own}.query`
+export function parseTextSearch(
+  { query, operator }: Pick<FieldQuery, 'query' | 'operator'>,
+  field: TextFieldSchema,
+  path: string,
+  operatorPath = `${path}.operator`,
+): TextSearch {
   const parser = new TextQueryParser(analyzerOf(field.params))
   if (typeof query === 'string') {
-    const how = parseOperator(operator ?? 'or', `${own}.operator`)
+    const how = parseOperator(operator ?? 'or', operatorPath)
     const parts = parser.words(query, how, path)
     return how === 'and' ? { must: parts, should: [], mustNot: [] } : { must: [], should: parts, mustNot: [] }
   }
   if (operator !== undefined) {
-    const message = `${own}.operator is for a query that is a text; clauses have their own`
-    throw new EngineError('invalid_argument', message, { field: `${own}.operator`, value: printed(operator) })
+    const message = `${operatorPath} is for a query that is a text; clauses have their own`
+    throw new EngineError('invalid_argument', message, { field: operatorPath, value: printed(operator) })
   }
   if (typeof query !== 'object' || query === null || Array.isArray(query) || ArrayBuffer.isView(query)) {
     const message = `${path} must be a text, or an object with must or should; got ${printed(query)}`

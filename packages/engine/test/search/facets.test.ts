@@ -19,7 +19,7 @@ test('no turn counts more than a few thousand values, however many the key has',
         }
       },
     }
-    const work = countFacets({ filters, lsnApplied: 5 as never }, { key: 'k', filter: undefined, limit: 3 })
+    const work = countFacets({ filters, lsnApplied: 5 as never }, { key: 'k', filter: [], texts: [], limit: 3 })
     let turns = 0
     let most = 0
     for (let before = 0; ; before = visited) {

@@ -121,6 +121,114 @@ test('filters, thresholds, fusion, and explain work as in other fields', async (
   await engine.close()
 })
 
+test('objects are counted, listed by values, and paged through by what their texts match', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const queries: [Query['query'] & (string | object), ...string[]][] = [
+    ['quick', 'a', 'b', 'c'],
+    ['the'],
+    ['absent'],
+    [{ must: ['absent quick'] }],
+    [{ must: ['the'], should: ['lazy'] }, 'a'],
+    [{ must: ['quick'], should: ['absent'] }, 'a', 'b', 'c'],
+    [{ should: [{ words: 'quick', boost: 0 }] }, 'a', 'b', 'c'],
+    [{ must: ['quick'], mustNot: ['dog'] }, 'b'],
+    [{ must: [{ phrase: 'quick brown' }] }, 'a'],
+    [{ must: ['quick'], mustNot: [{ phrase: 'quick brown' }] }, 'b', 'c'],
+    [{ should: [{ phrase: 'slow question' }, 'lazy'] }, 'a', 'b'],
+    [{ should: [{ phrase: 'question slow' }] }],
+    [{ should: [{ words: 'lazy question', operator: 'and' }, 'dog'] }, 'a', 'c'],
+    [{ must: [{ prefix: 'qu' }] }, 'a', 'b', 'c'],
+    [{ must: [{ fuzzy: 'quik' }], mustNot: [{ prefix: 'ques' }] }, 'a', 'c'],
+  ]
+  const { lsn } = collection.describe()
+  for (const [query, ...ids] of queries) {
+    const match = { body: { query: query as string } }
+    t.strictSame(await collection.count({ match }), { count: ids.length, lsn }, JSON.stringify(query))
+    const odd = ids.filter((id) => id === 'b' || id === 'd')
+    t.equal((await collection.count({ match, filter: [{ odd: { $eq: true } }] })).count, odd.length)
+    const page = await collection.scroll({ match, includeVectors: false })
+    t.strictSame(page.objects.map(({ id }) => id).sort(), ids)
+    const facets = await collection.facets({ key: 'odd', match })
+    const counts = [false, true].map((value) => ({
+      value,
+      count: ids.filter((id) => (id === 'b' || id === 'd') === value).length,
+    }))
+    t.strictSame(
+      new Set(facets.values),
+      new Set(counts.filter(({ count }) => count > 0)),
+      `facets of ${JSON.stringify(query)}`,
+    )
+  }
+  t.equal((await collection.count({ match: { body: { query: 'quick foxes', operator: 'and' } } })).count, 2)
+
+  const wrong: [object, string, string][] = [
+    [{ match: {} }, 'invalid_argument', 'match'],
+    [{ match: [] }, 'invalid_argument', 'match'],
+    [{ match: 'quick' }, 'invalid_argument', 'match'],
+    [{ match: { none: { query: 'quick' } } }, 'field_not_found', 'match'],
+    [{ match: { v: { query: 'quick' } } }, 'invalid_argument', 'match.v'],
+    [{ match: { body: 'quick' } }, 'invalid_argument', 'match.body'],
+    [{ match: { body: { query: 5 } } }, 'invalid_argument', 'match.body.query'],
+    [{ match: { body: { query: { id: 'a' } } } }, 'invalid_argument', 'match.body.query.id'],
+    [{ match: { body: { query: 'quick', operator: 'xor' } } }, 'invalid_argument', 'match.body.operator'],
+    [{ match: { body: { query: 'quick', limit: 5 } } }, 'invalid_argument', 'match.body.limit'],
+    [{ match: { body: { query: { must_not: ['quick'] } } } }, 'invalid_argument', 'match.body.query'],
+    [
+      { match: { body: { query: { must: [{ fuzzy: 'red fox' }] } } } },
+      'invalid_argument',
+      'match.body.query.must[0].fuzzy',
+    ],
+    [
+      { match: { body: { query: { must: ['a'], must_not: [{ slop: 1 }] } } } },
+      'invalid_argument',
+      'match.body.query.must_not[0]',
+    ],
+    [{ match: { body: { query: 'a '.repeat(10_000) } } }, 'limit_exceeded', 'match.body.query'],
+  ]
+  for (const [request, code, field] of wrong) {
+    const failed = (error: { code?: string; details?: { field?: string } }) => [error.code, error.details?.field]
+    const given = request as { match: never }
+    t.strictSame(await collection.count(given).catch(failed), [code, field], JSON.stringify(request).slice(0, 90))
+    t.strictSame(await collection.scroll(given).catch(failed), [code, field])
+    t.strictSame(await collection.facets({ key: 'odd', ...given }).catch(failed), [code, field])
+  }
+  await engine.close()
+})
+
+test('counts, values, and pages of texts are those of one record while others write', async (t) => {
+  const { engine, collection } = await withTexts(t, { language: 'none' })
+  const match = { body: { query: { must: [{ phrase: 'red apple' }] } } }
+  const put = (from: number, count: number, body: string) =>
+    collection.upsert(
+      Array.from({ length: count }, (_, i) => ({ id: `n${from + i}`, fields: { body }, filter: { key: body.length } })),
+    )
+  for (let from = 0; from < 4_000; from += 1_000) await put(from, 1_000, 'one red apple a day')
+  const { lsn } = collection.describe()
+  const begun = Promise.all([
+    collection.count({ match }),
+    collection.facets({ key: 'key', match }),
+    collection.scroll({ match, limit: 1_000 }),
+  ])
+  const writing = Promise.all([
+    put(0, 500, 'an apple that is red'),
+    put(3_500, 500, 'red apples'),
+    put(9_000, 10, 'red apple'),
+  ])
+  const [counted, facets, page] = await begun
+  t.strictSame(counted, { count: 4_000, lsn })
+  const total = facets.values.reduce((sum, { count }) => sum + count, 0)
+  t.equal(total, facets.lsn === lsn ? 4_000 : facets.lsn === lsn + 1 ? 3_500 : facets.lsn === lsn + 2 ? 3_000 : 3_010)
+  t.equal(page.lsn, lsn)
+  t.strictSame(
+    page.objects.map(({ id }) => id),
+    Array.from({ length: 1_000 }, (_, i) => `n${i}`),
+  )
+  t.ok(page.objects.every(({ text }) => text.body === 'one red apple a day'))
+  await writing
+  t.equal((await collection.count({ match })).count, 3_010)
+  await engine.close()
+})
+
 test('hits show the part of a text with the words', async (t) => {
   const { engine, collection } = await withTexts(t)
   const padding = 'lorem ipsum dolor sit amet '.repeat(40)

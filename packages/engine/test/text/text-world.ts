@@ -1,6 +1,6 @@
 // A collection with a text field next to a plain list of the same texts, which is searched by the formula of BM25.
 import type { Test } from 'tap'
-import type { Collection, TextQuery } from '../../src/index.ts'
+import type { Collection, CountRequest, TextQuery } from '../../src/index.ts'
 
 const vocabulary = Array.from({ length: 40 }, (_, i) => `${String.fromCharCode(97 + (i % 7))}word${i}`)
 const [k1, b] = [1.2, 0.75]
@@ -72,6 +72,14 @@ export class TextWorld {
           const isScored = Math.abs(similarity - score) <= 1e-6 * score
           return isScored && Math.abs(similarity - (best[at]?.similarity ?? 0)) <= 1e-6 * score
         })
+      const matching = { match: { body: { query } } }
+      const ids = new Set(expected.map(({ id }) => id))
+      const { count } = await collection.count(matching)
+      const pages = await pagesOf(collection, matching)
+      if (count !== ids.size || pages.length !== ids.size || !pages.every((id) => ids.has(id))) {
+        t.fail(`${what}: ${JSON.stringify(query)} matches ${count}: ${pages.join()}, not ${[...ids].join()}`)
+        return
+      }
       if (!isRight) {
         t.fail(`${what}: ${JSON.stringify(query)} found ${JSON.stringify(hits)}, not ${JSON.stringify(best)}`)
         return
@@ -131,4 +139,15 @@ export class TextWorld {
 
 function wordsOf(text: string): string[] {
   return text.split(/[ ,]+/).filter((word) => word !== '')
+}
+
+async function pagesOf(collection: Collection, request: CountRequest): Promise<string[]> {
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await collection.scroll({ ...request, limit: 7, includeVectors: false, cursor })
+    ids.push(...page.objects.map(({ id }) => id))
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return ids
 }

@@ -24,8 +24,8 @@ import {
   neighborParams,
   type RecallQuery,
   readCalibrate,
+  readCount,
   readFacets,
-  readFilter,
   readRecall,
   readScroll,
   recallQuery,
@@ -67,8 +67,13 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     count,
     async ({ database, params, body }, reply) => {
       const moment = readAsOf(body)
-      if (moment === undefined) return (await served(database, params.name)).count(readFilter(body))
-      const { asOf, ...count } = await (await openPast(database, params.name, moment, reply)).count(readFilter(body))
+      const request = readCount(body)
+      if (moment === undefined) {
+        const collection = await served(database, params.name)
+        return 'match' in request ? collection.count(request) : collection.count(request.filter)
+      }
+      const past = await openPast(database, params.name, moment, reply)
+      const { asOf, ...count } = await past.count('match' in request ? request : request.filter)
       return { ...count, as_of: momentJson(asOf) }
     },
   )
@@ -169,17 +174,17 @@ const docs = {
   },
   count: {
     access: 'read',
-    summary: 'Counts the objects that match a filter.',
+    summary: 'Counts the objects that match a filter, and whose texts match.',
     reply: { description: 'count: the exact number.', json: 'Count' },
   },
   facets: {
     access: 'read',
-    summary: 'Counts the values of a filter key among the objects that match a filter.',
+    summary: 'Counts the values of a filter key among the objects that match a filter, and whose texts match.',
     reply: { description: 'values: most frequent first; distinct: the number of distinct values.', json: 'Facets' },
   },
   scroll: {
     access: 'read',
-    summary: 'Pages through the objects that match a filter.',
+    summary: 'Pages through the objects that match a filter, and whose texts match.',
     reply: {
       description: 'objects, and cursor: the cursor of the next page, null on the last page.',
       json: 'ObjectPage',

@@ -1,6 +1,7 @@
 // Queries of a collection besides single searches: batches of searches, counts, facets, pages, recall.
 import {
   type CalibrateRequest,
+  type CountRequest,
   type FacetRequest,
   type FieldCalibration,
   type Filter,
@@ -8,6 +9,7 @@ import {
   type ScrollPage,
   type ScrollRequest,
   searchesMax,
+  type TextMatch,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { asOfOptions, asOfQuery } from './as-of.ts'
@@ -15,7 +17,8 @@ import { asOfMember } from './moment.ts'
 import { headsPieces, objectsPieces } from './object-replies.ts'
 import { withMembers } from './pieces.ts'
 import { readOptions } from './read-options.ts'
-import { filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
+import { describedAs, filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
+import { withEntries } from './unknown-keys.ts'
 import { readConditions } from './v1-search.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
@@ -30,9 +33,20 @@ export function searchBatchBody(topKMax: number) {
 }
 export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
 
+/** Conditions on texts, which the engine checks. */
+const match = Type.Optional(
+  withEntries(
+    describedAs(Type.Unsafe<TextMatch>({ type: 'object' }), 'TextMatch'),
+    Type.Object({
+      query: Type.Object({ must: Type.Unknown(), should: Type.Unknown(), must_not: Type.Unknown() }),
+      operator: Type.Unknown(),
+    }),
+  ),
+)
+
 /** Body that counts objects. */
 export const countBody = Type.Object(
-  { filter: Type.Optional(filterConditions), ...asOfOptions, ...readOptions },
+  { filter: Type.Optional(filterConditions), match, ...asOfOptions, ...readOptions },
   { $id: 'CountObjects' },
 )
 export type CountBody = Infer<typeof countBody>
@@ -42,6 +56,7 @@ export const facetsBody = Type.Object(
   {
     key: Type.String({ description: 'A filter key.' }),
     filter: Type.Optional(filterConditions),
+    match,
     limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Number of values; default 10.'),
     ...asOfOptions,
     ...readOptions,
@@ -55,6 +70,7 @@ export function scrollBody(batchMax: number) {
   return Type.Object(
     {
       filter: Type.Optional(filterConditions),
+      match,
       limit: optionalInteger(
         { minimum: 1, maximum: batchMax },
         'Number of objects; default 100. A page of large objects is shorter; its cursor continues.',
@@ -120,22 +136,30 @@ export function calibrationJson({ measuredAt, tookMs, ...calibration }: FieldCal
 export const neighborParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })
 export type NeighborParams = Infer<typeof neighborParams>
 
-/** The filter of a body; undefined if it has none. */
-export function readFilter({ filter }: { readonly filter?: unknown }): Filter | undefined {
-  return filter === undefined ? undefined : readConditions(filter)
+interface ConditionsBody {
+  readonly filter?: unknown
+  readonly match?: TextMatch | undefined
+}
+
+/** The filter of a body, and its conditions on texts; without the members that it does not have. */
+function readMatching({ filter, match }: ConditionsBody): { readonly filter?: Filter; readonly match?: TextMatch } {
+  return { ...(filter !== undefined && { filter: readConditions(filter) }), ...(match !== undefined && { match }) }
+}
+
+/** What a body counts: a filter if it has no conditions on texts. */
+export function readCount(body: CountBody): { readonly filter?: Filter } | CountRequest {
+  return readMatching(body)
 }
 
 /** The facets that a body requests. */
 export function readFacets(body: FacetsBody): FacetRequest {
-  const filter = readFilter(body)
-  return { key: body.key, ...(filter && { filter }), ...(body.limit == null ? {} : { limit: body.limit }) }
+  return { key: body.key, ...readMatching(body), ...(body.limit == null ? {} : { limit: body.limit }) }
 }
 
 /** The page that a body requests. */
 export function readScroll(body: ScrollBody): ScrollRequest {
-  const filter = readFilter(body)
   return {
-    ...(filter && { filter }),
+    ...readMatching(body),
     ...(body.limit == null ? {} : { limit: body.limit }),
     ...(body.cursor == null ? {} : { cursor: body.cursor }),
     ...(body.include_vectors == null ? {} : { includeVectors: body.include_vectors }),

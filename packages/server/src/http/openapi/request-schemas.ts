@@ -336,6 +336,16 @@ export const requestSchemas = {
     },
   ),
   FieldQueries: anyOf([map(ref('FieldQuery')), list(map(ref('FieldQuery')))], 'A query for each searched field.'),
+  TextMatch: {
+    ...map(
+      object(
+        { query: anyOf([text('Words.'), ref('TextQuery')]) },
+        { operator: oneOfTexts(textOperators, 'Of words: one is enough, or all are needed; default or.') },
+      ),
+      'By text field: what its text must match, as the query of a search. All conditions must hold; scores do not matter.',
+    ),
+    minProperties: 1,
+  },
   FilterUpdate: object({
     id: { type: ['string', 'integer'] },
     filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]),
