@@ -9,6 +9,8 @@ import mark from './mark.svg'
 import { DatabasePicker } from './pages/databases/picker.tsx'
 import { Page } from './pages.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { Name } from './parts/stored.tsx'
+import { visible } from './parts/visible.ts'
 import { access } from './session.ts'
 import { compact } from './show.ts'
 import { nextTheme, theme } from './theme.ts'
@@ -34,7 +36,7 @@ export function Shell() {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <div class="topbar">
+      <header class="topbar">
         <button
           type="button"
           class="plain icon"
@@ -47,7 +49,7 @@ export function Shell() {
         <a class="brand" href="#/">
           <img src={mark} alt="" /> Annal
         </a>
-      </div>
+      </header>
       <button type="button" class="scrim" aria-label="Close menu" tabIndex={-1} onClick={() => setDrawer(false)} />
       <Sidebar />
       <main class="page" id="main" ref={main} tabIndex={-1} key={key}>
@@ -61,7 +63,7 @@ export function Shell() {
 
 function Sidebar() {
   return (
-    <div class="sidebar">
+    <aside class="sidebar" aria-label="Sidebar">
       <a class="brand" href="#/">
         <img src={mark} alt="" /> Annal
       </a>
@@ -111,7 +113,7 @@ function Sidebar() {
         </div>
       </nav>
       <Foot />
-    </div>
+    </aside>
   )
 }
 
@@ -123,7 +125,7 @@ function CollectionLinks() {
     <div class="nested">
       {all.slice(0, linksMax).map(({ name, total_elements: elements, condition }) => (
         <Link key={name} to={['collections', name]}>
-          <span class="truncate">{name}</span>
+          <Name text={name} kind="grow" />
           {condition === 'ready' ? (
             <span class="count num">{compact(elements)}</span>
           ) : (
@@ -221,5 +223,5 @@ function useSegments(): readonly string[] {
 }
 
 function titleOf(segments: readonly string[]): string {
-  return segments.length === 0 ? 'Annal' : `${segments.slice(0, 3).join(' · ')} — Annal`
+  return segments.length === 0 ? 'Annal' : `${visible(segments.slice(0, 3).join(' · '))} — Annal`
 }

@@ -31,8 +31,66 @@ export function ms(value: number): string {
   return `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`
 }
 
-export function score(value: number): string {
-  return Number.isInteger(value) ? String(value) : value.toPrecision(5)
+type Show = (value: number) => string
+
+const scoreDigits = 5
+const scoreDecimalsMax = 6
+
+/** The scores of one column: all with as many decimals as the largest needs for five digits. */
+export function scoresIn(values: readonly number[]): Show {
+  const largest = largestOf(values)
+  const whole = largest < 1 ? 1 : Math.floor(Math.log10(largest)) + 1
+  const decimals = values.every(Number.isInteger) ? 0 : Math.max(0, Math.min(scoreDecimalsMax, scoreDigits - whole))
+  return decimalsOf(decimals)
+}
+
+/** The sizes of one column, all in the unit that suits most of them. */
+export function bytesIn(values: readonly number[]): Show {
+  const unit = unitFor(values)
+  return unit === 0 ? (value) => `${count(value)} B` : inUnit(1_024 ** unit, byteUnits[unit]!)
+}
+
+const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+/** More digits before the point are hard to read. */
+const wholeMax = 100_000
+
+/** The largest unit that shows every size, or a smaller share of them if the sizes are too far apart. */
+function unitFor(values: readonly number[]): number {
+  const sizes = values.filter((value) => value > 0)
+  const smallest = sizes.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  const largest = largestOf(sizes)
+  const last = byteUnits.length - 1
+  const fits = byteUnits.findLastIndex((_, unit) => smallest >= 0.1 * 1_024 ** unit)
+  const readable = byteUnits.findIndex((_, unit) => largest < wholeMax * 1_024 ** unit)
+  return Math.min(last, Math.max(sizes.length === 0 ? 0 : fits, readable, 0))
+}
+
+/** The times of one column in milliseconds, all with the same decimals. */
+export function msIn(values: readonly number[]): Show {
+  const largest = largestOf(values)
+  const show = decimalsOf(largest < 1 ? 3 : largest < 10 ? 2 : largest < 1_000 ? 1 : 0)
+  return (value) => `${show(value)} ms`
+}
+
+/** With one decimal, and a mark for a value that is less than the least of them. */
+function inUnit(size: number, name: string): Show {
+  const show = decimalsOf(1)
+  return (value) => (value > 0 && value < 0.05 * size ? `< 0.1 ${name}` : `${show(value / size)} ${name}`)
+}
+
+function decimalsOf(decimals: number): Show {
+  const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  // Rounding can leave a zero with a sign.
+  return (value) => format.format(value).replace(/^-(?=[0.,]*$)/, '')
+}
+
+function largestOf(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+}
+
+/** A share in a column. */
+export function share(part: number): string {
+  return `${(part * 100).toFixed(1)} %`
 }
 
 export function percent(share: number): string {
@@ -58,12 +116,6 @@ export function dateTime(msSince1970: number): string {
   const part = (value: number) => String(value).padStart(2, '0')
   const day = `${date.getFullYear()}-${part(date.getMonth() + 1)}-${part(date.getDate())}`
   return `${day} ${part(date.getHours())}:${part(date.getMinutes())}:${part(date.getSeconds())}`
-}
-
-/** Short JSON on one line. */
-export function json(value: unknown, lengthMax = 160): string {
-  const text = JSON.stringify(value) ?? ''
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`
 }
 
 /** The first numbers of a vector, and its length. */

@@ -22,7 +22,7 @@ export async function refresh(): Promise<void> {
 async function refreshCollections(): Promise<void> {
   try {
     const listed = await listCollections()
-    collections.value = [...listed].sort((a, b) => a.name.localeCompare(b.name))
+    collections.value = [...listed].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
     collectionsError.value = undefined
   } catch (error) {
     collectionsError.value = error instanceof Error ? error : new Error(String(error))

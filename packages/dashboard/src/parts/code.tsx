@@ -1,6 +1,7 @@
 // Text to copy: JSON, snippets and tokens.
 import { Icon } from './icon.tsx'
 import { copyText } from './toast.tsx'
+import { visible } from './visible.ts'
 
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   return (
@@ -29,5 +30,5 @@ export function Code({
 }
 
 export function prettyJson(value: unknown): string {
-  return JSON.stringify(value, null, 2) ?? ''
+  return visible(JSON.stringify(value, null, 2) ?? '')
 }

@@ -4,7 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAction } from '../load.ts'
 import { TextField } from './form.tsx'
 import { Icon } from './icon.tsx'
-import { Failure } from './states.tsx'
+import { Failure, Layer } from './states.tsx'
+import { Name } from './stored.tsx'
+import { visible } from './visible.ts'
 
 export function Dialog(props: {
   readonly title: string
@@ -23,22 +25,24 @@ export function Dialog(props: {
     return () => element.current?.close()
   }, [])
   const content = (
-    <>
+    <Layer.Provider value={props.title}>
       <header class="dialog-head">
-        <h2>{props.title}</h2>
+        <h2>
+          <Name text={props.title} />
+        </h2>
         <button type="button" class="plain icon" aria-label="Close" onClick={props.onClose}>
           <Icon name="close" />
         </button>
       </header>
       <div class="dialog-body">{props.children}</div>
       {props.footer && <footer class="dialog-foot">{props.footer}</footer>}
-    </>
+    </Layer.Provider>
   )
   return (
     <dialog
       ref={element}
       class={props.wide ? 'wide' : ''}
-      aria-label={props.title}
+      aria-label={visible(props.title)}
       onCancel={(event) => {
         event.preventDefault()
         props.onClose()
@@ -112,7 +116,7 @@ export function TypedConfirmation(props: {
     >
       <div class="form">
         {props.children}
-        <TextField label={`Type ${props.name} to confirm`} value={typed} onInput={setTyped} focus />
+        <TextField label={`Type ${visible(props.name)} to confirm`} value={typed} onInput={setTyped} focus />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

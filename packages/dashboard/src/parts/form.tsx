@@ -1,6 +1,7 @@
 // Inputs with labels. Each label belongs to its input, and an error is shown next to it.
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { visible } from './visible.ts'
 
 interface Labeled {
   readonly label: string
@@ -106,7 +107,7 @@ export function SelectField<T extends string>(
           const [value, text] = typeof option === 'string' ? [option, option] : option
           return (
             <option key={value} value={value}>
-              {text}
+              {visible(text)}
             </option>
           )
         })}
@@ -198,7 +199,7 @@ export function Segmented<T extends string>(props: {
 function Labels(props: Labeled & { readonly id: string; readonly children: ComponentChildren }) {
   return (
     <div class="field">
-      <label for={props.id}>{props.label}</label>
+      <label for={props.id}>{visible(props.label)}</label>
       {props.children}
       <div id={`${props.id}-about`} class="hint" hidden={props.hint === undefined && props.error === undefined}>
         {props.error === undefined ? props.hint : <span class="bad">{props.error}</span>}

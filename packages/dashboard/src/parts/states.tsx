@@ -1,9 +1,12 @@
 // The loading, empty and error states, the same on every page.
 
 import { cures } from 'virtual:cures'
-import type { ComponentChildren } from 'preact'
+import { signal } from '@preact/signals'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks'
 import { AnnalError } from '../api/request.ts'
 import type { Loaded } from '../load.ts'
+import { Said } from './stored.tsx'
 
 export function Loading({ lines = 4 }: { readonly lines?: number }) {
   return (
@@ -25,14 +28,63 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   )
 }
 
+interface Shown {
+  readonly key: string
+  readonly retry: (() => void) | undefined
+}
+
+/** The failures on the page, in the order in which they appeared. */
+const failures = signal<readonly Shown[]>([])
+
+/** What a reader sees at a time: the page, or a dialog above it. */
+export const Layer = createContext('page')
+
+/** Several parts of a page often fail for one reason. It is shown once, and its button tries all of them again. */
+export function Failure(props: {
+  readonly error: Error
+  readonly retry?: (() => void) | undefined
+  /** Shown where the same failure is shown already. */
+  readonly instead?: string
+}) {
+  const { error, retry } = props
+  const key = `${useContext(Layer)}: ${reasonOf(error)}`
+  const own = useRef<Shown>(undefined)
+  useLayoutEffect(() => {
+    const shown = { key, retry: () => latestRetry.current?.() }
+    own.current = shown
+    failures.value = [...failures.value, shown]
+    return () => {
+      failures.value = failures.value.filter((other) => other !== shown)
+    }
+  }, [key])
+  const latestRetry = useRef(retry)
+  latestRetry.current = retry
+  const same = failures.value.filter((other) => other.key === key)
+  if (same[0] !== undefined && same[0] !== own.current)
+    return props.instead === undefined ? null : <p class="muted instead">{props.instead}</p>
+  const retryAll = () => {
+    for (const { retry } of same) retry?.()
+  }
+  return <Reason error={error} retry={retry && retryAll} />
+}
+
+/** Failures of one reason differ in the request only. */
+function reasonOf(error: Error): string {
+  if (!(error instanceof AnnalError)) return error.message
+  return error.code === 'unreachable' ? error.code : `${error.code} ${error.message}`
+}
+
 /** An error with its code and the advice of the error reference. */
-export function Failure({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
+function Reason({ error, retry }: { readonly error: Error; readonly retry: (() => void) | undefined }) {
   const coded = error instanceof AnnalError ? error : undefined
   const known = coded === undefined ? undefined : cures[coded.code]
   return (
     <div class="failure" role="alert">
       <div>
-        {coded && <code>{coded.code}</code>} <strong>{sentence(error.message)}</strong>
+        {coded && <code>{coded.code}</code>}{' '}
+        <strong>
+          <Said text={sentence(error.message)} />
+        </strong>
       </div>
       {known && <div class="muted">{known.cure}</div>}
       {coded?.requestId && <div class="muted small mono">request {coded.requestId}</div>}
@@ -59,7 +111,7 @@ export function Show<T>(props: {
 }) {
   const { source } = props
   if (source.kind === 'loading') return <Loading {...(props.lines === undefined ? {} : { lines: props.lines })} />
-  if (source.kind === 'failed') return <Failure error={source.error} retry={source.again} />
+  if (source.kind === 'failed') return <Failure error={source.error} retry={source.again} instead="Not loaded." />
   return (
     <>
       {source.stale && <Failure error={source.stale} retry={source.again} />}

@@ -20,7 +20,7 @@ export function Table(props: {
             {props.heads.map((head) => {
               const { name, right, hidden } = typeof head === 'string' ? { name: head } : head
               return (
-                <th key={name} class={right && 'right'}>
+                <th key={name} scope="col" class={right && 'right'}>
                   {hidden ? <span class="visually-hidden">{name}</span> : name}
                 </th>
               )

@@ -1,5 +1,6 @@
 // Short notices in a corner, read out by screen readers.
 import { signal } from '@preact/signals'
+import { Said } from './stored.tsx'
 
 interface Toast {
   readonly number: number
@@ -25,7 +26,7 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map(({ number, text, bad }) => (
         <div key={number} class={`toast ${bad ? 'bad' : ''}`}>
-          {text}
+          <Said text={text} />
         </div>
       ))}
     </div>

@@ -1,8 +1,9 @@
 // One row per backup.
 import type { BackupInfo } from '@annal/client'
 import { Icon } from '../../parts/icon.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { actions, Table } from '../../parts/table.tsx'
-import { bytes, count, dateTime } from '../../show.ts'
+import { bytesIn, count, dateTime } from '../../show.ts'
 
 export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
 
@@ -10,6 +11,7 @@ export function BackupTable(props: {
   readonly backups: readonly BackupInfo[]
   readonly onAct: (action: BackupAction, backup: BackupInfo) => void
 }) {
+  const show = bytesIn(props.backups.map(({ bytes }) => bytes))
   return (
     <Table
       heads={[
@@ -28,14 +30,18 @@ export function BackupTable(props: {
           <tr key={backup.name}>
             <td>
               <button type="button" class="link" onClick={act('info')}>
-                <strong>{backup.name}</strong>
+                <strong>
+                  <Name text={backup.name} />
+                </strong>
               </button>
             </td>
-            <td>{backup.original}</td>
+            <td>
+              <Name text={backup.original} />
+            </td>
             <td class="fit muted">{dateTime(backup.createdAt.getTime())}</td>
             <td class="right">{count(backup.objects)}</td>
             <td class="right">{count(backup.lsn)}</td>
-            <td class="right fit">{bytes(backup.bytes)}</td>
+            <td class="right fit">{show(backup.bytes)}</td>
             <td class="fit">
               <span class="row tight together">
                 <button type="button" class="compact" aria-label={`Restore ${backup.name}`} onClick={act('restore')}>

@@ -7,6 +7,7 @@ import { useLoad } from '../../load.ts'
 import { TypedConfirmation } from '../../parts/dialog.tsx'
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { actions, Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, dateTime } from '../../show.ts'
@@ -167,14 +168,14 @@ function Tree(props: {
               <div class="row tight names">
                 {isLive(branch) ? (
                   <a
-                    class="truncate"
+                    class="named"
                     href={href(['collections', branch.name, 'branches'])}
                     aria-current={branch.name === props.here ? 'true' : undefined}
                   >
-                    {branch.name}
+                    <Name text={branch.name} />
                   </a>
                 ) : (
-                  <span class="truncate muted">{branch.name}</span>
+                  <Name kind="muted" text={branch.name} />
                 )}
                 <Marks {...props} branch={branch} />
               </div>
@@ -246,14 +247,18 @@ function AliasTable(props: { readonly aliases: readonly AliasInfo[]; readonly on
     <Table heads={['Alias', 'Collection', { name: 'Since LSN', right: true }, 'Since', actions]}>
       {props.aliases.map((alias) => (
         <tr key={alias.name}>
-          <td>{alias.name}</td>
           <td>
-            <a href={href(['collections', alias.collection])}>{alias.collection}</a>
+            <Name text={alias.name} />
+          </td>
+          <td>
+            <a href={href(['collections', alias.collection])}>
+              <Name text={alias.collection} />
+            </a>
           </td>
           <td class="right num">{count(alias.lsn)}</td>
           <td class="num muted">{dateTime(alias.changedAt.getTime())}</td>
-          <td class="right">
-            <span class="row tight">
+          <td class="fit">
+            <span class="row tight together">
               <button
                 type="button"
                 class="compact"

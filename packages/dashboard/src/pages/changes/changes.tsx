@@ -7,6 +7,7 @@ import { asError } from '../../load.ts'
 import { NumberField, SelectField } from '../../parts/form.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
+import { Name, Said } from '../../parts/stored.tsx'
 import { count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { describeChange, kinds } from './describe-change.ts'
@@ -120,15 +121,20 @@ function One({ change }: { readonly change: Change }) {
     <li class="change">
       <span class="num lsn">{count(lsn)}</span>
       <span class="grow">
-        {collection !== undefined && <strong>{collection}</strong>} {describeChange(change)}{' '}
+        {collection !== undefined && (
+          <strong>
+            <Name text={collection} />
+          </strong>
+        )}{' '}
+        <Said text={describeChange(change)} />{' '}
         {ids.slice(0, idsShown).map((id) =>
           there && collection !== undefined ? (
             <a key={id} class="mono" href={href(['collections', collection, 'objects'], { id, view: 'history' })}>
-              {id}{' '}
+              <Name text={id} />{' '}
             </a>
           ) : (
             <span key={id} class="mono">
-              {id}{' '}
+              <Name text={id} />{' '}
             </span>
           ),
         )}

@@ -5,6 +5,7 @@ import { useLoad } from '../../load.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { PageHead } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { count } from '../../show.ts'
 import { Condition } from '../collections/collections.tsx'
 import { Objects } from '../objects/objects.tsx'
@@ -32,7 +33,7 @@ export function CollectionPage({ name, tab }: { readonly name: string; readonly 
     <>
       <PageHead
         crumbs={<a href="#/collections">Collections</a>}
-        title={name}
+        title={<Name text={name} />}
         actions={
           collection && (
             <span class="row muted num">

@@ -4,6 +4,7 @@ import { href } from '../../address.ts'
 import { type Collection, type Field, type GraphParams, hasGraph, isText } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { Table } from '../../parts/table.tsx'
 import { count, dateTime } from '../../show.ts'
 import type { CollectionTab } from './collection-tab.ts'
@@ -65,7 +66,9 @@ function Fields({ collection }: { readonly collection: Collection }) {
           <tr key={field.name}>
             <td>
               <a href={href(['collections', collection.name, 'search'])}>
-                <strong>{field.name}</strong>
+                <strong>
+                  <Name text={field.name} />
+                </strong>
               </a>
             </td>
             <td>

@@ -5,8 +5,9 @@ import { type Collection, type Field, hasGraph, isText } from '../../api/collect
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { Table } from '../../parts/table.tsx'
-import { bytes, count, dateTime, sum } from '../../show.ts'
+import { bytes, bytesIn, count, dateTime, sum } from '../../show.ts'
 import { collections, collectionsError, refresh } from '../../watch.ts'
 import { CreateCollection } from './create-collection.tsx'
 
@@ -88,6 +89,7 @@ function Totals({ collections }: { readonly collections: readonly Collection[] }
 }
 
 function CollectionTable({ collections }: { readonly collections: readonly Collection[] }) {
+  const show = bytesIn(collections.map(({ memory }) => sum(memory)))
   return (
     <Table
       heads={[
@@ -104,18 +106,22 @@ function CollectionTable({ collections }: { readonly collections: readonly Colle
         <tr key={collection.name}>
           <td>
             <a href={href(['collections', collection.name])}>
-              <strong>{collection.name}</strong>
+              <strong>
+                <Name text={collection.name} />
+              </strong>
             </a>
           </td>
           <td>
             <div class="row tight">
               {collection.fields.map((field) => (
-                <Badge key={field.name}>{shortField(field)}</Badge>
+                <Badge key={field.name}>
+                  <Name text={field.name} /> {aboutField(field)}
+                </Badge>
               ))}
             </div>
           </td>
           <td class="right">{count(collection.total_elements)}</td>
-          <td class="right">{collection.memory === undefined ? '–' : bytes(sum(collection.memory))}</td>
+          <td class="right fit">{collection.memory === undefined ? '–' : show(sum(collection.memory))}</td>
           <td class="right">{count(collection.lsn)}</td>
           <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
           <td class="fit">
@@ -132,9 +138,9 @@ export function Condition({ collection }: { readonly collection: Collection }) {
   return <Badge kind={kind}>{collection.condition}</Badge>
 }
 
-function shortField(field: Field): string {
-  if (isText(field)) return `${field.name} · text ${field.params.language}`
-  if (!hasGraph(field)) return `${field.name} · sparse`
+function aboutField(field: Field): string {
+  if (isText(field)) return `· text ${field.params.language}`
+  if (!hasGraph(field)) return '· sparse'
   const { dimension, space_type: space, precision } = field.params
-  return `${field.name} · ${field.type === 'multi_vector' ? 'multi ×  ' : ''}${dimension} ${space} ${precision}`
+  return `· ${field.type === 'multi_vector' ? 'multi × ' : ''}${dimension} ${space} ${precision}`
 }

@@ -4,6 +4,7 @@ import { href } from '../../address.ts'
 import type { LogEvent } from '../../api/log.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { Name, Said } from '../../parts/stored.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { describeEvent, toneOf } from './describe-event.ts'
@@ -30,7 +31,12 @@ export function Events(props: {
                 <span class="num lsn">{count(event.lsn)}</span>
                 <span class={`key tone tone-${toneOf(event)}`} />
                 <span class="grow">
-                  {event.collection && <strong>{event.collection}</strong>} {describeEvent(event)}
+                  {event.collection && (
+                    <strong>
+                      <Name text={event.collection} />
+                    </strong>
+                  )}{' '}
+                  <Said text={describeEvent(event)} />
                 </span>
                 <span class="num muted time">{dateTime(Date.parse(event.time))}</span>
               </button>
@@ -71,8 +77,8 @@ export function EventDetail(props: {
         <Facts
           facts={[
             ['Newest event', `LSN ${count(event.lsn)}, ${dateTime(Date.parse(event.time))}`],
-            ...(event.collection === undefined ? [] : ([['Collection', event.collection]] as const)),
-            ['Change', describeEvent(event)],
+            ...(event.collection === undefined ? [] : ([['Collection', <Name text={event.collection} />]] as const)),
+            ['Change', <Said text={describeEvent(event)} />],
             ...(event.ids === undefined ? [] : ([['Objects', <Ids event={event} />]] as const)),
             ['Size in the log', bytes(event.bytes)],
           ]}
@@ -88,7 +94,13 @@ function Ids({ event: { ids = [], objects = 0, collection, type } }: { readonly 
     <ul class="ids">
       {ids.map((id) => (
         <li key={id}>
-          {there ? <a href={href(['collections', collection, 'objects'], { id })}>{id}</a> : <span>{id}</span>}
+          {there ? (
+            <a href={href(['collections', collection, 'objects'], { id })}>
+              <Name text={id} />
+            </a>
+          ) : (
+            <Name text={id} />
+          )}
         </li>
       ))}
       {objects > ids.length && <li class="muted">and {count(objects - ids.length)} more</li>}

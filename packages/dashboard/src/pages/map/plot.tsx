@@ -107,7 +107,7 @@ export function Plot({ points, colors, labels, clusters, chosen, onChoose, onOpe
       <ClusterLabels clusters={clusters} view={view} size={size} />
       {hovered && (
         <div class="plot-hint mono" style={{ left: `${hovered.place.x + 12}px`, top: `${hovered.place.y + 44}px` }}>
-          {labels[hovered.index]}
+          <bdi>{labels[hovered.index]}</bdi>
         </div>
       )}
     </div>

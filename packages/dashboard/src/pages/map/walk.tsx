@@ -6,7 +6,7 @@ import { useLoad } from '../../load.ts'
 import { TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
-import { json } from '../../show.ts'
+import { Json, Name } from '../../parts/stored.tsx'
 
 const pathMax = 12
 
@@ -42,7 +42,7 @@ export function Walk(props: {
           <nav class="row tight small" aria-label="Path">
             {path.slice(0, -1).map((id, i) => (
               <button key={`${i}-${id}`} type="button" class="link mono" onClick={() => props.onStep(id)}>
-                {id} →
+                <Name text={id} /> →
               </button>
             ))}
           </nav>
@@ -70,8 +70,10 @@ function Neighbors(props: {
   return (
     <>
       <div>
-        <a class="mono wrap-anywhere" href={href(['collections', collection, 'objects'], { id: start })}>
-          <strong>{start}</strong>
+        <a class="mono" href={href(['collections', collection, 'objects'], { id: start })}>
+          <strong>
+            <Name text={start} />
+          </strong>
         </a>{' '}
         <span class="muted">is linked to</span>
       </div>
@@ -84,9 +86,11 @@ function Neighbors(props: {
               {objects.map(({ id, meta, filter }) => (
                 <li key={id}>
                   <button type="button" class="link mono" onClick={() => props.onStep(id)}>
-                    {id}
+                    <Name text={id} />
                   </button>
-                  <span class="muted small truncate">{json(meta ?? filter, 80)}</span>
+                  <span class="muted small truncate">
+                    <Json value={meta ?? filter} max={80} />
+                  </span>
                 </li>
               ))}
             </ol>

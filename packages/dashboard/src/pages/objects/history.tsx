@@ -6,8 +6,9 @@ import { useLoad } from '../../load.ts'
 import { SelectField } from '../../parts/form.tsx'
 import { Badge } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
+import { Json, Name } from '../../parts/stored.tsx'
 import { Table } from '../../parts/table.tsx'
-import { count, dateTime, json } from '../../show.ts'
+import { count, dateTime } from '../../show.ts'
 import { UndoDialog } from './undo-dialog.tsx'
 import { diffOf, type VersionDiff } from './version-diff.ts'
 
@@ -65,7 +66,7 @@ function List(props: Versions & { readonly onUndo: (lsn: number) => void }) {
                 <span class="muted num">
                   {version.time === undefined ? 'or before' : dateTime(version.time.getTime())}
                 </span>
-                <span>{authorOf(version)}</span>
+                <bdi>{authorOf(version)}</bdi>
               </span>
               {(version.lsn !== newest || more) && (
                 <button
@@ -96,8 +97,17 @@ function Changes({ diff, version }: { readonly diff: VersionDiff; readonly versi
     <div class="small wrap-anywhere">
       {values.map(({ key, before, after }) => (
         <div key={key}>
-          <span class="mono">{key}</span> {before !== undefined && <del>{json(before, 80)}</del>}{' '}
-          {after !== undefined && <ins>{json(after, 80)}</ins>}
+          <Name kind="mono" text={key} />{' '}
+          {before !== undefined && (
+            <del>
+              <Json value={before} max={80} />
+            </del>
+          )}{' '}
+          {after !== undefined && (
+            <ins>
+              <Json value={after} max={80} />
+            </ins>
+          )}
         </div>
       ))}
       {others.length > 0 && <div class="muted">{others.join(', ')} changed</div>}
@@ -132,9 +142,11 @@ function Difference({ diff: { values, fields, metaBytes, known } }: { readonly d
         <Table heads={['Value', 'Before', 'After']}>
           {values.map(({ key, before, after }) => (
             <tr key={key}>
-              <td class="mono">{key}</td>
-              <td class="mono">{before === undefined ? 'none' : json(before)}</td>
-              <td class="mono">{after === undefined ? 'none' : json(after)}</td>
+              <td class="mono">
+                <Name text={key} />
+              </td>
+              <td class="mono">{before === undefined ? 'none' : <Json value={before} />}</td>
+              <td class="mono">{after === undefined ? 'none' : <Json value={after} />}</td>
             </tr>
           ))}
         </Table>

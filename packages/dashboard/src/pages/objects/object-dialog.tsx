@@ -9,6 +9,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Segmented, TextArea } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, vector } from '../../show.ts'
 
@@ -185,7 +186,7 @@ function Vectors({ object }: { readonly object: StoredObject }) {
       {vectors.map(([name, value]) => (
         <details key={name}>
           <summary>
-            {name} <span class="mono">{shortOf(value)}</span>
+            <Name text={name} /> <span class="mono">{shortOf(value)}</span>
           </summary>
           <Code label={`Numbers of ${name}`} rows={8} text={textOf(value)} />
         </details>

@@ -1,9 +1,10 @@
 // One row per object, with its texts.
 import { type Field, isText } from '../../api/collections.ts'
 import type { ListedObject } from '../../api/objects.ts'
+import { Json, Name } from '../../parts/stored.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Excerpt } from '../../parts/texts.tsx'
-import { json } from '../../show.ts'
+import { count } from '../../show.ts'
 
 export function ObjectTable(props: {
   readonly objects: readonly ListedObject[]
@@ -17,7 +18,7 @@ export function ObjectTable(props: {
         <tr key={object.id}>
           <td class="id-cell">
             <button type="button" class="link mono" onClick={() => props.onShow(object.id)}>
-              {object.id}
+              <Name text={object.id} />
             </button>
           </td>
           {texts.map(({ name }) => (
@@ -26,11 +27,15 @@ export function ObjectTable(props: {
             </td>
           ))}
           <td class="long">
-            {object.meta === undefined
-              ? `${object.meta_base64?.length ?? 0} characters of base64${object.meta_limit ? ', too long to unpack here' : ''}`
-              : json(object.meta, 120)}
+            {object.meta === undefined ? (
+              `${count(object.meta_base64?.length ?? 0)} characters of base64${object.meta_limit ? ', too long to unpack here' : ''}`
+            ) : (
+              <Json value={object.meta} max={120} />
+            )}
           </td>
-          <td class="long">{json(object.filter, 120)}</td>
+          <td class="long">
+            <Json value={object.filter} max={120} />
+          </td>
         </tr>
       ))}
     </Table>

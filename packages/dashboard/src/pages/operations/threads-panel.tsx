@@ -1,7 +1,7 @@
 // The threads that accept connections: their share of the searches, and their connections.
 import { Panel } from '../../parts/panel.tsx'
 import { Table } from '../../parts/table.tsx'
-import { count, percent } from '../../show.ts'
+import { count, share } from '../../show.ts'
 import { metric } from './history.ts'
 import type { Sample } from './metrics-text.ts'
 import { servingThreads } from './serving-threads.ts'
@@ -36,7 +36,7 @@ export function ThreadsPanel({ samples }: { readonly samples: readonly Sample[] 
           <tr key={thread}>
             <td>{thread}</td>
             <td class="right num">{count(searches)}</td>
-            <td class="right num">{all === 0 ? '' : percent(searches / all)}</td>
+            <td class="right num">{all === 0 ? '' : share(searches / all)}</td>
             <td class="right num">{count(requests)}</td>
             <td class="right num">{connections === undefined ? '' : count(connections)}</td>
             <td class="right num">{moved === undefined ? '' : count(moved)}</td>

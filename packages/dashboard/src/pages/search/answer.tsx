@@ -1,19 +1,22 @@
 // The hits of a search with their scores, and how they were found.
 import { useState } from 'preact/hooks'
 import { href } from '../../address.ts'
-import type { Json, JsonMap } from '../../api/objects.ts'
-import type { Highlight, SearchReply } from '../../api/search.ts'
+import type { JsonMap, Json as JsonValue } from '../../api/objects.ts'
+import type { Highlight, SearchBody, SearchReply } from '../../api/search.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { Json, Name } from '../../parts/stored.tsx'
 import { Marked } from '../../parts/texts.tsx'
-import { json, ms as msText, score as scoreText } from '../../show.ts'
+import { ms as msText, scoresIn } from '../../show.ts'
+import { collections } from '../../watch.ts'
+import { fusedMeasure, type Measure, measureOf, shownOf } from './measure.ts'
 import { Plan } from './plan.tsx'
 
 export interface Ranked {
   readonly id: string
   readonly score: number
-  readonly meta: Json | undefined
+  readonly meta: JsonValue | undefined
   readonly filter: JsonMap
   /** Rank and similarity in each field, for a fused hit. */
   readonly highlights: readonly { readonly field: string; readonly highlight: Highlight }[]
@@ -27,15 +30,20 @@ export function Answer(props: {
   /** Shown next to the title. */
   readonly about?: string
   readonly reply: SearchReply
+  /** The search that it answers, if it was fused. */
+  readonly body?: SearchBody
   readonly ms: number
   readonly other?: SearchReply
   readonly collection: string
   readonly onNear: (id: string) => void
 }) {
   const { reply } = props
+  const fields = collections.value?.find(({ name }) => name === props.collection)?.fields
+  const measureIn = (name: string) => measureOf(fields?.find((field) => field.name === name))
   const names = [...(reply.fused === undefined ? [] : [fusedList]), ...Object.keys(reply.results)]
-  const [wanted, setWanted] = useState(names[0] ?? '')
-  const list = names.includes(wanted) ? wanted : (names[0] ?? '')
+  const [wanted, setWanted] = useState<string>()
+  // Until a list is chosen, it is the first, which another search may change.
+  const list = wanted !== undefined && names.includes(wanted) ? wanted : (names[0] ?? '')
   const hits = hitsOf(reply, list)
   const others = props.other === undefined ? undefined : ranksOf(hitsOf(props.other, list))
   return (
@@ -70,7 +78,14 @@ export function Answer(props: {
             <p>No object matches the filter or has a word of the query or a term of the sparse query.</p>
           </Empty>
         ) : (
-          <Hits hits={hits} others={others} collection={props.collection} onNear={props.onNear} />
+          <Hits
+            hits={hits}
+            others={others}
+            measure={list === fusedList ? fusedMeasure(props.body) : measureIn(list)}
+            measureIn={measureIn}
+            collection={props.collection}
+            onNear={props.onNear}
+          />
         )}
       </Panel>
       {reply.explain && (
@@ -85,64 +100,95 @@ export function Answer(props: {
 function Hits(props: {
   readonly hits: readonly Ranked[]
   readonly others: ReadonlyMap<string, number> | undefined
+  readonly measure: Measure
+  readonly measureIn: (field: string) => Measure
   readonly collection: string
   readonly onNear: (id: string) => void
 }) {
+  const { measure } = props
   const scores = props.hits.map(({ score }) => score)
   const best = Math.max(...scores)
   const worst = Math.min(...scores)
+  const show = scoresIn(scores)
   return (
-    <ol class="hits">
-      {props.hits.map((hit, i) => (
-        <li key={hit.id}>
-          <span class="rank num">{i + 1}</span>
-          <div class="grow">
-            <div class="row spread tight">
-              <a class="mono wrap-anywhere" href={href(['collections', props.collection, 'objects'], { id: hit.id })}>
-                {hit.id}
-              </a>
-              <span class="row tight">
-                {props.others && <Moved from={props.others.get(hit.id)} to={i + 1} />}
-                <strong class="num">{scoreText(hit.score)}</strong>
-                <button type="button" class="plain compact" onClick={() => props.onNear(hit.id)}>
-                  Near this
-                </button>
-              </span>
-            </div>
-            <div class="score-line" aria-hidden="true">
-              <span style={{ width: `${best === worst ? 100 : 12 + (88 * (hit.score - worst)) / (best - worst)}%` }} />
-            </div>
-            {hit.fields && <Standings fields={hit.fields} />}
-            {hit.highlights.map(({ field, highlight }) => (
-              <p key={field} class="fragment">
-                <Marked {...highlight} />
-              </p>
-            ))}
-            <div class="muted small wrap-anywhere">
-              {hit.meta !== undefined && json(hit.meta) !== '{}' && <span>{json(hit.meta)} </span>}
-              {Object.entries(hit.filter).map(([key, value]) => (
-                <span key={key} class="pair">
-                  {key} = {json(value, 60)}
+    <>
+      <p class="hits-head muted small">
+        <span>Object</span>
+        <span>
+          {measure.name}
+          {measure.isDistance && ', lower is nearer'}
+        </span>
+      </p>
+      <ol class="hits">
+        {props.hits.map((hit, i) => (
+          <li key={hit.id}>
+            <span class="rank num">{i + 1}</span>
+            <div class="grow">
+              <div class="row spread tight">
+                <a class="mono" href={href(['collections', props.collection, 'objects'], { id: hit.id })}>
+                  <Name text={hit.id} />
+                </a>
+                <span class="row tight">
+                  {props.others && <Moved from={props.others.get(hit.id)} to={i + 1} />}
+                  <strong class="num">{show(shownOf(hit.score, measure))}</strong>
+                  <button type="button" class="plain compact" onClick={() => props.onNear(hit.id)}>
+                    Near this
+                  </button>
                 </span>
+              </div>
+              <div class="score-line" aria-hidden="true">
+                <span
+                  style={{ width: `${best === worst ? 100 : 12 + (88 * (hit.score - worst)) / (best - worst)}%` }}
+                />
+              </div>
+              {hit.fields && <Standings fields={hit.fields} measureIn={props.measureIn} />}
+              {hit.highlights.map(({ field, highlight }) => (
+                <p key={field} class="fragment">
+                  <Marked {...highlight} />
+                </p>
               ))}
+              <div class="muted small wrap-anywhere">
+                {hasContent(hit.meta) && (
+                  <>
+                    <Json value={hit.meta} />{' '}
+                  </>
+                )}
+                {Object.entries(hit.filter).map(([key, value]) => (
+                  <span key={key} class="pair">
+                    <Name text={key} /> = <Json value={value} max={60} />
+                  </span>
+                ))}
+              </div>
             </div>
-          </div>
-        </li>
-      ))}
-    </ol>
+          </li>
+        ))}
+      </ol>
+    </>
   )
 }
 
-function Standings({ fields }: { readonly fields: NonNullable<Ranked['fields']> }) {
+function hasContent(meta: JsonValue | undefined): boolean {
+  return typeof meta === 'object' && meta !== null ? Object.keys(meta).length > 0 : meta !== undefined
+}
+
+function Standings(props: {
+  readonly fields: NonNullable<Ranked['fields']>
+  readonly measureIn: (field: string) => Measure
+}) {
   return (
     <div class="row tight standings">
-      {Object.entries(fields).map(([field, { rank, similarity }]) => (
-        <Badge key={field}>
-          <span class="num">
-            {field} #{rank} · {scoreText(similarity)}
-          </span>
-        </Badge>
-      ))}
+      {Object.entries(props.fields).map(([field, { rank, similarity }]) => {
+        const measure = props.measureIn(field)
+        const shown = shownOf(similarity, measure)
+        return (
+          <Badge key={field}>
+            <span class="num" title={measure.name}>
+              {field} #{rank} · {measure.isDistance && 'distance '}
+              {scoresIn([shown])(shown)}
+            </span>
+          </Badge>
+        )
+      })}
     </div>
   )
 }

@@ -106,13 +106,13 @@ function ThenAndNow(props: PastSearchProps & { readonly lsn: number }) {
 
 async function runBoth(collection: string, body: SearchBody, lsn: number, signal: AbortSignal): Promise<Outcome> {
   const now = await timed(() => search(collection, body, { signal })).then(
-    ({ value, ms }): Side => ({ reply: value, ms }),
+    ({ value, ms }): Side => ({ reply: value, body, ms }),
     asError,
   )
   const then = await timed(() => searchPast(collection, body, lsn, { signal })).then(
     ({ value, ms }): Then =>
       value.kind === 'found'
-        ? { kind: 'found', side: { reply: value.reply, ms }, time: value.reply.as_of.time }
+        ? { kind: 'found', side: { reply: value.reply, body, ms }, time: value.reply.as_of.time }
         : value,
     (error: unknown): Then => ({ kind: 'failed', error: asError(error) }),
   )

@@ -1,6 +1,6 @@
 // A query plan as a diagram: filter, one branch per field, fusion and objects, with the time of each.
 import type { Explanation, FieldPlan } from '../../api/search.ts'
-import { compact, count, ms, percent } from '../../show.ts'
+import { compact, count, ms, msIn, share } from '../../show.ts'
 
 const words: Record<FieldPlan['plan'], string> = {
   nothing: 'No candidates',
@@ -126,6 +126,7 @@ function Times({ explanation }: { readonly explanation: Explanation }) {
   const all = [...parts, ['waiting and other', Math.max(0, rest)] as const].filter(([, time]) => time > 0.0005)
   const total = all.reduce((sum, [, time]) => sum + time, 0) || 1
   const color = (i: number) => `var(--c${(i % 8) + 1})`
+  const show = msIn(all.map(([, time]) => time))
   return (
     <div class="stack tight">
       <div class="shares" aria-hidden="true">
@@ -136,8 +137,8 @@ function Times({ explanation }: { readonly explanation: Explanation }) {
       <ul class="times num small">
         {all.map(([name, time], i) => (
           <li key={name}>
-            <span class="key" style={{ background: color(i) }} /> {name} <span class="muted">{ms(time)}</span>{' '}
-            <span class="muted">{percent(time / total)}</span>
+            <span class="key" style={{ background: color(i) }} /> {name} <span class="muted">{show(time)}</span>{' '}
+            <span class="muted">{share(time / total)}</span>
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
 // Search: the query on one side, the results on the other; two results side by side when settings are compared.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
 import { type SearchBody, search } from '../../api/search.ts'
 import { asError, useAction } from '../../load.ts'
@@ -16,6 +16,9 @@ import { Snippets } from './snippets-dialog.tsx'
 
 const PastSearch = lazy(async () => (await import('./past.tsx')).PastSearch)
 
+/** Results that begin further down, as a share of the height, are brought into view. */
+const shownFrom = 0.75
+
 export function Search({ collection }: CollectionTab) {
   const near = parameters.value.get('near')
   const moment = parameters.value.get('as_of')
@@ -27,6 +30,7 @@ export function Search({ collection }: CollectionTab) {
   const [pastBody, setPastBody] = useState<SearchBody>()
   const [copying, setCopying] = useState(false)
   const { busy, error, run } = useAction()
+  const results = useRef<HTMLDivElement>(null)
   const change = (next: SearchDraft) => {
     keepDraft(collection.name, next)
     setDraft(next)
@@ -44,7 +48,7 @@ export function Search({ collection }: CollectionTab) {
         const body = { ...bodyOf(draft, settings, collection.fields), explain: true }
         const startedAt = performance.now()
         const reply = await search(collection.name, body)
-        answered.push({ reply, ms: performance.now() - startedAt })
+        answered.push({ reply, body, ms: performance.now() - startedAt })
       }
       setSides(answered)
     })
@@ -56,6 +60,11 @@ export function Search({ collection }: CollectionTab) {
     // Otherwise the address would start this search again on every visit.
     go(href(['collections', collection.name, 'search'], { as_of: moment ?? undefined }), { replace: true })
   }, [near])
+  useEffect(() => {
+    const box = results.current
+    if (sides !== undefined && box !== null && box.getBoundingClientRect().top > shownFrom * innerHeight)
+      box.scrollIntoView()
+  }, [sides])
   const goTo = (asOf: string | undefined, options?: { readonly replace: boolean }) =>
     go(href(['collections', collection.name, 'search'], { as_of: asOf }), options)
   const showNear = (id: string) =>
@@ -76,7 +85,7 @@ export function Search({ collection }: CollectionTab) {
         onSubmit={() => void runSearch(draft)}
         onCopy={() => setCopying(true)}
       />
-      <div class="stack">
+      <div class="stack results" ref={results}>
         {error && <Failure error={error} />}
         {isPast ? (
           <PastSearch
@@ -102,6 +111,7 @@ function Answers(props: {
   readonly onNear: (id: string) => void
 }) {
   const { sides, onNear } = props
+  const shared = { collection: props.collection, onNear }
   if (sides === undefined && props.busy) return <Loading lines={6} />
   if (sides === undefined) {
     return (
@@ -114,13 +124,13 @@ function Answers(props: {
   }
   const [first, second] = sides
   if (first === undefined) return null
-  if (second === undefined) return <Answer title="Results" {...first} collection={props.collection} onNear={onNear} />
+  if (second === undefined) return <Answer title="Results" {...first} {...shared} />
   return (
     <>
       <Agreement a={first.reply} b={second.reply} />
       <div class="halves">
-        <Answer title="A" {...first} other={second.reply} collection={props.collection} onNear={onNear} />
-        <Answer title="B" {...second} other={first.reply} collection={props.collection} onNear={onNear} />
+        <Answer title="A" {...first} other={second.reply} {...shared} />
+        <Answer title="B" {...second} other={first.reply} {...shared} />
       </div>
     </>
   )

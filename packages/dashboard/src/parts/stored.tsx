@@ -1,0 +1,51 @@
+// Names and values that others stored. Each is isolated, so that its direction does not reach the page around it, and a long name is cut on
+// the screen only: it is whole for screen readers, on hover, and when the keyboard reaches it.
+import { useEffect, useRef } from 'preact/hooks'
+import { type JsonPiece, jsonPieces } from './json-pieces.ts'
+import { visible } from './visible.ts'
+
+/** A name on one line. */
+export function Name({ text, kind = '' }: { readonly text: string; readonly kind?: string }) {
+  const element = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const name = element.current
+    if (name === null) return
+    sizes.observe(name)
+    return () => sizes.unobserve(name)
+  }, [])
+  return (
+    <bdi ref={element} class={`name ${kind}`} data-whole={visible(text)}>
+      {text}
+    </bdi>
+  )
+}
+
+/** One for all names of a page. */
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) reachable(target as HTMLElement)
+})
+
+/** A cut name has its whole text as a tip, and is a stop of the keyboard unless it is part of one. */
+function reachable(name: HTMLElement): void {
+  if (name.matches(':focus, :focus *')) return
+  const isCut = name.scrollWidth > name.clientWidth
+  const isInside = name.closest('a, button, label, summary') !== null
+  if (isCut) name.title = name.dataset.whole ?? ''
+  else name.removeAttribute('title')
+  if (isCut && !isInside) name.tabIndex = 0
+  else name.removeAttribute('tabindex')
+}
+
+/** A short text in the words of the page. */
+export function Said({ text }: { readonly text: string }) {
+  return <bdi>{visible(text)}</bdi>
+}
+
+/** JSON on one line, each text in it isolated. */
+export function Json({ value, max }: { readonly value: unknown; readonly max?: number }) {
+  return (
+    <bdi dir="ltr" class="json">
+      {jsonPieces(value, max).map(({ text, isText }: JsonPiece, i) => (isText ? <bdi key={i}>{text}</bdi> : text))}
+    </bdi>
+  )
+}
