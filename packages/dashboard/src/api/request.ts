@@ -24,6 +24,8 @@ export interface CallOptions {
   /** Replaces the token of the session while a token is being verified. */
   readonly token?: string
   readonly timeoutMs?: number
+  /** Sent by a person, not by a page that keeps itself up to date. */
+  readonly byHand?: boolean | undefined
 }
 
 export async function call<T>(method: HttpRequest['method'], path: string, options: CallOptions = {}): Promise<T> {
@@ -43,10 +45,10 @@ export async function callText(
 }
 
 function send(request: HttpRequest, options: CallOptions, answers?: RequestOptions['answers']): Promise<HttpReply> {
-  const { signal, scope, token = authorization(scope) } = options
+  const { signal, scope, token = authorization(scope), byHand } = options
   // A request that changes something may work on a whole collection.
   const { timeoutMs = request.method === 'GET' ? undefined : workTimeoutMs } = options
-  return httpRequests(connectionWith(token)).send(request, { signal, timeoutMs, answers })
+  return httpRequests(connectionWith(token, { byHand })).send(request, { signal, timeoutMs, answers })
 }
 
 function requestOf(method: HttpRequest['method'], path: string, { body, raw, query }: CallOptions): HttpRequest {

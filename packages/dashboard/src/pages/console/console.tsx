@@ -51,7 +51,7 @@ function Desk({ calls, schemas }: { readonly calls: readonly Call[]; readonly sc
   const send = () =>
     run(async () => {
       const raw = takesBody && body.trim() !== '' ? { raw: { type: 'application/json', data: body } } : {}
-      setAnswer(await callText(method, path, { ...raw, scope }))
+      setAnswer(await callText(method, path, { ...raw, scope, byHand: true }))
     })
   return (
     <div class="stack">

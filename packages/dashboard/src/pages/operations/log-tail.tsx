@@ -1,10 +1,12 @@
 // The newest requests, updated live.
 import { useState } from 'preact/hooks'
+import { withoutReads } from '../../api/own-reads.ts'
 import { logs } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
 import { Check } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
+import { Said } from '../../parts/stored.tsx'
 
 const everyMs = 3_000
 const linesWanted = 200
@@ -13,6 +15,7 @@ const linesShown = 60
 export function LogTail() {
   const [follow, setFollow] = useState(true)
   const [words, setWords] = useState('')
+  const [withOwn, setWithOwn] = useState(false)
   const tail = useLoad((signal) => logs(linesWanted, { signal }), ['logs'], {
     everyMs: follow ? everyMs : undefined,
   })
@@ -30,19 +33,26 @@ export function LogTail() {
             value={words}
             onInput={(event) => setWords(event.currentTarget.value)}
           />
+          <Check label="Requests of the dashboard" checked={withOwn} onInput={setWithOwn} />
           <Check label="Follow" checked={follow} onInput={setFollow} />
         </>
       }
     >
       <Show source={tail}>
-        {({ lines }) => <Lines lines={lines.filter((line) => line.toLowerCase().includes(words.toLowerCase()))} />}
+        {({ lines }) => (
+          <Lines
+            lines={(withOwn ? lines : withoutReads(lines)).filter((line) =>
+              line.toLowerCase().includes(words.toLowerCase()),
+            )}
+          />
+        )}
       </Show>
     </Panel>
   )
 }
 
 function Lines({ lines }: { readonly lines: readonly string[] }) {
-  if (lines.length === 0) return <Empty title="No such lines" />
+  if (lines.length === 0) return <Empty title="No requests yet" />
   return (
     <ol class="log" aria-label="Requests, newest first">
       {[...lines]
@@ -51,7 +61,7 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
         .map((line, i) => (
           // Lines can repeat and are identified only by their position.
           <li key={`${lines.length - i} ${line}`} class={levelOf(line)}>
-            {line}
+            <Said text={line} />
           </li>
         ))}
     </ol>
