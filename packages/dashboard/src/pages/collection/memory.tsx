@@ -2,9 +2,9 @@
 import type { Collection } from '../../api/collections.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { bytes, percent, sum } from '../../show.ts'
+import { bytes, bytesIn, share, sum } from '../../show.ts'
 
-const colors = 8
+const colors = 12
 
 export function Memory({ collection }: { readonly collection: Collection }) {
   const total = sum(collection.memory)
@@ -20,7 +20,8 @@ export function Parts({ memory }: { readonly memory: { readonly [part: string]: 
     .filter(([, size]) => size > 0)
     .sort(([, a], [, b]) => b - a)
   const total = sum(memory)
-  const color = (i: number) => `var(--c${(i % colors) + 1})`
+  const show = bytesIn(parts.map(([, size]) => size))
+  const color = (i: number) => `var(--kind${(i % colors) + 1})`
   return (
     <div class="stack tight">
       <div class="shares" aria-hidden="true">
@@ -33,8 +34,8 @@ export function Parts({ memory }: { readonly memory: { readonly [part: string]: 
           <li key={part}>
             <span class="key" style={{ background: color(i) }} />
             <span class="grow">{worded(part)}</span>
-            <span class="muted">{percent(size / total)}</span>
-            <span class="amount">{bytes(size)}</span>
+            <span class="muted">{share(size / total)}</span>
+            <span class="amount">{show(size)}</span>
           </li>
         ))}
       </ul>

@@ -8,7 +8,7 @@ export interface Coloring {
 }
 
 /** Names of CSS custom properties, so that each theme has its own colors. */
-const own = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7']
+const own = Array.from({ length: 12 }, (_, i) => `--kind${i + 1}`)
 const other = '--c8'
 const rampSteps = 6
 
@@ -31,6 +31,14 @@ export function coloringBy(objects: readonly MapObject[], key: string): Coloring
       ...(rest > 0 ? [{ label: 'other', color: other, count: rest }] : []),
     ],
   }
+}
+
+/** The first key that divides the objects into at least two kinds, and into no more than have a color. */
+export function dividingKey(objects: readonly MapObject[], keys: readonly string[]): string | undefined {
+  return keys.find((key) => {
+    const values = new Set(objects.map(({ filter }) => plain(filter[key])))
+    return values.size > 1 && values.size <= own.length
+  })
 }
 
 function ramp(numbers: readonly number[]): Coloring {

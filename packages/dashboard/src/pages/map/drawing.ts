@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { AnnalError } from '../../api/request.ts'
 import type { ClusterLabel } from './cluster-words.ts'
 import workerAddress from './map-worker.ts?worker&url'
-import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
+import type { MapAnswer, MapObject, MapRequest, Source } from './messages.ts'
 
 export interface Drawing {
   readonly loaded: number
   readonly objects: readonly MapObject[]
+  readonly source: Source | undefined
   readonly points: Float32Array | undefined
   /** Progress of the layout; 1 when it is complete. */
   readonly share: number
@@ -16,7 +17,15 @@ export interface Drawing {
   readonly error: Error | undefined
 }
 
-const blank: Drawing = { loaded: 0, objects: [], points: undefined, share: 0, labels: [], error: undefined }
+const blank: Drawing = {
+  loaded: 0,
+  objects: [],
+  source: undefined,
+  points: undefined,
+  share: 0,
+  labels: [],
+  error: undefined,
+}
 
 export function useDrawing(request: MapRequest | undefined): Drawing {
   const [drawing, setDrawing] = useState(blank)
@@ -38,7 +47,7 @@ function withAnswer(before: Drawing, answer: MapAnswer): Drawing {
     case 'loading':
       return { ...before, loaded: answer.loaded }
     case 'objects':
-      return { ...before, objects: answer.objects }
+      return { ...before, objects: answer.objects, source: answer.source }
     case 'points':
       return { ...before, points: answer.points, share: answer.share }
     case 'labels':

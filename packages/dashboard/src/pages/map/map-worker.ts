@@ -10,6 +10,9 @@ import { principal } from './pca.ts'
 const firstPageSize = 100
 const pageSizeMax = 500
 const pageNumbers = 400_000
+/** A sample is drawn from the ids of at most this many objects, which are listed in about a second. */
+const idsMax = 50_000
+const idsPerPage = 1_000
 /** Reducing vectors to this many dimensions keeps neighbors well enough and is much faster. */
 const reducedDimensions = 16
 const neighbors = 10
@@ -39,8 +42,8 @@ function tell(answer: MapAnswer): void {
 }
 
 async function draw(request: MapRequest): Promise<void> {
-  const { objects, rows, texts } = await sample(request)
-  tell({ kind: 'objects', objects })
+  const { objects, rows, texts, source } = await sample(request)
+  tell({ kind: 'objects', objects, source })
   if (rows.length < 3) {
     tell({ kind: 'points', points: fitted(rows.map((_, i) => [i, 0])), share: 1 })
     return
@@ -71,41 +74,97 @@ function layOut(coordinates: number[][], { indices, distances }: ReturnType<type
   return now()
 }
 
-async function sample({ collection, field, filter, objects: wanted, authorization }: MapRequest) {
-  const objects: MapObject[] = []
-  const rows: Float32Array[] = []
-  const texts: (string | undefined)[] = []
-  let cursor: string | null | undefined
-  let pageSize = firstPageSize
-  while (cursor !== null && rows.length < wanted) {
-    const limit = Math.min(pageSize, wanted - rows.length)
-    const page: ScrollPage = await pageOf(collection, authorization, { filter, limit, ...(cursor && { cursor }) })
-    for (const { id, filter: values, fields } of page.objects) {
-      const value = fields[field]
-      const vector = typeof value === 'object' ? value.vector : undefined
-      if (vector === undefined) continue
-      objects.push({ id, filter: values })
-      rows.push(Float32Array.from(vector))
-      texts.push(Object.values(fields).find((other) => typeof other === 'string'))
-    }
-    cursor = page.cursor
-    const [row] = rows
-    if (row !== undefined) pageSize = Math.max(1, Math.min(pageSizeMax, Math.floor(pageNumbers / row.length)))
-    tell({ kind: 'loading', loaded: rows.length })
-  }
-  return { objects, rows, texts }
+/** The matching objects, or a random sample of them if there are more than wanted. */
+async function sample(request: MapRequest) {
+  const { count: matches } = await ask<{ count: number }>(request, 'objects/count', { filter: request.filter })
+  const taken: Taken = { objects: [], rows: [], texts: [] }
+  const listed = matches > request.objects ? await sampleOf(request, taken) : await allOf(request, taken)
+  return { ...taken, source: { matches, listed } }
 }
 
-async function pageOf(collection: string, authorization: string | undefined, body: object): Promise<ScrollPage> {
+interface Taken {
+  readonly objects: MapObject[]
+  readonly rows: Float32Array[]
+  readonly texts: (string | undefined)[]
+}
+
+async function allOf(request: MapRequest, taken: Taken): Promise<number> {
+  const { filter, objects: wanted } = request
+  let cursor: string | null | undefined
+  while (cursor !== null && taken.rows.length < wanted) {
+    const limit = Math.min(pageSizeAfter(taken), wanted - taken.rows.length)
+    const page: ScrollPage = await ask(request, 'objects/scroll', { filter, limit, ...(cursor && { cursor }) })
+    take(request, page.objects, taken)
+    cursor = page.cursor
+  }
+  return taken.rows.length
+}
+
+async function sampleOf(request: MapRequest, taken: Taken): Promise<number> {
+  const ids = await listIds(request)
+  const chosen = chooseOf(ids, request.objects)
+  while (chosen.length > 0) {
+    const some = chosen.splice(0, pageSizeAfter(taken))
+    const { objects } = await ask<Pick<ScrollPage, 'objects'>>(request, 'objects/query', { ids: some })
+    take(request, objects, taken)
+  }
+  return ids.length
+}
+
+/** The ids of the matching objects, as far as a map waits for them. */
+async function listIds(request: MapRequest): Promise<readonly string[]> {
+  const ids: string[] = []
+  let cursor: string | null | undefined
+  while (cursor !== null && ids.length < idsMax) {
+    const body = { filter: request.filter, limit: idsPerPage, include_vectors: false, ...(cursor && { cursor }) }
+    const page: ScrollPage = await ask(request, 'objects/scroll', body)
+    ids.push(...page.objects.map(({ id }) => id))
+    cursor = page.cursor
+  }
+  return ids
+}
+
+/** The same ones of the same ids: a map that is drawn again has the same objects. */
+function chooseOf(ids: readonly string[], wanted: number): string[] {
+  const random = steadyRandom()
+  const left = [...ids]
+  const count = Math.min(wanted, left.length)
+  for (let i = 0; i < count; i++) {
+    const other = i + Math.floor(random() * (left.length - i))
+    const id = left[other]!
+    left[other] = left[i]!
+    left[i] = id
+  }
+  return left.slice(0, count)
+}
+
+function take({ field }: MapRequest, found: ScrollPage['objects'], { objects, rows, texts }: Taken): void {
+  for (const { id, filter: values, fields } of found) {
+    const value = fields[field]
+    const vector = typeof value === 'object' ? value.vector : undefined
+    if (vector === undefined) continue
+    objects.push({ id, filter: values })
+    rows.push(Float32Array.from(vector))
+    texts.push(Object.values(fields).find((other) => typeof other === 'string'))
+  }
+  tell({ kind: 'loading', loaded: rows.length })
+}
+
+function pageSizeAfter({ rows: [row] }: Taken): number {
+  if (row === undefined) return firstPageSize
+  return Math.max(1, Math.min(pageSizeMax, Math.floor(pageNumbers / row.length)))
+}
+
+async function ask<T>({ collection, authorization }: MapRequest, route: string, body: object): Promise<T> {
   const requests = httpRequests({ url: self.location.origin, token: authorization })
   const { text } = await requests.send({
     method: 'POST',
-    path: `/api/v2/collection/${segment(collection)}/objects/scroll`,
+    path: `/api/v2/collection/${segment(collection)}/${route}`,
     body: JSON.stringify(body),
     contentType: 'application/json',
     accept: 'application/json',
   })
-  return JSON.parse(text) as ScrollPage
+  return JSON.parse(text) as T
 }
 
 /** Scales into the square from -1 to 1, both axes by the same factor. */

@@ -1,17 +1,19 @@
 // A sample of a collection on a plane, colored by a filter key, and the walk from neighbor to neighbor.
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
 import { isDense } from '../../api/collections.ts'
 import { NumberField, Segmented, SelectField } from '../../parts/form.tsx'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
+import { visible } from '../../parts/visible.ts'
 import { authorization } from '../../session.ts'
 import { count } from '../../show.ts'
 import type { CollectionTab } from '../collection/collection-tab.ts'
 import { FilterBuilder } from '../filter/filter-builder.tsx'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 import { useFilterKeys } from '../filter/known-keys.ts'
-import { type Coloring, coloringBy } from './coloring.ts'
+import { type Coloring, coloringBy, dividingKey } from './coloring.ts'
 import { type Drawing, useDrawing } from './drawing.ts'
 import type { MapRequest } from './messages.ts'
 import { Plot } from './plot.tsx'
@@ -27,21 +29,15 @@ export function MapTab({ collection }: CollectionTab) {
   const [objects, setObjects] = useState<number | undefined>(objectsDefault)
   const [method, setMethod] = useState<'umap' | 'pca'>('umap')
   const [filter, setFilter] = useState<FilterDraft>(noFilter)
-  const [key, setKey] = useState('')
+  const [key, setKey] = useState<string>()
   const [request, setRequest] = useState<MapRequest>()
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
   const [fault, setFault] = useState<Error>()
   const keys = useFilterKeys(collection.name)
   const drawing = useDrawing(request)
-  const coloring = useMemo(() => coloringBy(drawing.objects, key), [drawing.objects, key])
+  const shownKey = key ?? dividingKey(drawing.objects, keys) ?? ''
+  const coloring = useMemo(() => coloringBy(drawing.objects, shownKey), [drawing.objects, shownKey])
   const start = parameters.value.get('walk') ?? undefined
-  if (dense.length === 0) {
-    return (
-      <Panel>
-        <Empty title="A map needs a dense field" />
-      </Panel>
-    )
-  }
   const draw = () => {
     setChosen(new Set())
     try {
@@ -52,6 +48,16 @@ export function MapTab({ collection }: CollectionTab) {
     } catch (error) {
       setFault(error instanceof Error ? error : new Error(String(error)))
     }
+  }
+  useEffect(() => {
+    if (dense.length > 0) draw()
+  }, [])
+  if (dense.length === 0) {
+    return (
+      <Panel>
+        <Empty title="A map needs a dense field" />
+      </Panel>
+    )
   }
   const walkFrom = (id: string) => go(href(['collections', collection.name, 'map'], { walk: id }))
   return (
@@ -73,12 +79,12 @@ export function MapTab({ collection }: CollectionTab) {
                 min={3}
                 max={objectsMax}
                 onInput={setObjects}
-                hint="The first matching objects."
+                hint="A random sample, if more match."
               />
               <SelectField
                 label="Color by"
-                value={key}
-                options={[['', 'nothing'], ...keys.map((name) => [name, name] as const)]}
+                value={shownKey}
+                options={[['', 'nothing'], ...keys.map((name) => [name, visible(name)] as const)]}
                 onInput={setKey}
               />
             </div>
@@ -121,7 +127,7 @@ export function MapTab({ collection }: CollectionTab) {
                   class="mono"
                   href={href(['collections', collection.name, 'objects'], { id: drawing.objects[i]?.id })}
                 >
-                  {drawing.objects[i]?.id}
+                  <Name text={drawing.objects[i]?.id ?? ''} />
                 </a>
               ))}
               {chosen.size > listedMax && <span class="muted">and {count(chosen.size - listedMax)} more</span>}
@@ -131,6 +137,14 @@ export function MapTab({ collection }: CollectionTab) {
       </div>
     </div>
   )
+}
+
+/** A sample says what it is a sample of. */
+function titleOf(shown: number, source: Drawing['source']): string {
+  const objects = `${count(shown)} objects`
+  if (source === undefined || source.matches <= shown) return objects
+  const first = source.listed < source.matches ? `the first ${count(source.listed)} of ` : ''
+  return `${objects}, a random sample of ${first}${count(source.matches)}`
 }
 
 function Sheet(props: {
@@ -160,16 +174,16 @@ function Sheet(props: {
   }
   return (
     <Panel
-      title={<span class="num">{count(objects.length)} objects</span>}
+      title={<span class="num">{titleOf(objects.length, drawing.source)}</span>}
       actions={<span class="muted">{share < 1 ? 'Drawing…' : 'Drawn'}</span>}
     >
       <div class="stack tight">
         {share < 1 && <Bar share={share} label="Map progress" />}
         {coloring.legend.length > 0 && (
-          <ul class="times num small">
+          <ul class="map-legend times num small">
             {coloring.legend.map(({ label, color, count: held }) => (
               <li key={label}>
-                <span class="key" style={{ background: `var(${color})` }} /> {label}{' '}
+                <span class="key" style={{ background: `var(${color})` }} /> <Name text={label} />{' '}
                 <span class="muted">{count(held)}</span>
               </li>
             ))}

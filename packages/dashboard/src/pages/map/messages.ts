@@ -11,6 +11,14 @@ export interface MapRequest {
   readonly method: 'umap' | 'pca'
 }
 
+/** What the objects were chosen from. */
+export interface Source {
+  /** Matching objects. */
+  readonly matches: number
+  /** The first of them, from which the sample was drawn. */
+  readonly listed: number
+}
+
 export interface MapObject {
   readonly id: string
   readonly filter: JsonMap
@@ -19,7 +27,7 @@ export interface MapObject {
 export type MapAnswer =
   | { readonly kind: 'loading'; readonly loaded: number }
   /** Sent once, before the first points. */
-  | { readonly kind: 'objects'; readonly objects: readonly MapObject[] }
+  | { readonly kind: 'objects'; readonly objects: readonly MapObject[]; readonly source: Source }
   /** x and y of every object in turn, between -1 and 1. Sent again as the layout improves. */
   | { readonly kind: 'points'; readonly points: Float32Array; readonly share: number }
   /** Sent once, after the last points, if the objects have texts. */
