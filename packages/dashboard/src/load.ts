@@ -10,12 +10,14 @@ export type Loaded<T> =
 export interface LoadOptions {
   /** Repeats the request this long after each reply, while the tab is visible. */
   readonly everyMs?: number | undefined
+  /** Repeats the request when it changes, and keeps the last value on screen meanwhile. */
+  readonly version?: number | string
 }
 
 export function useLoad<T>(
   request: (signal: AbortSignal) => Promise<T>,
   keyParts: readonly unknown[],
-  { everyMs }: LoadOptions = {},
+  { everyMs, version }: LoadOptions = {},
 ): Loaded<T> & { readonly again: () => void } {
   const [state, setState] = useState<Loaded<T>>({ kind: 'loading' })
   const [round, setRound] = useState(0)
@@ -52,7 +54,7 @@ export function useLoad<T>(
       abort.abort()
       clearTimeout(timer)
     }
-  }, [key, round, everyMs])
+  }, [key, round, everyMs, version])
 
   const again = useCallback(() => setRound((before) => before + 1), [])
   return { ...state, again }

@@ -5,10 +5,11 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { ChangedValues } from '@annal/client'
 import { test } from 'tap'
 import { curesIn } from '../build/cures.ts'
+import type { Field } from '../src/api/collections.ts'
 import { rowsOf as branchRowsOf } from '../src/pages/branches/branch-tree.ts'
 import { languages } from '../src/pages/collections/languages.ts'
 import { bodyExample, callsOf, matching, propertiesOf } from '../src/pages/console/calls.ts'
-import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
+import { filterOf, literal, literalText, missingIn, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
 import { clusterWords } from '../src/pages/map/cluster-words.ts'
 import { coloringBy } from '../src/pages/map/coloring.ts'
 import { nearestRows } from '../src/pages/map/nearest-rows.ts'
@@ -20,8 +21,12 @@ import { readMetrics } from '../src/pages/operations/metrics-text.ts'
 import { quantile } from '../src/pages/operations/quantile.ts'
 import { servingThreads } from '../src/pages/operations/serving-threads.ts'
 import { bodyOf, draftOf } from '../src/pages/search/draft.ts'
+import { measureOf, shownOf } from '../src/pages/search/measure.ts'
 import { snippet } from '../src/pages/search/snippets.ts'
+import { jsonPieces } from '../src/parts/json-pieces.ts'
 import { beginningOf, piecesOf } from '../src/parts/text-pieces.ts'
+import { visible } from '../src/parts/visible.ts'
+import { bytesIn, msIn, scoresIn } from '../src/show.ts'
 
 test('rows produce a filter, and the filter parses back into rows', (t) => {
   const rows = [
@@ -44,6 +49,77 @@ test('rows produce a filter, and the filter parses back into rows', (t) => {
   t.equal(rowsOf([{ $or: [] }]), undefined, 'more than rows can express')
   for (const value of ['red', '1', 'true', 'a, b', 1.5, true, '']) t.equal(literal(literalText(value)), value)
   t.throws(() => filterOf({ kind: 'text', text: '{"a":1}' }), /array of conditions/)
+  t.throws(() => filterOf({ kind: 'text', text: '[{"a"' }), /not JSON yet/)
+  t.end()
+})
+
+test('a row that lacks something is not a condition yet', (t) => {
+  const complete = [
+    newRow('color', '$eq', '""'),
+    newRow('size', '$gt', '-1'),
+    newRow('day', '$range', '2026-05-01, 2026-06-01T10:00:00Z'),
+    newRow('note', '$exists'),
+  ]
+  const unfinished = [
+    newRow('', '$eq', 'red'),
+    newRow('color', '$eq', ' '),
+    newRow('color', '$eq', '"re'),
+    newRow('color', '$in', ','),
+    newRow('size', '$gt', '-'),
+    newRow('size', '$lte', 'ten'),
+    newRow('size', '$range', '1'),
+    newRow('size', '$range', '1, 2, 3'),
+    newRow('size', '$range', '1, x'),
+  ]
+  for (const row of complete) t.equal(missingIn(row), undefined, row.text)
+  for (const row of unfinished) t.match(missingIn(row), /^(a|two) /, row.text)
+  t.strictSame(filterOf({ kind: 'rows', rows: [...unfinished, ...complete] }), [
+    { color: { $eq: '' } },
+    { size: { $gt: -1 } },
+    { day: { $range: ['2026-05-01', '2026-06-01T10:00:00Z'] } },
+    { note: { $exists: true } },
+  ])
+  t.end()
+})
+
+test('the numbers of a column have one format', (t) => {
+  const scores = scoresIn([0.98341, 0.5, -0.25])
+  t.strictSame([0.98341, 0.5, -0.25, -0.000001].map(scores), ['0.9834', '0.5000', '-0.2500', '0.0000'])
+  t.strictSame([1234.5678, 2].map(scoresIn([1234.5678, 2])), ['1,234.6', '2.0'])
+  t.strictSame([12, 4].map(scoresIn([12, 4])), ['12', '4'])
+  t.strictSame([70 * 1024, 10.8 * 1024 ** 2].map(bytesIn([70 * 1024, 10.8 * 1024 ** 2])), ['70.0 KiB', '11,059.2 KiB'])
+  t.strictSame([10, 3 * 1024 ** 3].map(bytesIn([10, 3 * 1024 ** 3])), ['< 0.1 MiB', '3,072.0 MiB'])
+  t.strictSame([0, 0].map(bytesIn([0, 0])), ['0 B', '0 B'])
+  t.strictSame([0.04, 12.34].map(msIn([0.04, 12.34])), ['0.0 ms', '12.3 ms'])
+  t.end()
+})
+
+test('a hit has the number that its field is compared by', (t) => {
+  const field = (type: string, space: string) =>
+    ({ name: 'f', type, params: { space_type: space } }) as unknown as Field
+  const [l2, cosine] = [measureOf(field('vector', 'l2')), measureOf(field('vector', 'cosine'))]
+  t.strictSame([l2.name, l2.isDistance, shownOf(-4, l2)], ['Squared distance', true, 4])
+  t.ok(Object.is(shownOf(-0, l2), 0))
+  t.strictSame([cosine.name, shownOf(0.5, cosine)], ['Cosine similarity', 0.5])
+  t.equal(measureOf(field('vector', 'ip')).name, 'Inner product')
+  t.equal(measureOf(field('multi_vector', 'l2')).name, 'Mean of the best: squared distance')
+  t.end()
+})
+
+test('JSON is cut into texts and what is around them, and stays the same JSON', (t) => {
+  const value = { 'a\u202e': ['x"y', 1.5, null, { deep: [] }], b: true }
+  const pieces = jsonPieces(value, Number.POSITIVE_INFINITY)
+  t.strictSame(JSON.parse(pieces.map(({ text }) => text).join('')), value)
+  t.strictSame(
+    pieces.filter(({ isText }) => isText).map(({ text }) => text),
+    ['a\\u202e', 'x\\"y', 'deep', 'b'],
+  )
+  const cut = jsonPieces(value, 12)
+    .map(({ text }) => text)
+    .join('')
+  t.match(cut, /…$/)
+  t.ok(cut.length <= 13, cut)
+  t.equal(visible('a\u2067\u0007\n👩\u200d👧'), 'a\\u2067\\u0007\n👩\u200d👧')
   t.end()
 })
 

@@ -59,7 +59,7 @@ export type UndoChoice = { readonly ids: readonly string[] } | { readonly filter
 export const undo = (
   collection: string,
   choice: UndoChoice,
-  options: Pick<UndoRequest, 'asOf' | 'dryRun'>,
+  options: Pick<UndoRequest, 'asOf' | 'dryRun' | 'keepExpired'>,
 ): Promise<Undone> => {
   // The type of the client is narrower than JSON that a person typed; the server checks it.
   const input = { ...choice, ...options, collection } as UndoRequest & { readonly collection: string }

@@ -4,10 +4,12 @@ import { asError } from '../../load.ts'
 import { prettyJson } from '../../parts/code.tsx'
 import { TextArea } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { isolated } from '../../parts/visible.ts'
 import {
   type FilterDraft,
   filterOf,
   literalText,
+  missingIn,
   newRow,
   noFilter,
   type Operator,
@@ -16,6 +18,7 @@ import {
   rowsOf,
 } from './filter-draft.ts'
 import { useFilterKeys, useValues } from './known-keys.ts'
+import { Written } from './written.tsx'
 
 const placeholders: Partial<Record<Operator, string>> = { $in: 'a, b, c', $nin: 'a, b, c', $range: '10, 20' }
 
@@ -91,7 +94,7 @@ export function FilterBuilder(props: {
           Edit as JSON
         </button>
       </div>
-      {written.length > 0 && <pre class="written">{JSON.stringify(written)}</pre>}
+      {written.length > 0 && <Written filter={written} />}
     </div>
   )
 }
@@ -106,6 +109,7 @@ function Condition(props: {
   const { row, onChange } = props
   const id = useId()
   const values = useValues(props.collection, row.key, props.keys.includes(row.key))
+  const missing = missingIn(row)
   return (
     <div class="condition">
       <input
@@ -134,6 +138,7 @@ function Condition(props: {
       </select>
       <input
         aria-label="Value"
+        aria-describedby={`${id}-missing`}
         placeholder={placeholders[row.operator] ?? 'value'}
         list={`${id}-values`}
         value={row.text}
@@ -142,12 +147,19 @@ function Condition(props: {
       />
       <datalist id={`${id}-values`}>
         {values.map(({ value, count }) => (
-          <option key={literalText(value)} value={literalText(value)} label={`${literalText(value)} (${count})`} />
+          <option
+            key={literalText(value)}
+            value={literalText(value)}
+            label={`${isolated(literalText(value))} (${count})`}
+          />
         ))}
       </datalist>
       <button type="button" class="plain icon" aria-label="Remove condition" onClick={props.onRemove}>
         <Icon name="close" size={14} />
       </button>
+      <div id={`${id}-missing`} class="missing muted small" hidden={missing === undefined}>
+        Not in the filter yet: enter {missing}.
+      </div>
     </div>
   )
 }

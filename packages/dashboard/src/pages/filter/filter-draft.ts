@@ -37,9 +37,33 @@ export function newRow(key = '', operator: Operator = '$eq', text = ''): Row {
   return { number: rowsMade, key, operator, text }
 }
 
-/** The filter that a draft produces; throws a readable error while the draft is invalid. */
+/** The filter that a draft produces, without unfinished rows; throws a readable error while its JSON is invalid. */
 export function filterOf(draft: FilterDraft): Filter {
-  return draft.kind === 'rows' ? draft.rows.filter(({ key }) => key !== '').map(conditionOf) : parsedFilter(draft.text)
+  if (draft.kind === 'text') return parsedFilter(draft.text)
+  return draft.rows.filter((row) => missingIn(row) === undefined).map(conditionOf)
+}
+
+const comparisons: ReadonlySet<Operator> = new Set(['$range', '$gt', '$gte', '$lt', '$lte'])
+
+/** What a row needs before it is a condition. The server never gets a row that lacks something. */
+export function missingIn({ key, operator, text }: Row): string | undefined {
+  if (key === '') return 'a key'
+  if (operator === '$exists') return undefined
+  if (text.trim() === '') return operator === '$eq' || operator === '$ne' ? 'a value; "" is an empty text' : 'a value'
+  if (operator === '$in' || operator === '$nin') return items(text).length > 0 ? undefined : 'a value'
+  if (!comparisons.has(operator)) return isOpenQuote(text) ? 'a closing quote' : undefined
+  const bounds = operator === '$range' ? items(text) : [text]
+  if (operator === '$range' && bounds.length !== 2) return 'two numbers or dates, such as 10, 20'
+  return bounds.map(literal).every(isComparable) ? undefined : 'a number, or a date such as 2026-05-01'
+}
+
+function isOpenQuote(text: string): boolean {
+  const trimmed = text.trim()
+  return trimmed.startsWith('"') && (trimmed.length === 1 || !trimmed.endsWith('"'))
+}
+
+function isComparable(value: Json): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d{4}-\d\d-\d\d(T.+)?$/.test(value))
 }
 
 function conditionOf({ key, operator, text }: Row): JsonMap {
@@ -83,10 +107,18 @@ function items(text: string): string[] {
 
 function parsedFilter(text: string): Filter {
   if (text.trim() === '') return []
-  const value: unknown = JSON.parse(text)
+  const value = parsedJson(text)
   if (!Array.isArray(value))
     throw new Error('a filter must be an array of conditions, such as [{"key": {"$eq": "value"}}]')
   return value as Filter
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error('this is not JSON yet', { cause })
+  }
 }
 
 /** The same filter as rows, if rows can express it. */

@@ -1,9 +1,9 @@
 // Browses the objects that match a filter in pages, opens one of them, and inserts or deletes objects.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
 import { isText } from '../../api/collections.ts'
 import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
-import { asError, useLoad } from '../../load.ts'
+import { asError, useLoad, useRested } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -20,6 +20,7 @@ import { ObjectTable } from './object-table.tsx'
 const UndoDialog = lazy(async () => (await import('./undo-dialog.tsx')).UndoDialog)
 
 const pageSize = 50
+const restMs = 250
 
 export function Objects({ collection, again }: CollectionTab) {
   const [draft, setDraft] = useState<FilterDraft>(noFilter)
@@ -28,15 +29,18 @@ export function Objects({ collection, again }: CollectionTab) {
   const [openDialog, setOpenDialog] = useState<'insert' | 'delete' | 'undo'>()
   const shownId = parameters.value.get('id')
   const view = parameters.value.get('view') === 'history' ? 'history' : 'content'
-  const { filter, fault } = usable(draft)
+  const { filter, fault } = useFilter(draft)
   const cursor = cursors.at(-1)
   const texts = collection.fields.some(isText)
-  const key = [collection.name, filter, collection.lsn]
+  const key = [collection.name, filter]
+  // A write reads the page again without taking it from the screen.
+  const version = collection.lsn
   const page = useLoad(
     (signal) => listObjects(collection.name, { filter, limit: pageSize, cursor, texts }, { signal }),
     [...key, cursor],
+    { version },
   )
-  const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), key)
+  const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), key, { version })
   const show = (id: string | undefined) => go(href(['collections', collection.name, 'objects'], { id }))
   const showView = (view: ObjectView) =>
     go(href(['collections', collection.name, 'objects'], { id: shownId ?? undefined, view }), { replace: true })
@@ -170,12 +174,15 @@ export function Objects({ collection, again }: CollectionTab) {
   )
 }
 
-/** The last valid filter stays in effect while another is being typed. */
-function usable(draft: FilterDraft): { readonly filter: Filter; readonly fault?: Error } {
+/** The last valid filter stays in effect while another is being typed, and a request is sent when the typing rests. */
+function useFilter(draft: FilterDraft): { readonly filter: Filter; readonly fault?: Error } {
+  const rested = useRested(draft, restMs)
+  const last = useRef<Filter>([])
   try {
-    return { filter: filterOf(draft) }
+    last.current = filterOf(rested)
+    return { filter: last.current, ...(rested !== draft && { fault: new Error('being typed') }) }
   } catch (error) {
-    return { filter: [], fault: asError(error) }
+    return { filter: last.current, fault: asError(error) }
   }
 }
 

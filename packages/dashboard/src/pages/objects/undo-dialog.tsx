@@ -4,11 +4,12 @@ import { client } from '../../api/client.ts'
 import { cancelUndo, type UndoChoice, type Undone, type UndoRequest, undo } from '../../api/past.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
-import { NumberField, Segmented, TextField } from '../../parts/form.tsx'
+import { Check, NumberField, Segmented, TextField } from '../../parts/form.tsx'
 import { Bar } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count } from '../../show.ts'
+import { Written } from '../filter/written.tsx'
 
 const pollMs = 500
 
@@ -25,13 +26,16 @@ export function UndoDialog({ collection, choice, lsn: chosen, onClose, onWritten
   const [kind, setKind] = useState<'lsn' | 'time'>('lsn')
   const [lsn, setLsn] = useState(chosen)
   const [time, setTime] = useState('')
+  const [keepExpired, setKeepExpired] = useState(false)
   const [counted, setCounted] = useState<Undone>()
   const { busy, error, run } = useAction()
   const countChanges = () =>
-    run(async () => setCounted(await undo(collection, choice, { asOf: momentOf(kind, lsn, time), dryRun: true })))
+    run(async () =>
+      setCounted(await undo(collection, choice, { asOf: momentOf(kind, lsn, time), keepExpired, dryRun: true })),
+    )
   const runUndo = (moment: number) =>
     run(async () => {
-      const { restored, deleted } = await undo(collection, choice, { asOf: { lsn: moment } })
+      const { restored, deleted } = await undo(collection, choice, { asOf: { lsn: moment }, keepExpired })
       tell(`Objects restored: ${count(restored)}, deleted: ${count(deleted)}.`)
       onWritten()
     })
@@ -63,7 +67,7 @@ export function UndoDialog({ collection, choice, lsn: chosen, onClose, onWritten
           The objects get the content that they had at the moment. Those that did not exist then are deleted. All of it
           is one write, which can be undone too.
         </p>
-        {'filter' in choice && <pre class="written">{JSON.stringify(choice.filter)}</pre>}
+        {'filter' in choice && <Written filter={choice.filter} />}
         {chosen === undefined && (
           <div class="field">
             <span class="label">As of</span>
@@ -83,6 +87,12 @@ export function UndoDialog({ collection, choice, lsn: chosen, onClose, onWritten
         ) : (
           <TextField label="Time (local)" type="datetime-local" value={time} onInput={forget(setTime)} />
         )}
+        <Check
+          label="Objects that return do not expire"
+          hint="Otherwise they get the expiry that they had. Those whose time has passed are hidden at once."
+          checked={keepExpired}
+          onInput={forget(setKeepExpired)}
+        />
         {counted && <Counted counted={counted} />}
         {busy && <Progress collection={collection} />}
         {error && <Failure error={error} />}
