@@ -4,6 +4,7 @@ import type { BackupInfo } from '@annal/client'
 import { useState } from 'preact/hooks'
 import { client } from '../../api/client.ts'
 import { workTimeoutMs } from '../../api/connection.ts'
+import { backupsChanged, backupsVersion } from '../../backups-version.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { TypedConfirmation } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -29,12 +30,12 @@ const everyMs = 5_000
 
 export function Backups() {
   const [openDialog, setOpenDialog] = useState<OpenDialog>()
-  const list = useLoad(newestFirst, ['backups'], { everyMs })
+  const list = useLoad(newestFirst, ['backups'], { everyMs, version: backupsVersion.value })
   const { busy, error, run } = useAction()
   const close = () => setOpenDialog(undefined)
   const changed = () => {
     close()
-    list.again()
+    backupsChanged()
   }
   const act = (kind: BackupAction, backup: BackupInfo) => {
     if (kind === 'download') void run(() => save(backup))
@@ -62,7 +63,7 @@ export function Backups() {
         }
       />
       <div class="stack">
-        <BackupProgress onChange={list.again} />
+        <BackupProgress />
         {busy && <p class="muted">Working…</p>}
         {error && <Failure error={error} />}
         <Reach />

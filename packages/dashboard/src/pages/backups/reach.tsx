@@ -1,14 +1,19 @@
 // How safe the data is: the age of the newest backup, the schedule, and how far back a restore can reach.
+
 import { stats } from '../../api/server.ts'
+import { backupsVersion } from '../../backups-version.ts'
 import { useLoad } from '../../load.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
-import { bytes, dateTime, duration } from '../../show.ts'
+import { bytes, count, dateTime, duration } from '../../show.ts'
 
-const everyMs = 15_000
+const everyMs = 5_000
 
 /** Undefined for a database token, which may not read it. */
 export function useSafety() {
-  const loaded = useLoad(async (signal) => (await stats({ signal })).backups, ['safety'], { everyMs })
+  const loaded = useLoad(async (signal) => (await stats({ signal })).backups, ['safety'], {
+    everyMs,
+    version: backupsVersion.value,
+  })
   return loaded.kind === 'ready' ? loaded.value : undefined
 }
 
@@ -25,9 +30,12 @@ export function Reach() {
             'Point-in-time restore',
             from === undefined
               ? 'Point-in-time restore is off. Set NDD_ARCHIVE_HOURS to turn it on.'
-              : `from ${dateTime(Date.parse(from.time))} (LSN ${from.lsn}) to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
+              : `from ${from.lsn === 0 ? 'the first record' : `${dateTime(Date.parse(from.time))} (LSN ${count(from.lsn)})`} to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
           ],
-          ['Disk', `${bytes(safety.bytes)} backups${archive === undefined ? '' : `, ${bytes(archive.bytes)} log`}`],
+          [
+            'Disk',
+            `${bytes(safety.bytes)} in backups${archive === undefined ? '' : `, ${bytes(archive.bytes)} in the archive of the log`}`,
+          ],
         ]}
       />
     </Panel>

@@ -2,20 +2,25 @@
 import { useState } from 'preact/hooks'
 import { href } from '../../address.ts'
 import { deleteSchedule, type Every, listSchedules, type Schedule } from '../../api/schedules.ts'
+import { backupsVersion } from '../../backups-version.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { Name } from '../../parts/stored.tsx'
 import { actions, Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { dateTime } from '../../show.ts'
+import { count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { ScheduleDialog } from './schedule-dialog.tsx'
 
-const everyMs = 15_000
+const everyMs = 5_000
 
 export function Schedules() {
-  const loaded = useLoad((signal) => listSchedules({ signal }), ['schedules'], { everyMs })
+  const loaded = useLoad((signal) => listSchedules({ signal }), ['schedules'], {
+    everyMs,
+    version: backupsVersion.value,
+  })
   const [openDialog, setOpenDialog] = useState<Schedule | 'new'>()
   const { error, run } = useAction()
   const all = loaded.kind === 'ready' ? loaded.value.schedules : []
@@ -76,7 +81,9 @@ function ScheduleTable(props: {
       {props.schedules.map((schedule) => (
         <tr key={schedule.collection}>
           <td>
-            <a href={href(['collections', schedule.collection])}>{schedule.collection}</a>
+            <a href={href(['collections', schedule.collection])}>
+              <Name text={schedule.collection} />
+            </a>
           </td>
           <td class="num">{hours(schedule.every_hours)}</td>
           <td class="num">
@@ -119,6 +126,6 @@ function othersLine({ every_hours: every, keep }: Every): string {
 }
 
 function hours(number: number): string {
-  if (number % 24 === 0) return number === 24 ? 'day' : `${number / 24} days`
-  return number === 1 ? 'hour' : `${number} hours`
+  if (number % 24 === 0) return number === 24 ? 'day' : `${count(number / 24)} days`
+  return number === 1 ? 'hour' : `${count(number)} hours`
 }
