@@ -53,66 +53,91 @@ export function QueryForm({ collection, draft, busy, isPast, onChange, onPast, o
             onChange={(to) => changeField(field.name, to)}
           />
         ))}
-        <div>
-          <div class="label" id="filter-label">
-            Filter
-          </div>
-          <fieldset class="bare" aria-labelledby="filter-label">
-            <FilterBuilder
-              collection={collection.name}
-              draft={draft.filter}
-              onChange={(filter) => onChange({ ...draft, filter })}
+        <Actions draft={draft} busy={busy} isPast={isPast} onChange={onChange} onPast={onPast} />
+        <details class="more-settings" open={isWide()}>
+          <summary>Filter and settings{settingsText(draft)}</summary>
+          <div class="form">
+            <div>
+              <div class="label" id="filter-label">
+                Filter
+              </div>
+              <fieldset class="bare" aria-labelledby="filter-label">
+                <FilterBuilder
+                  collection={collection.name}
+                  draft={draft.filter}
+                  onChange={(filter) => onChange({ ...draft, filter })}
+                />
+              </fieldset>
+            </div>
+            <NumberField
+              label="Results"
+              value={draft.limit}
+              min={1}
+              max={4_096}
+              onInput={(limit) => onChange({ ...draft, limit })}
             />
-          </fieldset>
-        </div>
-        <NumberField
-          label="Results"
-          value={draft.limit}
-          min={1}
-          max={4_096}
-          onInput={(limit) => onChange({ ...draft, limit })}
-        />
-        <SettingsForm
-          title={draft.other === undefined ? 'Search settings' : 'A: search settings'}
-          settings={draft.settings}
-          fused={on.length > 1}
-          onChange={(settings) => onChange({ ...draft, settings })}
-        />
-        {draft.other !== undefined && (
-          <SettingsForm
-            title="B: search settings"
-            settings={draft.other}
-            fused={on.length > 1}
-            onChange={(other) => onChange({ ...draft, other })}
-          />
-        )}
-        <div class="row">
-          <button type="submit" class="primary" disabled={busy}>
-            <Icon name="search" size={14} /> {busy ? 'Searching…' : 'Search'}
-          </button>
-          {!isPast && (
-            <button
-              type="button"
-              aria-pressed={draft.other !== undefined}
-              onClick={() =>
-                onChange({
-                  ...draft,
-                  other: draft.other === undefined ? { ...settingsDefault, ...draft.settings, exact: true } : undefined,
-                })
-              }
-            >
-              <Icon name="compare" size={14} /> {draft.other === undefined ? 'Compare two settings' : 'Stop comparing'}
-            </button>
-          )}
-          {draft.other === undefined && (
-            <button type="button" aria-pressed={isPast} onClick={() => onPast(!isPast)}>
-              <Icon name="log" size={14} /> {isPast ? 'Search only now' : 'Search the past'}
-            </button>
-          )}
-        </div>
+            <SettingsForm
+              title={draft.other === undefined ? 'Search settings' : 'A: search settings'}
+              settings={draft.settings}
+              fused={on.length > 1}
+              onChange={(settings) => onChange({ ...draft, settings })}
+            />
+            {draft.other !== undefined && (
+              <SettingsForm
+                title="B: search settings"
+                settings={draft.other}
+                fused={on.length > 1}
+                onChange={(other) => onChange({ ...draft, other })}
+              />
+            )}
+          </div>
+        </details>
       </form>
     </Panel>
   )
+}
+
+/** Below the queries, so that results follow without scrolling where the form is above them. */
+function Actions(props: Pick<QueryFormProps, 'draft' | 'busy' | 'isPast' | 'onChange' | 'onPast'>) {
+  const { draft, busy, isPast, onChange, onPast } = props
+  return (
+    <div class="row">
+      <button type="submit" class="primary" disabled={busy}>
+        <Icon name="search" size={14} /> {busy ? 'Searching…' : 'Search'}
+      </button>
+      {!isPast && (
+        <button
+          type="button"
+          aria-pressed={draft.other !== undefined}
+          onClick={() =>
+            onChange({
+              ...draft,
+              other: draft.other === undefined ? { ...settingsDefault, ...draft.settings, exact: true } : undefined,
+            })
+          }
+        >
+          <Icon name="compare" size={14} /> {draft.other === undefined ? 'Compare two settings' : 'Stop comparing'}
+        </button>
+      )}
+      {draft.other === undefined && (
+        <button type="button" aria-pressed={isPast} onClick={() => onPast(!isPast)}>
+          <Icon name="log" size={14} /> {isPast ? 'Search only now' : 'Search the past'}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Whether the form is next to the results rather than above them (styles/parts.css). */
+function isWide(): boolean {
+  return matchMedia('(width > 1040px)').matches
+}
+
+/** What a closed form says about the settings in effect. */
+function settingsText({ filter, other }: SearchDraft): string {
+  const conditions = filter.kind === 'rows' ? filter.rows.length : filter.text.trim() === '' ? 0 : 1
+  const parts = [...(conditions > 0 ? ['filtered'] : []), ...(other === undefined ? [] : ['compared'])]
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`
 }
 
 function FieldQuery(props: {
