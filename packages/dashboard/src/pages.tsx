@@ -3,14 +3,15 @@ import { Route, Switch, useLocation } from 'wouter-preact'
 import { Backups } from './pages/backups/backups.tsx'
 import { CollectionPage } from './pages/collection/collection.tsx'
 import { Collections } from './pages/collections/collections.tsx'
-import { Console } from './pages/console/console.tsx'
 import { Databases } from './pages/databases/databases.tsx'
 import { LicensePage } from './pages/license.tsx'
 import { lazy } from './parts/lazy.tsx'
+import { PageHead } from './parts/panel.tsx'
 import { Empty } from './parts/states.tsx'
 import { access } from './session.ts'
 
 const Changes = lazy(async () => (await import('./pages/changes/changes.tsx')).Changes)
+const Console = lazy(async () => (await import('./pages/console/console.tsx')).Console)
 const ClusterPage = lazy(async () => (await import('./pages/cluster/cluster.tsx')).ClusterPage)
 const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
 const Texts = lazy(async () => (await import('./pages/texts/texts.tsx')).Texts)
@@ -40,7 +41,8 @@ export function Page() {
       <Route path="/databases/*?" component={Databases} />
       <Route path="/license/*?" component={LicensePage} />
       <Route>
-        <Empty title="Page not found">
+        <PageHead title="Page not found" />
+        <Empty title="Nothing is at this address">
           <a href="#/collections">Go to the collections</a>
         </Empty>
       </Route>
@@ -50,13 +52,16 @@ export function Page() {
 
 function NoDatabase() {
   return (
-    <Empty title="No databases yet">
-      <p>Every collection belongs to a database. Sign in with the root token to create one.</p>
-      <div class="row">
-        <a class="button primary" href="#/databases">
-          Create a database
-        </a>
-      </div>
-    </Empty>
+    <>
+      <PageHead title="Collections" />
+      <Empty title="No databases yet">
+        <p>Every collection belongs to a database. Sign in with the root token to create one.</p>
+        <div class="row">
+          <a class="button primary" href="#/databases">
+            Create a database
+          </a>
+        </div>
+      </Empty>
+    </>
   )
 }

@@ -41,7 +41,7 @@ export interface Watched {
   sees(text: string): Promise<void>
   go(hash: string): Promise<void>
   picture(name: string): Promise<void>
-  /** The findings of axe that are serious or critical. */
+  /** The findings of axe, of any level. */
   barriers(): Promise<string[]>
 }
 
@@ -144,11 +144,11 @@ async function barriersOn(page: Page): Promise<string[]> {
     const { violations } = await (
       window as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } }
     ).axe.run()
-    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    return violations
   })
   return violations.map(
-    ({ id, help, nodes }) =>
-      `${id}: ${help} (${nodes
+    ({ id, impact, help, nodes }) =>
+      `${id}, ${impact}: ${help} (${nodes
         .map(({ html }) => html)
         .slice(0, 3)
         .join(' ')})`,
