@@ -64,12 +64,16 @@ test('searches are judged by settings, and two settings are compared', async (t)
   t.ok(Math.abs(report.b.ndcg - (first + second) / 2) < 1e-9, 'by hand')
   t.same([report.b.recall, report.b.mrr], [1, (1 + 1 / 4) / 2])
   t.match(report.comparison.ndcg, { better: 0, worse: 2, equal: 0, p: 0.5, rounds: 4, exact: true })
+  // Two differences: their mean and 12.7062 / 2 times their distance.
+  const reach = (12.7062 / 2) * Math.abs(first - second)
+  const { low, high } = report.comparison.ndcg.interval
+  t.ok(Math.abs(high - low - 2 * reach) < 1e-4 && Math.abs(high + low - 2 * report.comparison.ndcg.difference) < 1e-9)
   t.match(report.perQuery[1], { id: 'q2', a: { ndcg: 1 }, b: { mrr: 0.25, recall: 1 } })
   t.same(report.b.setting, { fields: { v: {} } })
 
   const table = await ask('--a', words, '--b', vectors, '-k', '3', '--alpha', '1')
   t.equal(table.code, 1, 'B is worse, and p is below alpha')
-  t.match(table.out, /nDCG@3 +1\.0000 +0\.\d{4} +-0\.\d{4} +0 +2 +0 +0\.5000\n/)
+  t.match(table.out, /nDCG@3 +1\.0000 +0\.\d{4} +-0\.\d{4} +-\d\.\d{4}\.\.[+-]\d\.\d{4} +0 +2 +0 +0\.5000\n/)
   t.match(table.out, /\nquery +A +B +B - A +text\nq2 +1\.0000 +0\.0000 +-1\.0000 +honey\nq1 /)
 
   const fusion = '{"fields":{"body":{},"v":{}},"fusion":{"method":"rrf"}}'

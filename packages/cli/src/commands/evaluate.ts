@@ -1,11 +1,28 @@
 // `annal evaluate`: how good the searches of a collection are against judged queries, for one setting or for two side by side.
-import type { Client, Collection } from '@annal/client'
+import { createReadStream, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Client } from '@annal/client'
+import {
+  type Comparisons,
+  compareSettings,
+  differenceOf,
+  type Interval,
+  type JudgedQueries,
+  type JudgedQuery,
+  JudgingError,
+  type Measures,
+  meansOf,
+  measureNames,
+  measureSettings,
+  mostDifferent,
+  type NamedLines,
+  parseSetting,
+  readJudgedQueries,
+  type Setting,
+  type Settings,
+} from '@annal/client/judging'
 import { type ConnectionOptions, withClient } from '../connection.ts'
-import { exitCode } from '../exit-code.ts'
-import { type GivenQuery, type JudgedQueries, readJudgedQueries } from '../judging/judged-queries.ts'
-import { type MeasureName, type Measures, mean, measure, measureNames } from '../judging/metrics.ts'
-import { readSetting, type Setting } from '../judging/setting.ts'
-import { randomizationTest, type Significance } from '../judging/significance.ts'
+import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -22,97 +39,63 @@ export interface EvaluateOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-/** Searches in one request; the server runs them at one moment. */
-const searchesAtOnce = 20
-
-interface JudgedQuery {
-  readonly query: GivenQuery
-  readonly a: Measures
-  readonly b: Measures | undefined
-}
-
-interface Comparison extends Significance {
-  readonly difference: number
-  readonly better: number
-  readonly worse: number
-  readonly equal: number
-}
+type Measured = readonly JudgedQuery[]
 
 /** The exit code is 1 if nDCG of the second setting is significantly lower than that of the first one. */
 export function evaluate(collection: string, options: EvaluateOptions, terminal: Terminal): Promise<number> {
-  return withClient(options, async (client) => {
-    const judged = await readJudgedQueries(options.queries, options.qrels)
-    const settings = await readSettings(client, collection, options)
-    const measured = await measureAll(client.collection(collection), judged, settings, options.k, terminal)
-    const comparisons = settings.b && compare(measured, options)
-    if (options.json)
-      terminal.line(JSON.stringify(report(collection, options, judged, settings, measured, comparisons)))
-    else print(collection, options, judged, measured, comparisons, terminal)
-    const { ndcg } = comparisons ?? {}
-    return ndcg && ndcg.difference < 0 && ndcg.p < options.alpha ? exitCode.attention : exitCode.good
-  })
+  return withClient(options, (client) =>
+    judging(async () => {
+      const { queries, qrels, k } = options
+      const judged = await readJudgedQueries(linesOf(queries), linesOf(qrels))
+      const settings = await readSettings(client, collection, options)
+      const { bar } = terminal
+      const searched = client.collection(collection)
+      const measured = await measureSettings((requests) => searched.searchBatch(requests), judged, settings, {
+        k,
+        onProgress: (done, total) => bar.show('queries', done, total),
+      })
+      bar.clear()
+      const comparisons = settings.b && compareSettings(measured, options)
+      if (options.json)
+        terminal.line(JSON.stringify(report(collection, options, judged, settings, measured, comparisons)))
+      else print(collection, options, judged, measured, comparisons, terminal)
+      const { ndcg } = comparisons ?? {}
+      return ndcg && ndcg.difference < 0 && ndcg.p < options.alpha ? exitCode.attention : exitCode.good
+    }),
+  )
 }
 
-interface Settings {
-  readonly a: Setting
-  readonly b: Setting | undefined
+/** A wrong setting is wrong usage, and a wrong file is damaged data. */
+async function judging(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof JudgingError)) throw error
+    throw error.source === 'setting' ? usageError(error.message) : new CommandEnd(exitCode.damaged, error.message)
+  }
+}
+
+function linesOf(file: string): NamedLines {
+  return { name: file, lines: fileLines(file) }
+}
+
+async function* fileLines(file: string): AsyncGenerator<string> {
+  const stream = createReadStream(file)
+  try {
+    yield* createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
+  } finally {
+    stream.destroy()
+  }
 }
 
 async function readSettings(client: Client, collection: string, { a, b, k }: EvaluateOptions): Promise<Settings> {
   const { fields } = await client.collection(collection).describe()
   const types = new Map(fields.map(({ name, type }) => [name, type]))
-  return { a: readSetting('--a', a, types, k), b: b === undefined ? undefined : readSetting('--b', b, types, k) }
-}
-
-async function measureAll(
-  collection: Collection,
-  { queries }: JudgedQueries,
-  { a, b }: Settings,
-  k: number,
-  { bar }: Terminal,
-): Promise<readonly JudgedQuery[]> {
-  const measured: JudgedQuery[] = []
-  for (let from = 0; from < queries.length; from += searchesAtOnce) {
-    bar.show('queries', from, queries.length)
-    const some = queries.slice(from, from + searchesAtOnce)
-    const measuresOf = async (setting: Setting) => {
-      const results = await collection.searchBatch(some.map(({ query }) => setting.requestOf(query)))
-      return results.map((result, i) =>
-        measure(setting.rankingOf(result), (some[i] as (typeof some)[number]).grades, k),
-      )
-    }
-    const [ofA, ofB] = [await measuresOf(a), b && (await measuresOf(b))]
-    for (const [i, { query }] of some.entries()) measured.push({ query, a: ofA[i] as Measures, b: ofB?.[i] })
+  const read = (option: string, given: string): Setting => {
+    const text = given.trimStart().startsWith('{') ? given : readFileSync(given, 'utf8')
+    return parseSetting(option, text, types, k)
   }
-  bar.clear()
-  return measured
-}
-
-function compare(measured: readonly JudgedQuery[], options: EvaluateOptions): Record<MeasureName, Comparison> {
-  const compared = measureNames.map((name): [MeasureName, Comparison] => {
-    const differences = measured.map((one) => differenceOf(one, name))
-    const count = (isCounted: (difference: number) => boolean) => differences.filter(isCounted).length
-    return [
-      name,
-      {
-        difference: mean(differences),
-        better: count((difference) => difference > 0),
-        worse: count((difference) => difference < 0),
-        equal: count((difference) => difference === 0),
-        ...randomizationTest(differences, options),
-      },
-    ]
-  })
-  return Object.fromEntries(compared) as Record<MeasureName, Comparison>
-}
-
-function differenceOf({ a, b }: JudgedQuery, name: MeasureName): number {
-  return (b?.[name] ?? 0) - a[name]
-}
-
-function means(measured: readonly JudgedQuery[], side: 'a' | 'b'): Measures {
-  const of = (name: MeasureName) => mean(measured.map((one) => one[side]?.[name] ?? 0))
-  return { ndcg: of('ndcg'), recall: of('recall'), mrr: of('mrr') }
+  return { a: read('--a', a), b: b === undefined ? undefined : read('--b', b) }
 }
 
 function report(
@@ -120,13 +103,13 @@ function report(
   { k, seed, alpha }: EvaluateOptions,
   { unjudged, missing }: JudgedQueries,
   { a, b }: Settings,
-  measured: readonly JudgedQuery[],
-  comparisons: Record<MeasureName, Comparison> | undefined,
+  measured: Measured,
+  comparisons: Comparisons | undefined,
 ) {
   return {
     ...{ collection, k, queries: measured.length, unjudged, missing },
-    a: { setting: JSON.parse(a.text), ...means(measured, 'a') },
-    ...(b && { b: { setting: JSON.parse(b.text), ...means(measured, 'b') } }),
+    a: { setting: JSON.parse(a.text), ...meansOf(measured, 'a') },
+    ...(b && { b: { setting: JSON.parse(b.text), ...meansOf(measured, 'b') } }),
     ...(comparisons && {
       seed,
       alpha,
@@ -134,50 +117,55 @@ function report(
         Object.entries(comparisons).map(([name, { isExact, ...rest }]) => [name, { ...rest, exact: isExact }]),
       ),
     }),
-    perQuery: measured.map(({ query, a: ofA, b: ofB }) => ({ id: query.id, a: ofA, ...(ofB && { b: ofB }) })),
+    perQuery: measured.map(({ query, a: ofA, b: ofB }) => ({
+      ...{ id: query.id, a: measuresOf(ofA) },
+      ...(ofB && { b: measuresOf(ofB) }),
+    })),
   }
+}
+
+function measuresOf({ ndcg, recall, mrr }: Measures): Measures {
+  return { ndcg, recall, mrr }
 }
 
 function print(
   collection: string,
   { k, top, seed }: EvaluateOptions,
   { unjudged, missing }: JudgedQueries,
-  measured: readonly JudgedQuery[],
-  comparisons: Record<MeasureName, Comparison> | undefined,
+  measured: Measured,
+  comparisons: Comparisons | undefined,
   terminal: Terminal,
 ): void {
   const labels = { ndcg: `nDCG@${k}`, recall: `recall@${k}`, mrr: `MRR@${k}` }
   terminal.line(`${collection}: ${measured.length} judged queries`)
   if (unjudged > 0) terminal.say(`${unjudged} queries have no relevant document and were left out`)
   if (missing > 0) terminal.say(`${missing} judged queries are not in the file of queries`)
-  const [a, b] = [means(measured, 'a'), means(measured, 'b')]
+  const [a, b] = [meansOf(measured, 'a'), meansOf(measured, 'b')]
   if (comparisons === undefined) {
     const rows = measureNames.map((name) => [labels[name], a[name].toFixed(4)])
     for (const line of aligned([['', 'A'], ...rows])) terminal.line(line)
     return
   }
   const rows = measureNames.map((name) => {
-    const { difference, better, worse, equal, p } = comparisons[name]
+    const { difference, interval, better, worse, equal, p } = comparisons[name]
     return [
       labels[name],
       a[name].toFixed(4),
       b[name].toFixed(4),
       signed(difference),
+      shownInterval(interval),
       `${better}`,
       `${worse}`,
       `${equal}`,
       shownP(p),
     ]
   })
-  const head = ['', 'A', 'B', 'B - A', 'better', 'worse', 'equal', 'p']
+  const head = ['', 'A', 'B', 'B - A', '95% interval', 'better', 'worse', 'equal', 'p']
   for (const line of aligned([head, ...rows])) terminal.line(line)
   const { rounds, isExact } = comparisons.ndcg
   const how = isExact ? `all ${rounds} assignments` : `${rounds} rounds, seed ${seed}`
   terminal.line(`p: paired randomization test of nDCG@${k} with ${how}`)
-  const moved = [...measured]
-    .filter((one) => differenceOf(one, 'ndcg') !== 0)
-    .sort((x, y) => Math.abs(differenceOf(y, 'ndcg')) - Math.abs(differenceOf(x, 'ndcg')))
-    .slice(0, top)
+  const moved = mostDifferent(measured, top)
   if (moved.length === 0) return
   const lines = moved.map((one) => [
     ...[one.query.id, one.a.ndcg.toFixed(4), (one.b?.ndcg ?? 0).toFixed(4), signed(differenceOf(one, 'ndcg'))],
@@ -189,6 +177,10 @@ function print(
 
 function signed(value: number): string {
   return `${value < 0 ? '' : '+'}${value.toFixed(4)}`
+}
+
+function shownInterval(interval: Interval | undefined): string {
+  return interval === undefined ? '' : `${signed(interval.low)}..${signed(interval.high)}`
 }
 
 function shownP(p: number): string {

@@ -1,16 +1,18 @@
 // A setting of a search: a search as JSON, in the words of the HTTP API, whose queries come from a file.
-import { readFileSync } from 'node:fs'
-import type { BatchedRequest, BatchedResult, CollectionDescription } from '@annal/client'
-import { usageError } from '../exit-code.ts'
-import { type GivenQuery, wrong } from './judged-queries.ts'
+import type { FieldDescription } from '../collection-definition.ts'
+import type { BatchedRequest } from '../model.ts'
+import type { BatchedResult } from '../search.ts'
+import type { GivenQuery } from './judged-queries.ts'
+import { JudgingError } from './judging-error.ts'
 
-type FieldTypes = ReadonlyMap<string, CollectionDescription['fields'][number]['type']>
+/** Types of the fields of a collection, by name. */
+export type FieldTypes = ReadonlyMap<string, FieldDescription['type']>
 
 /** A checked setting. */
 export interface Setting {
   /** Its JSON. */
   readonly text: string
-  /** The search for a query of the file. Throws CommandEnd if the query has no value for a field. */
+  /** The search for a query of the file. Throws JudgingError if the query has no value for a field. */
   requestOf(query: GivenQuery): BatchedRequest
   /** The ids of a result, best first: those of the documents if hits are grouped. */
   rankingOf(result: BatchedResult): readonly string[]
@@ -39,21 +41,20 @@ const searchKeys = [
 ]
 const fieldKeys = ['query', 'limit', 'ef', 'recall', 'scoreThreshold', 'operator', 'k1', 'b']
 
-/** Reads a setting from JSON, or from a file. `option` names it in errors, which are usage errors. */
-export function readSetting(option: string, given: string, types: FieldTypes, k: number): Setting {
-  const text = given.trimStart().startsWith('{') ? given : readFileSync(given, 'utf8')
-  const search = members(parsed(text, option), option, searchKeys)
+/** Parses a setting. `option` names it in errors. Throws JudgingError. */
+export function parseSetting(option: string, text: string, types: FieldTypes, k: number): Setting {
+  const search = members(withoutParameters(parsed(text, option), option), option, searchKeys)
   const fields = Object.entries(objectOf(search.fields, `${option}: fields`)).map(
     ([name, query]) => [name, members(query, `${option}: fields.${name}`, fieldKeys)] as const,
   )
   for (const [name] of fields) {
     if (types.has(name)) continue
-    throw usageError(`${option}: the collection has no field ${name}; it has ${[...types.keys()].join(', ')}`)
+    throw wrong(`${option}: the collection has no field ${name}; it has ${[...types.keys()].join(', ')}`)
   }
-  if (fields.length === 0) throw usageError(`${option} names no field`)
+  if (fields.length === 0) throw wrong(`${option} names no field`)
   const fusion = search.fusion === undefined ? undefined : objectOf(search.fusion, `${option}: fusion`)
   if (fields.length > 1 && fusion === undefined)
-    throw usageError(`${option} searches ${fields.length} fields; add a fusion, so that there is one list to judge`)
+    throw wrong(`${option} searches ${fields.length} fields; add a fusion, so that there is one list to judge`)
   const depth = fusion === undefined ? k : Math.max(fusedDepth, k)
   const rest = { ...search, ...(fusion && { fusion: { limit: k, ...fusion } }) }
   return {
@@ -80,21 +81,38 @@ function valueFor({ id, text, vector, fields }: GivenQuery, name: string, types:
   const value = (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? (type === 'text' ? text : vector)
   if (value !== undefined) return value
   const wanted = type === 'text' ? 'text' : 'vector'
-  throw wrong(`query ${id} has no ${wanted}, and no fields.${name}, for field ${name}`)
+  throw new JudgingError('file', `query ${id} has no ${wanted}, and no fields.${name}, for field ${name}`)
 }
 
 function parsed(text: string, option: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw usageError(`${option} must be a search as JSON, such as '{"fields":{"body":{}}}', or a file with one`)
+    throw wrong(`${option} must be a search as JSON, such as '{"fields":{"body":{}}}', or a file with one`)
   }
+}
+
+/** Published clients write the tuning of filters as `filter_params`. */
+function withoutParameters(value: unknown, option: string): object {
+  const { filter_params: given, ...rest } = objectOf(value, option)
+  if (given === undefined) return rest
+  const parameters = Object.entries(objectOf(given, `${option}: filter_params`)).map(([key, parameter]) => {
+    const name = Object.hasOwn(parameterNames, key) ? parameterNames[key] : undefined
+    if (name !== undefined) return [name, parameter] as const
+    throw wrong(`${option}: filter_params has ${JSON.stringify(key)}, which a setting cannot have`)
+  })
+  return { ...Object.fromEntries(parameters), ...rest }
+}
+
+const parameterNames: { readonly [name: string]: string } = {
+  prefilter_threshold: 'prefilterCardinalityThreshold',
+  boost_percentage: 'filterBoostPercentage',
 }
 
 function objectOf(value: unknown, what: string): { readonly [key: string]: unknown } {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as { readonly [key: string]: unknown }
-  throw usageError(`${what} must be an object`)
+  throw wrong(`${what} must be an object`)
 }
 
 /** The members of an object with the names of the client. */
@@ -102,7 +120,11 @@ function members(value: unknown, what: string, known: readonly string[]): { read
   const named = Object.entries(objectOf(value, what)).map(([key, member]) => {
     const name = Object.hasOwn(clientNames, key) ? (clientNames[key] as string) : key
     if (known.includes(name)) return [name, member] as const
-    throw usageError(`${what} has ${JSON.stringify(key)}, which a setting cannot have`)
+    throw wrong(`${what} has ${JSON.stringify(key)}, which a setting cannot have`)
   })
   return Object.fromEntries(named)
+}
+
+function wrong(message: string): JudgingError {
+  return new JudgingError('setting', message)
 }

@@ -1,12 +1,15 @@
 // Measures and the significance test against values computed by hand.
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { test } from 'tap'
-import { readJudgedQueries } from '../src/judging/judged-queries.ts'
-import { measure } from '../src/judging/metrics.ts'
-import { readSetting } from '../src/judging/setting.ts'
-import { randomizationTest } from '../src/judging/significance.ts'
-import { freshDir } from './command.ts'
+import {
+  compareSettings,
+  meanInterval,
+  measure,
+  measureSettings,
+  mostDifferent,
+  parseSetting,
+  randomizationTest,
+  readJudgedQueries,
+} from '../src/judging/index.ts'
 
 const isNear = (a: number, b: number) => Math.abs(a - b) < 1e-12
 
@@ -57,11 +60,7 @@ test('the randomization test is exact for few differences, and close to exact fo
 })
 
 test('queries and judgments are read, and errors name the line', async (t) => {
-  const dir = freshDir(t)
-  const file = (name: string, text: string) => {
-    writeFileSync(path.join(dir, name), text)
-    return path.join(dir, name)
-  }
+  const file = (name: string, text: string) => ({ name, lines: text.split(/\r?\n/) })
   const queries = file(
     'q.jsonl',
     '{"id":"1","text":"one"}\n\n{"id":2,"vector":[1,2]}\n{"id":"3","fields":{"v":[1]}}\r\n',
@@ -97,7 +96,7 @@ test('queries and judgments are read, and errors name the line', async (t) => {
     ['{"id":"1","text":3}', '1\td\t1\n', /text must be a string/],
     ['{"id":"5"}', '1\td\t1\n', /no query of .* has a relevant document/],
   ] as const)
-    await t.rejects(readJudgedQueries(file('q2.jsonl', text), file('c.tsv', grades)), { message, exitCode: 65 })
+    await t.rejects(readJudgedQueries(file('q2.jsonl', text), file('c.tsv', grades)), { message, source: 'file' })
 })
 
 test('a setting becomes the search of each query', async (t) => {
@@ -106,9 +105,9 @@ test('a setting becomes the search of each query', async (t) => {
     ['v', 'vector'],
   ] as const)
   const query = { id: '1', text: 'words', vector: [1, 2], fields: {} }
-  const plain = readSetting('--a', '{"fields":{"body":{"k1":2}},"filter":[]}', types, 10)
+  const plain = parseSetting('--a', '{"fields":{"body":{"k1":2}},"filter":[]}', types, 10)
   t.same(plain.requestOf(query), { fields: { body: { k1: 2, limit: 10, query: 'words' } }, filter: [] })
-  const fused = readSetting(
+  const fused = parseSetting(
     '--a',
     '{"fields":{"body":{},"v":{"ef_search":64,"limit":7}},"fusion":{"method":"rrf"}}',
     types,
@@ -118,6 +117,8 @@ test('a setting becomes the search of each query', async (t) => {
     fields: { body: { limit: 100, query: 'other' }, v: { ef: 64, limit: 7, query: [1, 2] } },
     fusion: { limit: 10, method: 'rrf' },
   })
+  const tuned = parseSetting('--a', '{"fields":{"v":{}},"filter_params":{"boost_percentage":5}}', types, 3)
+  t.same(tuned.requestOf(query), { fields: { v: { limit: 3, query: [1, 2] } }, filterBoostPercentage: 5 })
   t.throws(() => plain.requestOf({ ...query, text: undefined }), {
     message: /query 1 has no text, and no fields\.body/,
   })
@@ -129,6 +130,86 @@ test('a setting becomes the search of each query', async (t) => {
     ['{"fields":{"v":{}},"asOf":1}', /has "asOf"/],
     ['{"fields":{"v":{},"body":{}}}', /add a fusion/],
     ['{"fields":{"v":3}}', /fields\.v must be an object/],
+    ['{"fields":{"v":{}},"filter_params":{"threshold":1}}', /filter_params has "threshold"/],
   ] as const)
-    t.throws(() => readSetting('--a', text, types, 10), { message, exitCode: 64 })
+    t.throws(() => parseSetting('--a', text, types, 10), { message, source: 'setting' })
+})
+
+test('the interval of a mean equals that of the tables of Student', async (t) => {
+  // 0.1, 0.2, 0.6: mean 0.3, standard deviation sqrt(0.07); t(2) = 4.302653.
+  const reach = 4.302653 * Math.sqrt(0.07 / 3)
+  const { low, high } = meanInterval([0.1, 0.2, 0.6])!
+  t.ok(Math.abs(low - (0.3 - reach)) < 1e-6 && Math.abs(high - (0.3 + reach)) < 1e-6)
+  t.equal(meanInterval([0.5]), undefined)
+  t.same(meanInterval([0.5, 0.5]), { low: 0.5, high: 0.5 })
+  // Values -1 and 1 in turns: the reach is t * sqrt(n / (n - 1)) / sqrt(n).
+  for (const [count, quantile] of [
+    [2, 12.7062],
+    [4, 3.18245],
+    [6, 2.57058],
+    [10, 2.26216],
+    [30, 2.04523],
+    [100, 1.98422],
+  ] as const) {
+    const values = Array.from({ length: count }, (_, i) => (i % 2 === 0 ? 1 : -1))
+    const found = meanInterval(values)!.high * Math.sqrt(count - 1)
+    t.ok(Math.abs(found / quantile - 1) < 0.002, `${count}: ${found}`)
+  }
+})
+
+test('two settings take turns, report progress, stop when they are canceled, and are compared', async (t) => {
+  const queries = Array.from({ length: 45 }, (_, i) => ({
+    query: { id: `q${i}`, text: `${i}`, vector: undefined, fields: {} },
+    grades: new Map([['good', 1]]),
+  }))
+  const types = new Map([['body', 'text']] as const)
+  const a = parseSetting('A', '{"fields":{"body":{}}}', types, 2)
+  const b = parseSetting('B', '{"fields":{"body":{"k1":2}}}', types, 2)
+  const groups: [number, boolean][] = []
+  // A finds the document second; B finds it first, and for every third query not at all.
+  const searchMany = async (requests: readonly { readonly fields: object }[]) => {
+    const bodies = requests.map(({ fields }) => (fields as { body: { k1?: number; query: string } }).body)
+    groups.push([requests.length, bodies[0]?.k1 !== undefined])
+    return bodies.map(({ k1, query }) => {
+      const ids = k1 === undefined ? ['bad', 'good', 'cut'] : Number(query) % 3 === 0 ? [] : ['good']
+      const hits = ids.map((id) => ({ id, similarity: 1, distance: 0, filter: {}, meta: {} }))
+      return { results: { body: hits }, complete: true, lsn: 1 }
+    })
+  }
+  const steps: string[] = []
+  const options = { k: 2, onProgress: (done: number, total: number) => void steps.push(`${done}/${total}`) }
+  const judged = { queries, unjudged: 0, missing: 0 }
+  const measured = await measureSettings(searchMany as never, judged, { a, b }, options)
+  t.same(steps, ['0/45', '20/45', '40/45', '45/45'])
+  t.same(
+    groups.map(([, isB]) => isB),
+    [false, true, false, true, false, true],
+  )
+  t.same(measured[1], {
+    ...queries[1],
+    a: { ranking: ['bad', 'good'], ndcg: 1 / Math.log2(3), recall: 1, mrr: 1 / 2 },
+    b: { ranking: ['good'], ndcg: 1, recall: 1, mrr: 1 },
+  })
+  const { ndcg, recall } = compareSettings(measured, { rounds: 1_000, seed: 1 })
+  t.match(ndcg, { better: 30, worse: 15, equal: 0 })
+  t.match(recall, { better: 0, worse: 15, equal: 30, difference: -1 / 3 })
+  t.ok(recall.interval!.high < 0 && recall.p < 0.01)
+  const [first, ...others] = mostDifferent(measured, 16)
+  t.equal(first?.query.id, 'q0', 'a document that B does not find is the largest difference')
+  t.equal(others.at(-1)?.query.id, 'q1')
+
+  const abort = new AbortController()
+  const canceled = measureSettings(
+    searchMany as never,
+    judged,
+    { a, b },
+    {
+      ...options,
+      signal: abort.signal,
+      onProgress: () => abort.abort(),
+    },
+  )
+  groups.length = 0
+  await t.rejects(canceled, { name: 'AbortError' })
+  t.ok(groups.length <= 2)
 })

@@ -1,8 +1,12 @@
 // Reads judged queries: one JSON object with a query in each line of one file, and `query document grade` in each line of another.
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { CommandEnd, exitCode } from '../exit-code.ts'
+import { JudgingError } from './judging-error.ts'
 import type { Grades } from './metrics.ts'
+
+/** The lines of a file, without their ends, and the name of the file for errors. */
+export interface NamedLines {
+  readonly name: string
+  readonly lines: AsyncIterable<string> | Iterable<string>
+}
 
 /** A query in the file: a text or a vector for all fields that take one, or a value for each field. */
 export interface GivenQuery {
@@ -26,15 +30,15 @@ const queriesMax = 100_000
 /** Each takes about a hundred bytes of memory. */
 const gradesMax = 10_000_000
 
-/** Throws CommandEnd with the file and the line that is wrong. */
-export async function readJudgedQueries(queriesFile: string, gradesFile: string): Promise<JudgedQueries> {
+/** Throws JudgingError with the file and the line that is wrong. */
+export async function readJudgedQueries(queriesFile: NamedLines, gradesFile: NamedLines): Promise<JudgedQueries> {
   const grades = await readGrades(gradesFile)
   const queries: { readonly query: GivenQuery; readonly grades: Grades }[] = []
   const ids = new Set<string>()
-  for await (const { text, where } of lines(queriesFile)) {
+  for await (const { text, where } of placedLines(queriesFile)) {
     const query = queryOf(text, where)
     if (ids.has(query.id)) throw wrong(`${where}: query ${query.id} is in the file twice`)
-    if (ids.size === queriesMax) throw wrong(`${queriesFile} has more than ${queriesMax} queries`)
+    if (ids.size === queriesMax) throw wrong(`${queriesFile.name} has more than ${queriesMax} queries`)
     ids.add(query.id)
     const own = grades.get(query.id)
     if (own !== undefined) queries.push({ query, grades: own })
@@ -42,7 +46,7 @@ export async function readJudgedQueries(queriesFile: string, gradesFile: string)
   const missing = [...grades.keys()].filter((id) => !ids.has(id)).length
   if (queries.length > 0) return { queries, unjudged: ids.size - queries.length, missing }
   throw wrong(
-    `no query of ${queriesFile} has a relevant document in ${gradesFile}; the ids of queries must be the same in both`,
+    `no query of ${queriesFile.name} has a relevant document in ${gradesFile.name}; the ids of queries must be the same in both`,
   )
 }
 
@@ -60,10 +64,10 @@ function queryOf(line: string, where: string): GivenQuery {
 }
 
 /** Grades by query, of queries with a relevant document. */
-async function readGrades(file: string): Promise<ReadonlyMap<string, Grades>> {
+async function readGrades(file: NamedLines): Promise<ReadonlyMap<string, Grades>> {
   const grades = new Map<string, Map<string, number>>()
   let count = 0
-  for await (const { text, where, number } of lines(file)) {
+  for await (const { text, where, number } of placedLines(file)) {
     const parts = text.includes('\t') ? text.split('\t') : text.split(/ +/)
     // TREC has a column between query and document that nobody uses.
     const [query = '', document = '', gradeText = ''] = parts.length === 4 ? [parts[0], parts[2], parts[3]] : parts
@@ -74,7 +78,7 @@ async function readGrades(file: string): Promise<ReadonlyMap<string, Grades>> {
       throw wrong(
         `${where}: a line must be query, document, and grade (-1 to ${gradeMax}), got ${JSON.stringify(text.slice(0, 80))}`,
       )
-    if (++count > gradesMax) throw wrong(`${file} has more than ${gradesMax} grades`)
+    if (++count > gradesMax) throw wrong(`${file.name} has more than ${gradesMax} grades`)
     const own = grades.get(query) ?? new Map<string, number>()
     grades.set(query, own.set(document, grade))
   }
@@ -98,19 +102,14 @@ function jsonOf(text: string, where: string): unknown {
 }
 
 /** Lines that are not empty, with their place for errors. */
-async function* lines(file: string) {
-  const stream = createReadStream(file)
+async function* placedLines({ name, lines }: NamedLines) {
   let number = 0
-  try {
-    for await (const text of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
-      number++
-      if (text.trim() !== '') yield { text, number, where: `${file}:${number}` }
-    }
-  } finally {
-    stream.destroy()
+  for await (const text of lines) {
+    number++
+    if (text.trim() !== '') yield { text, number, where: `${name}:${number}` }
   }
 }
 
-export function wrong(message: string): CommandEnd {
-  return new CommandEnd(exitCode.damaged, message)
+function wrong(message: string): JudgingError {
+  return new JudgingError('file', message)
 }
