@@ -103,6 +103,7 @@ test('a setting becomes the search of each query', async (t) => {
   const types = new Map([
     ['body', 'text'],
     ['v', 'vector'],
+    ['made', 'embedded'],
   ] as const)
   const query = { id: '1', text: 'words', vector: [1, 2], fields: {} }
   const plain = parseSetting('--a', '{"fields":{"body":{"k1":2}},"filter":[]}', types, 10)
@@ -119,13 +120,18 @@ test('a setting becomes the search of each query', async (t) => {
   })
   const tuned = parseSetting('--a', '{"fields":{"v":{}},"filter_params":{"boost_percentage":5}}', types, 3)
   t.same(tuned.requestOf(query), { fields: { v: { limit: 3, query: [1, 2] } }, filterBoostPercentage: 5 })
+  const made = parseSetting('--a', '{"fields":{"made":{}}}', types, 3)
+  t.match(made.requestOf(query), { fields: { made: { query: [1, 2] } } }, 'a vector of the file comes first')
+  t.match(made.requestOf({ ...query, vector: undefined }), { fields: { made: { query: { text: 'words' } } } })
+  const nothing = { ...query, vector: undefined, text: undefined }
+  t.throws(() => made.requestOf(nothing), { message: /query 1 has no vector, no text, and no fields\.made/ })
   t.throws(() => plain.requestOf({ ...query, text: undefined }), {
     message: /query 1 has no text, and no fields\.body/,
   })
   for (const [text, message] of [
     ['{', /--a must be a search as JSON/],
     ['{"fields":{}}', /names no field/],
-    ['{"fields":{"x":{}}}', /has no field x; it has body, v/],
+    ['{"fields":{"x":{}}}', /has no field x; it has body, v, made/],
     ['{"fields":{"v":{"efs":1}}}', /fields\.v has "efs"/],
     ['{"fields":{"v":{}},"asOf":1}', /has "asOf"/],
     ['{"fields":{"v":{},"body":{}}}', /add a fusion/],

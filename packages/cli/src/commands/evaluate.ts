@@ -6,6 +6,7 @@ import {
   type Comparisons,
   compareSettings,
   differenceOf,
+  fieldKinds,
   type Interval,
   type JudgedQueries,
   type JudgedQuery,
@@ -90,10 +91,10 @@ async function* fileLines(file: string): AsyncGenerator<string> {
 
 async function readSettings(client: Client, collection: string, { a, b, k }: EvaluateOptions): Promise<Settings> {
   const { fields } = await client.collection(collection).describe()
-  const types = new Map(fields.map(({ name, type }) => [name, type]))
+  const kinds = fieldKinds(fields)
   const read = (option: string, given: string): Setting => {
     const text = given.trimStart().startsWith('{') ? given : readFileSync(given, 'utf8')
-    return parseSetting(option, text, types, k)
+    return parseSetting(option, text, kinds, k)
   }
   return { a: read('--a', a), b: b === undefined ? undefined : read('--b', b) }
 }

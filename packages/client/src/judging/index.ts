@@ -20,5 +20,5 @@ export {
   type Settings,
 } from './measure-settings.ts'
 export { type Grades, type MeasureName, type Measures, measure, measureNames } from './metrics.ts'
-export { type FieldTypes, parseSetting, type Setting } from './setting.ts'
+export { type FieldKind, type FieldKinds, fieldKinds, parseSetting, type Setting } from './setting.ts'
 export { type Interval, meanInterval, randomizationTest, type Significance } from './significance.ts'

@@ -5,8 +5,19 @@ import type { BatchedResult } from '../search.ts'
 import type { GivenQuery } from './judged-queries.ts'
 import { JudgingError } from './judging-error.ts'
 
-/** Types of the fields of a collection, by name. */
-export type FieldTypes = ReadonlyMap<string, FieldDescription['type']>
+/** The type of a field; `embedded` if a provider makes its vectors of texts, so that its queries may be texts, too. */
+export type FieldKind = FieldDescription['type'] | 'embedded'
+
+/** Kinds of the fields of a collection, by name. */
+export type FieldKinds = ReadonlyMap<string, FieldKind>
+
+export function fieldKinds(fields: readonly FieldDescription[]): FieldKinds {
+  return new Map(fields.map((field) => [field.name, kindOf(field)]))
+}
+
+function kindOf(field: FieldDescription): FieldKind {
+  return field.type === 'vector' && field.params.embed !== undefined ? 'embedded' : field.type
+}
 
 /** A checked setting. */
 export interface Setting {
@@ -42,14 +53,14 @@ const searchKeys = [
 const fieldKeys = ['query', 'limit', 'ef', 'recall', 'scoreThreshold', 'operator', 'k1', 'b']
 
 /** Parses a setting. `option` names it in errors. Throws JudgingError. */
-export function parseSetting(option: string, text: string, types: FieldTypes, k: number): Setting {
+export function parseSetting(option: string, text: string, kinds: FieldKinds, k: number): Setting {
   const search = members(withoutParameters(parsed(text, option), option), option, searchKeys)
   const fields = Object.entries(objectOf(search.fields, `${option}: fields`)).map(
     ([name, query]) => [name, members(query, `${option}: fields.${name}`, fieldKeys)] as const,
   )
   for (const [name] of fields) {
-    if (types.has(name)) continue
-    throw wrong(`${option}: the collection has no field ${name}; it has ${[...types.keys()].join(', ')}`)
+    if (kinds.has(name)) continue
+    throw wrong(`${option}: the collection has no field ${name}; it has ${[...kinds.keys()].join(', ')}`)
   }
   if (fields.length === 0) throw wrong(`${option} names no field`)
   const fusion = search.fusion === undefined ? undefined : objectOf(search.fusion, `${option}: fusion`)
@@ -62,7 +73,7 @@ export function parseSetting(option: string, text: string, types: FieldTypes, k:
     requestOf(query) {
       const queries = fields.map(([name, own]) => [
         name,
-        { limit: depth, ...own, query: own.query ?? valueFor(query, name, types) },
+        { limit: depth, ...own, query: own.query ?? valueFor(query, name, kinds) },
       ])
       // The server checks the values.
       return { ...rest, fields: Object.fromEntries(queries) } as BatchedRequest
@@ -76,19 +87,27 @@ export function parseSetting(option: string, text: string, types: FieldTypes, k:
   }
 }
 
-function valueFor({ id, text, vector, fields }: GivenQuery, name: string, types: FieldTypes): unknown {
-  const type = types.get(name)
-  const value = (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? (type === 'text' ? text : vector)
+function valueFor(query: GivenQuery, name: string, kinds: FieldKinds): unknown {
+  const kind = kinds.get(name)
+  const own = Object.hasOwn(query.fields, name) ? query.fields[name] : undefined
+  const value = own ?? commonValue(query, kind)
   if (value !== undefined) return value
-  const wanted = type === 'text' ? 'text' : 'vector'
-  throw new JudgingError('file', `query ${id} has no ${wanted}, and no fields.${name}, for field ${name}`)
+  const wanted = kind === 'text' ? 'text' : kind === 'embedded' ? 'vector, no text' : 'vector'
+  throw new JudgingError('file', `query ${query.id} has no ${wanted}, and no fields.${name}, for field ${name}`)
+}
+
+/** What a query of the file has for all fields of a kind. */
+function commonValue({ text, vector }: GivenQuery, kind: FieldKind | undefined): unknown {
+  if (kind === 'text') return text
+  if (vector !== undefined || kind !== 'embedded') return vector
+  return text === undefined ? undefined : { text }
 }
 
 function parsed(text: string, option: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw wrong(`${option} must be a search as JSON, such as '{"fields":{"body":{}}}', or a file with one`)
+    throw wrong(`${option} must be a search as JSON, such as '{"fields":{"body":{}}}'`)
   }
 }
 
