@@ -20,6 +20,7 @@ const pages = [
   ['object', '#/collections/articles/objects?id=article-5', 'Save changes'],
   ['history', '#/collections/articles/objects?id=article-5&view=history', 'LSN'],
   ['past', '#/collections/articles/search?as_of=now', 'No search yet'],
+  ['judging', '#/collections/articles/judging', 'No judgment yet'],
   ['branches', '#/collections/articles/branches', 'No aliases yet'],
   ['changes', '#/changes', 'No changes yet'],
   ['map', '#/collections/articles/map?walk=article-3', 'is linked to'],

@@ -99,8 +99,9 @@ function Reason({ error, retry }: { readonly error: Error; readonly retry: (() =
   )
 }
 
+/** Names of files and fields, which stand before a colon, stay as they are. */
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return /^\S*[.:_]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** Renders a loaded value, or why there is none yet. */

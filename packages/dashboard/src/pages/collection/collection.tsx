@@ -18,10 +18,12 @@ const tabs = [
   ['search', 'Search'],
   ['objects', 'Objects'],
   ['map', 'Map'],
+  ['judging', 'Judging'],
   ['branches', 'Branches'],
 ] as const
 
 const BranchesTab = lazy(async () => (await import('../branches/branches.tsx')).Branches)
+const JudgingTab = lazy(async () => (await import('../judging/judging.tsx')).Judging)
 const MapTab = lazy(async () => (await import('../map/map.tsx')).MapTab)
 
 const everyMs = 5_000
@@ -65,6 +67,8 @@ function Tab({ tab, ...props }: CollectionTab & { readonly tab: string }) {
       return <Objects {...props} />
     case 'map':
       return <MapTab {...props} />
+    case 'judging':
+      return <JudgingTab {...props} />
     case 'branches':
       return <BranchesTab {...props} />
     default:
