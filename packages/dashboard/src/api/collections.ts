@@ -13,7 +13,7 @@ export interface GraphParams {
   /** Recall of searches that state neither ef nor recall. */
   readonly recall?: number
   /** Where vectors come from when a write has only a text. */
-  readonly embed?: { readonly provider: string; readonly from?: string }
+  readonly embed?: Embed
 }
 
 export interface DenseField {
@@ -111,11 +111,17 @@ export interface Calibration {
   readonly curves?: readonly { readonly share: number; readonly points: readonly CurvePoint[] }[]
 }
 
-/** The value of a field, as an upsert accepts it. */
+/** Where vectors come from: a provider, and the text field whose texts it gets. */
+export interface Embed {
+  readonly provider: string
+  readonly from: string
+}
+
+/** A field of a collection to create. */
 export interface NewField {
   readonly name: string
   readonly type: Field['type']
-  readonly params?: { readonly [name: string]: string | number | boolean }
+  readonly params?: { readonly [name: string]: string | number | boolean | Embed }
   readonly sparse_model?: string
 }
 

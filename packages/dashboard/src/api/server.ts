@@ -1,6 +1,6 @@
 // The server's health, version, statistics, metrics, logs and settings.
 import type { NodeStatus } from './cluster.ts'
-import { type CallOptions, call, callText } from './request.ts'
+import { AnnalError, type CallOptions, call, callText } from './request.ts'
 
 export interface Health {
   readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
@@ -68,6 +68,25 @@ export async function health(options: CallOptions = {}): Promise<Health> {
 export const stats = (options?: CallOptions) => call<Stats>('GET', '/api/v2/stats', { scope: 'control', ...options })
 export const info = (options?: CallOptions) => call<Info>('GET', '/api/v2/info', options)
 export const metrics = (options?: CallOptions) => call<string>('GET', '/metrics', { scope: 'control', ...options })
+
+/** What makes vectors of texts. */
+export interface Provider {
+  readonly name: string
+  readonly kind: string
+  readonly model: string
+  readonly dimension: number
+}
+
+/** None if the operator configured none, or if the server is older than providers. */
+export async function listProviders(options?: CallOptions): Promise<readonly Provider[]> {
+  try {
+    return (await call<{ providers: readonly Provider[] }>('GET', '/api/v2/providers', options)).providers
+  } catch (error) {
+    if (error instanceof AnnalError && error.status === 404) return []
+    throw error
+  }
+}
+
 export const logs = (limit: number, options?: CallOptions) =>
   call<{ count: number; lines: readonly string[] }>('GET', '/api/v2/logs', { query: { limit }, ...options })
 export const openapi = (options?: CallOptions) => call<OpenApi>('GET', '/api/v2/openapi.json', options)

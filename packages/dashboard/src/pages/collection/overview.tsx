@@ -99,8 +99,9 @@ function kindText(field: Field): string {
   return `language ${language}, analyzer ${analyzer}, k1 ${k1}, b ${b}`
 }
 
-function precisionText({ precision, keep_originals }: GraphParams): string {
-  return keep_originals === false ? `${precision}, originals not kept` : precision
+function precisionText({ precision, keep_originals: kept, embed }: GraphParams): string {
+  const made = embed === undefined ? [] : [`made by ${embed.provider} of ${embed.from}`]
+  return [precision, ...(kept === false ? ['originals not kept'] : []), ...made].join(', ')
 }
 
 /** A sparse field without a dimension accepts any 32-bit index. */

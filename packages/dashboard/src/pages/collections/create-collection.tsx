@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { go, href } from '../../address.ts'
 import { createCollection, type Field, type NewField } from '../../api/collections.ts'
-import { useAction } from '../../load.ts'
+import { listProviders, type Provider } from '../../api/server.ts'
+import { useAction, useLoad } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { Check, NumberField, SelectField, TextField } from '../../parts/form.tsx'
 import { GraphFields } from '../../parts/graph-fields.tsx'
@@ -12,6 +13,7 @@ import { tell } from '../../parts/toast.tsx'
 import { bytes, count } from '../../show.ts'
 import { refresh } from '../../watch.ts'
 import { type LanguageName, languageOptions } from './languages.ts'
+import { providerOption } from './provider-option.ts'
 
 interface Draft {
   readonly name: string
@@ -22,6 +24,10 @@ interface Draft {
   readonly M: number | undefined
   readonly ef: number | undefined
   readonly keepOriginals: boolean
+  /** What makes the vectors of texts; undefined if they are given. */
+  readonly provider: string | undefined
+  /** The text field whose texts it gets; the first one if there is none of this name. */
+  readonly from: string
   readonly model: 'default' | 'endee_bm25'
   readonly language: LanguageName
   readonly k1: number | undefined
@@ -59,6 +65,8 @@ const first: Draft = {
   M: undefined,
   ef: undefined,
   keepOriginals: true,
+  provider: undefined,
+  from: '',
   model: 'default',
   language: 'english',
   k1: undefined,
@@ -69,11 +77,15 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
   const [name, setName] = useState('')
   const [fields, setFields] = useState<readonly Draft[]>([first])
   const { busy, error, run } = useAction()
-  const change = (index: number, draft: Partial<Draft>) =>
-    setFields(fields.map((field, i) => (i === index ? { ...field, ...draft } : field)))
+  const listed = useLoad((signal) => listProviders({ signal }), ['providers'])
+  const providers = listed.kind === 'ready' ? listed.value : []
+  const change = (index: number, draft: Partial<Draft>) => setFields(changed(fields, index, draft))
   const create = () =>
     run(async () => {
-      await createCollection(name, fields.map(definitionOf))
+      await createCollection(
+        name,
+        fields.map((field) => definitionOf(field, textNames(fields))),
+      )
       await refresh()
       tell(`Collection ${name} created.`)
       go(href(['collections', name]))
@@ -103,6 +115,8 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
             key={i}
             number={i + 1}
             draft={field}
+            providers={providers}
+            texts={textNames(fields)}
             onChange={(draft) => change(i, draft)}
             onRemove={fields.length > 1 ? () => setFields(fields.filter((_, other) => other !== i)) : undefined}
           />
@@ -140,6 +154,7 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
           </button>
           <span class="muted">{memoryLine(fields)}</span>
         </div>
+        {listed.kind === 'failed' && <Failure error={listed.error} retry={listed.again} />}
         {error && <Failure error={error} />}
       </div>
     </Dialog>
@@ -149,6 +164,9 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
 function FieldDraft(props: {
   readonly number: number
   readonly draft: Draft
+  readonly providers: readonly Provider[]
+  /** Names of the text fields. */
+  readonly texts: readonly string[]
   readonly onChange: (draft: Partial<Draft>) => void
   readonly onRemove: (() => void) | undefined
 }) {
@@ -207,6 +225,9 @@ function FieldDraft(props: {
             />
           )}
         </div>
+        {draft.type === 'vector' && props.providers.length > 0 && (
+          <Embedding draft={draft} providers={props.providers} texts={props.texts} onChange={onChange} />
+        )}
         {draft.type === 'vector' && (
           <Check
             label="Keep original vectors"
@@ -233,6 +254,41 @@ function FieldDraft(props: {
     </fieldset>
   )
 }
+
+/** Where the vectors of a field come from. */
+function Embedding(props: {
+  readonly draft: Draft
+  readonly providers: readonly Provider[]
+  readonly texts: readonly string[]
+  readonly onChange: (draft: Partial<Draft>) => void
+}) {
+  const { draft, providers, texts, onChange } = props
+  return (
+    <div class="columns">
+      <SelectField
+        label="Vectors"
+        value={draft.provider ?? given}
+        options={[[given, 'given with each object'], ...providers.map(providerOption)]}
+        onInput={(name) => {
+          const provider = providers.find((one) => one.name === name)
+          onChange({ provider: provider?.name, ...(provider && { dimension: provider.dimension }) })
+        }}
+      />
+      {draft.provider !== undefined && (
+        <SelectField
+          label="Made of the texts of"
+          value={fromOf(draft, texts) ?? ''}
+          options={texts}
+          onInput={(from) => onChange({ from })}
+          hint="Objects with the text and no vector get one. Searches take a text, too."
+        />
+      )}
+    </div>
+  )
+}
+
+/** Stands for vectors that no provider makes; names of providers are never empty. */
+const given = ''
 
 /** How texts are ranked (BM25). */
 function Ranking(props: { readonly draft: Draft; readonly onChange: (draft: Partial<Draft>) => void }) {
@@ -266,6 +322,27 @@ function Ranking(props: { readonly draft: Draft; readonly onChange: (draft: Part
   )
 }
 
+/** Follows a text field whose name changes, and adds one if a provider has no texts yet. */
+function changed(fields: readonly Draft[], index: number, to: Partial<Draft>): readonly Draft[] {
+  const before = fields[index]
+  const renamed = before?.type === 'text' && to.name !== undefined && before.name
+  const next = fields.map((field, i) => {
+    if (i === index) return { ...field, ...to }
+    return renamed !== false && field.from === renamed ? { ...field, from: to.name as string } : field
+  })
+  if (to.provider === undefined || textNames(next).length > 0 || next.length >= fieldsMax) return next
+  const text = { ...first, type: 'text', name: freeName('text', next) } as const
+  return [...next.map((field, i) => (i === index ? { ...field, from: text.name } : field)), text]
+}
+
+function textNames(fields: readonly Draft[]): readonly string[] {
+  return fields.filter(({ type }) => type === 'text').map(({ name }) => name)
+}
+
+function fromOf({ from }: Draft, texts: readonly string[]): string | undefined {
+  return texts.includes(from) ? from : texts[0]
+}
+
 function isGraph({ type }: Draft): boolean {
   return type === 'vector' || type === 'multi_vector'
 }
@@ -278,7 +355,7 @@ function freeName(name: string, fields: readonly Draft[]): string {
   return isTaken(name) ? `${name}${number}` : name
 }
 
-function definitionOf(draft: Draft): NewField {
+function definitionOf(draft: Draft, texts: readonly string[]): NewField {
   if (draft.type === 'text') {
     const { language, k1, b } = draft
     const params = { language, ...(k1 === undefined ? {} : { k1 }), ...(b === undefined ? {} : { b }) }
@@ -291,6 +368,9 @@ function definitionOf(draft: Draft): NewField {
     precision: draft.precision,
     ...(draft.M === undefined ? {} : { M: draft.M }),
     ...(draft.ef === undefined ? {} : { ef_con: draft.ef }),
+    ...(draft.type === 'vector' && draft.provider !== undefined
+      ? { embed: { provider: draft.provider, from: fromOf(draft, texts) ?? '' } }
+      : {}),
     // Multi-vector fields always keep their vectors.
     ...(draft.type === 'vector' && !draft.keepOriginals ? { keep_originals: false } : {}),
   }

@@ -8,9 +8,8 @@ import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count } from '../../show.ts'
 import { refresh } from '../../watch.ts'
-import { textField } from './chunks.ts'
 import { Loader, type Progress } from './loader.ts'
-import type { Plan } from './plan.ts'
+import { fieldsOf, type Plan } from './plan.ts'
 import type { Table } from './table.ts'
 
 export interface LoadWish {
@@ -34,7 +33,7 @@ export function Load(props: { readonly wish: LoadWish; readonly onDone: () => vo
     setState({ kind: 'running' })
     try {
       if (loader.current === undefined) {
-        await createCollection(plan.name, [{ name: textField, type: 'text', params: { language: plan.language } }])
+        await createCollection(plan.name, fieldsOf(plan))
         setCreated(true)
         loader.current = new Loader(table, plan, (objects, signal) => upsert(plan.name, objects, { signal }))
       }

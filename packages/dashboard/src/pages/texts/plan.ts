@@ -1,6 +1,8 @@
 // What becomes of each column, and how texts are split: guessed, then changed by the user.
 import type { ChunkBy } from '@annal/client'
+import type { NewField } from '../../api/collections.ts'
 import type { Json } from '../../api/objects.ts'
+import type { Provider } from '../../api/server.ts'
 import type { LanguageName } from '../collections/languages.ts'
 import { guessLanguage } from './guess-language.ts'
 import { documentColumn, type Table, textColumn } from './table.ts'
@@ -10,6 +12,8 @@ export type Role = 'text' | 'id' | 'filter' | 'meta' | 'none'
 export interface Plan {
   /** Of the collection. */
   readonly name: string
+  /** What makes vectors of the chunks; undefined for a collection that is searched by words only. */
+  readonly provider?: Provider | undefined
   readonly language: LanguageName
   /** By column. */
   readonly roles: readonly Role[]
@@ -90,6 +94,18 @@ function lookAt(name: string, values: readonly (Json | undefined)[]) {
 export function textOf(row: Table['rows'][number], roles: readonly Role[]): string {
   const texts = row.filter((value, i) => roles[i] === 'text' && value !== undefined && value !== null)
   return texts.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n\n')
+}
+
+/** The field of vectors that a provider makes of the texts. */
+const meaningField = 'meaning'
+
+/** The fields of the collection that a plan creates. */
+export function fieldsOf({ language, provider }: Plan): readonly NewField[] {
+  const text: NewField = { name: textColumn, type: 'text', params: { language } }
+  if (provider === undefined) return [text]
+  const embed = { provider: provider.name, from: textColumn }
+  const params = { dimension: provider.dimension, space_type: 'cosine', precision: 'int8', embed }
+  return [text, { name: meaningField, type: 'vector', params }]
 }
 
 /** The plan of the sample, which needs no guesses. */

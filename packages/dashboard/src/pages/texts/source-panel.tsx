@@ -1,4 +1,5 @@
 // Where the texts come from: the clipboard, files, or the sample.
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAction } from '../../load.ts'
 import { TextArea } from '../../parts/form.tsx'
@@ -16,6 +17,10 @@ export function SourcePanel(props: {
   readonly taken: () => readonly string[]
   readonly onTable: (table: Table) => void
   readonly onSample: (wish: LoadWish) => void
+  /** How vectors are made, if there is a choice. */
+  readonly meaning: ComponentChildren
+  /** Whether that is still loading. */
+  readonly loading: boolean
 }) {
   const [text, setText] = useState('')
   const [dragged, setDragged] = useState(false)
@@ -49,7 +54,7 @@ export function SourcePanel(props: {
       <Panel
         title="Texts"
         actions={
-          <button type="button" disabled={busy} onClick={() => void loadSample()}>
+          <button type="button" disabled={busy || props.loading} onClick={() => void loadSample()}>
             <Icon name="download" size={14} /> Load the sample
           </button>
         }
@@ -69,6 +74,7 @@ export function SourcePanel(props: {
             onInput={setText}
             placeholder="Paste here, or drop files: text, Markdown, CSV, JSON Lines, or Parquet."
           />
+          {props.meaning}
           <div class="row">
             <button
               type="submit"

@@ -1,8 +1,13 @@
 // From texts to a search in one page: paste or drop them, look at the columns and chunks, load them, search them.
 import { useState } from 'preact/hooks'
 import { go, href, parameters } from '../../address.ts'
+import { listProviders } from '../../api/server.ts'
+import { useLoad } from '../../load.ts'
+import { SelectField } from '../../parts/form.tsx'
 import { PageHead } from '../../parts/panel.tsx'
+import { Failure } from '../../parts/states.tsx'
 import { collections } from '../../watch.ts'
+import { providerOption } from '../collections/provider-option.ts'
 import { Load, type LoadWish } from './load.tsx'
 import { guessPlan, type Plan } from './plan.ts'
 import { PlanForm } from './plan-form.tsx'
@@ -38,9 +43,18 @@ export function Texts() {
   )
 }
 
+/** Stands for no provider; names of providers are never empty. */
+const none = ''
+
 function AddTexts() {
   const [draft, setDraft] = useState<{ readonly table: Table; readonly plan: Plan }>()
   const [load, setLoad] = useState<LoadWish>()
+  const listed = useLoad((signal) => listProviders({ signal }), ['providers'])
+  const providers = listed.kind === 'ready' ? listed.value : []
+  const [chosen, setChosen] = useState<string>()
+  // The first one unless the user decides otherwise.
+  const provider = chosen === undefined ? providers[0] : providers.find(({ name }) => name === chosen)
+  const start = (wish: LoadWish) => setLoad({ ...wish, plan: { ...wish.plan, provider } })
   const taken = () => (collections.value ?? []).map(({ name }) => name)
   if (load !== undefined) {
     return (
@@ -57,14 +71,29 @@ function AddTexts() {
         table={draft?.table}
         taken={taken}
         onTable={(table) => setDraft({ table, plan: guessPlan(table, taken()) })}
-        onSample={setLoad}
+        onSample={start}
+        loading={listed.kind === 'loading'}
+        meaning={
+          listed.kind === 'failed' ? (
+            <Failure error={listed.error} retry={listed.again} />
+          ) : (
+            providers.length > 0 && (
+              <SelectField
+                label="Vectors for searches by meaning"
+                value={provider?.name ?? none}
+                options={[...providers.map(providerOption), [none, 'none: search by words only']]}
+                onInput={setChosen}
+              />
+            )
+          )
+        }
       />
       {draft !== undefined && (
         <PlanForm
           table={draft.table}
           plan={draft.plan}
           onChange={(plan) => setDraft({ ...draft, plan })}
-          onSubmit={() => setLoad(draft)}
+          onSubmit={() => start(draft)}
         />
       )}
     </div>
