@@ -26,6 +26,8 @@ const paths = {
   map: 'M3.5 4.5h.01M7 7.5h.01M5 11h.01M11.5 4h.01M10.5 9.5h.01M12.5 12h.01M8.5 3.2h.01',
   warning: 'M8 2.5 14.2 13H1.8zM8 6.5v3M8 11.4v.1',
   license: 'M3 2h7l3 3v9H3zM5.5 7.5h5M5.5 10h5',
+  save: 'M4 2.5h8v11L8 10.5l-4 3z',
+  keyboard: 'M1.5 4h13v8h-13zM4 6.5h.01M6.7 6.5h.01M9.3 6.5h.01M12 6.5h.01M4.5 9.5h7',
   compare: 'M2.5 3h4.5v10H2.5zM9 3h4.5v10H9z',
 } as const
 

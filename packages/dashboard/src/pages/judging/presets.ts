@@ -1,5 +1,7 @@
-// Settings to begin with: each field alone, and all of them fused.
+// Settings to begin with: each field alone, all of them fused, and the saved searches.
 import { type Collection, type Field, isDense, isEmbedded, isText } from '../../api/collections.ts'
+import { settingOf } from '../search/draft.ts'
+import { restoredDraft, savedSearches } from '../search/saved-searches.ts'
 
 export interface Preset {
   readonly name: string
@@ -9,7 +11,8 @@ export interface Preset {
 
 const kinds = { text: 'words', vector: 'vectors', multi_vector: 'several vectors', sparse: 'sparse vectors' } as const
 
-export function presetsOf({ fields }: Collection): readonly Preset[] {
+export function presetsOf(collection: Collection): readonly Preset[] {
+  const { fields } = collection
   const alone = fields.map((field): Preset => {
     const kind = isEmbedded(field) ? 'meaning' : kinds[field.type]
     return { name: `${field.name}: ${kind}`, text: settingText({ fields: { [field.name]: {} } }) }
@@ -18,7 +21,20 @@ export function presetsOf({ fields }: Collection): readonly Preset[] {
     return { name: `${name}: exact`, text: settingText({ fields: { [name]: {} }, exact: true }) }
   })
   const fused = fields.filter((field) => isText(field) || isDense(field))
-  return [...alone, ...exact, ...(fused.length > 1 ? [fusionOf(fused)] : [])]
+  return [...alone, ...exact, ...(fused.length > 1 ? [fusionOf(fused)] : []), ...savedPresets(collection)]
+}
+
+/** Saved searches without their queries; one that is incomplete is left out. */
+function savedPresets(collection: Collection): readonly Preset[] {
+  return savedSearches(collection.name).flatMap((saved): Preset[] => {
+    const draft = restoredDraft(collection, saved)
+    try {
+      const setting = settingOf(draft, draft.settings, collection.fields)
+      return [{ name: `saved: ${saved.name}`, text: settingText(setting) }]
+    } catch {
+      return []
+    }
+  })
 }
 
 function fusionOf(fields: readonly Field[]): Preset {

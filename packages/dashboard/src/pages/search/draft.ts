@@ -58,7 +58,7 @@ export function keepDraft(collection: string, draft: SearchDraft): void {
   drafts.set(collection, draft)
 }
 
-function freshDraft({ fields }: Collection): SearchDraft {
+export function freshDraft({ fields }: Collection): SearchDraft {
   const drafted = fields.map((field, i): [string, FieldDraft] => [
     field.name,
     {
@@ -89,10 +89,17 @@ export function nearObject(collection: Collection, id: string): SearchDraft {
   return { ...fresh, fields }
 }
 
-/** Throws a readable error while the draft is incomplete. */
-export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly Field[]): SearchBody {
-  const limit = draft.limit ?? limitDefault
-  const used = fields.filter(({ name }) => draft.fields[name]?.on)
+type FieldSetting = Omit<SearchBody['fields'][string], 'query' | 'limit'>
+
+/** A search without its queries and limits. */
+export interface SearchSetting extends Omit<SearchBody, 'fields' | 'fusion'> {
+  readonly fields: { readonly [field: string]: FieldSetting }
+  readonly fusion?: Omit<NonNullable<SearchBody['fusion']>, 'limit'>
+}
+
+/** Throws a readable error while the filter is incomplete, or if no field is searched. */
+export function settingOf(draft: SearchDraft, settings: Settings, fields: readonly Field[]): SearchSetting {
+  const used = usedFields(draft, fields)
   if (used.length === 0) throw new Error('select at least one field')
   const filter = filterOf(draft.filter)
   const params = {
@@ -100,23 +107,43 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
     ...(settings.boost === undefined ? {} : { boost_percentage: settings.boost }),
   }
   return {
-    fields: Object.fromEntries(
-      used.map((field) => [
-        field.name,
-        {
-          query: queryOf(field, draft.fields[field.name]!),
-          limit,
-          ...(settings.ef === undefined || !hasGraph(field) ? {} : { ef_search: settings.ef }),
-          ...(isText(field) && { ...operatorOf(draft.fields[field.name]!), highlight: true }),
-        },
-      ]),
-    ),
+    fields: Object.fromEntries(used.map((field) => [field.name, fieldSetting(field, draft, settings)])),
     ...(filter.length > 0 && { filter }),
     ...(Object.keys(params).length > 0 && { filter_params: params }),
     ...(settings.exact && { exact: true }),
     ...(settings.rescore !== 'default' && { rescore: settings.rescore === 'on' }),
-    ...(used.length > 1 && { fusion: { method: settings.method, weights: weightsOf(used, draft), limit } }),
+    ...(used.length > 1 && { fusion: { method: settings.method, weights: weightsOf(used, draft) } }),
   }
+}
+
+/** Throws a readable error while the draft is incomplete. */
+export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly Field[]): SearchBody {
+  const limit = draft.limit ?? limitDefault
+  const { fields: fieldSettings, fusion, ...rest } = settingOf(draft, settings, fields)
+  return {
+    fields: Object.fromEntries(
+      usedFields(draft, fields).map((field) => [
+        field.name,
+        {
+          query: queryOf(field, draft.fields[field.name]!),
+          limit,
+          ...fieldSettings[field.name],
+          ...(isText(field) && { highlight: true }),
+        },
+      ]),
+    ),
+    ...rest,
+    ...(fusion && { fusion: { ...fusion, limit } }),
+  }
+}
+
+function usedFields(draft: SearchDraft, fields: readonly Field[]): readonly Field[] {
+  return fields.filter(({ name }) => draft.fields[name]?.on)
+}
+
+function fieldSetting(field: Field, draft: SearchDraft, { ef }: Settings): FieldSetting {
+  if (isText(field)) return operatorOf(draft.fields[field.name]!)
+  return ef === undefined || !hasGraph(field) ? {} : { ef_search: ef }
 }
 
 function weightsOf(used: readonly Field[], draft: SearchDraft) {

@@ -20,9 +20,11 @@ interface QueryFormProps {
   readonly onPast: (isPast: boolean) => void
   readonly onSubmit: () => void
   readonly onCopy: () => void
+  readonly onSaved: () => void
 }
 
-export function QueryForm({ collection, draft, busy, isPast, onChange, onPast, onSubmit, onCopy }: QueryFormProps) {
+export function QueryForm(props: QueryFormProps) {
+  const { collection, draft, busy, isPast, onChange, onPast, onSubmit, onCopy } = props
   const on = collection.fields.filter(({ name }) => draft.fields[name]?.on)
   const changeField = (name: string, to: Partial<FieldDraft>) =>
     onChange({ ...draft, fields: { ...draft.fields, [name]: { ...draft.fields[name]!, ...to } } })
@@ -30,9 +32,14 @@ export function QueryForm({ collection, draft, busy, isPast, onChange, onPast, o
     <Panel
       title="Query"
       actions={
-        <button type="button" class="compact" onClick={onCopy}>
-          <Icon name="copy" size={13} /> As code
-        </button>
+        <>
+          <button type="button" class="compact" onClick={props.onSaved}>
+            <Icon name="save" size={13} /> Saved
+          </button>
+          <button type="button" class="compact" onClick={onCopy}>
+            <Icon name="copy" size={13} /> As code
+          </button>
+        </>
       }
     >
       <form

@@ -11,6 +11,7 @@ import { Agreement } from './agreement.tsx'
 import { Answer } from './answer.tsx'
 import { bodyOf, draftOf, keepDraft, nearObject, type SearchDraft } from './draft.ts'
 import { QueryForm } from './query-form.tsx'
+import { SavedSearches } from './saved-dialog.tsx'
 import type { Side } from './side.ts'
 import { Snippets } from './snippets-dialog.tsx'
 
@@ -28,7 +29,8 @@ export function Search({ collection }: CollectionTab) {
   )
   const [sides, setSides] = useState<readonly Side[]>()
   const [pastBody, setPastBody] = useState<SearchBody>()
-  const [copying, setCopying] = useState(false)
+  const [copying, setCopying] = useState<SearchDraft>()
+  const [showsSaved, setShowsSaved] = useState(false)
   const { busy, error, run } = useAction()
   const results = useRef<HTMLDivElement>(null)
   const change = (next: SearchDraft) => {
@@ -83,7 +85,8 @@ export function Search({ collection }: CollectionTab) {
           goTo(wanted ? 'now' : undefined)
         }}
         onSubmit={() => void runSearch(draft)}
-        onCopy={() => setCopying(true)}
+        onCopy={() => setCopying(draft)}
+        onSaved={() => setShowsSaved(true)}
       />
       <div class="stack results" ref={results}>
         {error && <Failure error={error} />}
@@ -99,7 +102,22 @@ export function Search({ collection }: CollectionTab) {
           <Answers sides={sides} busy={busy} collection={collection.name} onNear={showNear} />
         )}
       </div>
-      {copying && <Copying draft={draft} collection={collection} onClose={() => setCopying(false)} />}
+      {showsSaved && (
+        <SavedSearches
+          collection={collection}
+          draft={draft}
+          onLoad={(saved) => {
+            setShowsSaved(false)
+            change(saved)
+          }}
+          onCode={(saved) => {
+            setShowsSaved(false)
+            setCopying(saved)
+          }}
+          onClose={() => setShowsSaved(false)}
+        />
+      )}
+      {copying && <Copying draft={copying} collection={collection} onClose={() => setCopying(undefined)} />}
     </div>
   )
 }
