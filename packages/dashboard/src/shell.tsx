@@ -12,6 +12,7 @@ import { Icon, type IconName } from './parts/icon.tsx'
 import { Name } from './parts/stored.tsx'
 import { visible } from './parts/visible.ts'
 import { access } from './session.ts'
+import { Shortcuts, showShortcuts } from './shortcuts.tsx'
 import { compact } from './show.ts'
 import { nextTheme, theme } from './theme.ts'
 import { collections, isClustered, serverHealth, serverInfo, watch } from './watch.ts'
@@ -57,6 +58,7 @@ export function Shell() {
         <LicenseNotice />
         <Page />
       </main>
+      <Shortcuts />
     </div>
   )
 }
@@ -175,6 +177,15 @@ function Foot() {
         onClick={nextTheme}
       >
         <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
+      </button>
+      <button
+        type="button"
+        class="plain icon"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts"
+        onClick={showShortcuts}
+      >
+        <Icon name="keyboard" />
       </button>
       {access.value.kind !== 'open' && (
         <button type="button" class="plain icon" aria-label="Sign out" title="Sign out" onClick={signOut}>
