@@ -14,6 +14,8 @@ export class EngineSlot {
   archive: BucketArchive | undefined
   /** The cluster that this server is a node of; undefined if it serves alone. */
   cluster: ClusterView | undefined
+  /** When the certificate in use ends, in milliseconds since 1970; undefined without TLS. */
+  certificateEndMs: number | undefined
   /** What this server follows; undefined where it follows nothing. */
   follower: Pick<Follower, 'status'> | undefined
   /** What makes vectors of texts. */

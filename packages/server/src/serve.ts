@@ -4,7 +4,7 @@ import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type Engine, type EngineOptions, openEngine, type Progress, type ReceivedSearch } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
-import { readTls } from './access/tls.ts'
+import { readTls, type TlsOptions } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import type { BucketArchive } from './archive/bucket-archive.ts'
 import type { Follower } from './archive/follower.ts'
@@ -19,6 +19,7 @@ import { EngineSlot } from './engine-slot.ts'
 import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
 import type { Licensing } from './license/licensing.ts'
 import { type Audit, AuditLog } from './observe/audit.ts'
+import { certificateEnd } from './observe/host-facts.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
 import { SharedState } from './serving/shared-state.ts'
@@ -43,6 +44,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const audit = new AuditLog(path.join(config.dataDir, 'audit'))
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
+  noteCertificate(slot, tls)
   const tracing = await openTracing(config, version)
   const shared = new SharedState(config, config.serverThreads)
   const collector = new Collector(() => {
@@ -63,6 +65,10 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   // event loop.
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
   return new RunningServer({ config, events, slot, shared, collector, audit, licensing, tracing, app, address })
+}
+
+function noteCertificate(slot: EngineSlot, tls: TlsOptions | undefined): void {
+  slot.certificateEndMs = tls && certificateEnd(tls.cert)
 }
 
 /** The type of the server that the framework declares does not include it. */
@@ -122,6 +128,7 @@ export class RunningServer {
     const renewed = await readTls(config)
     const server: unknown = app.server
     if (renewed === undefined) return
+    noteCertificate(this.#parts.slot, renewed)
     if (server instanceof HttpsServer || isThreaded(server)) server.setSecureContext(renewed)
   }
 

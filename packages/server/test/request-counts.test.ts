@@ -103,7 +103,9 @@ test('the text form is what it was, byte for byte', async (t) => {
   metrics.finished('GET', '/a"b\\c\nd/:name', 200, 0.25)
   metrics.finished('GET', '/a"b\\c\nd/:name', 404, 20)
   const serving = { running: 1, configured: 1, lost: 0, replaced: 0, fault: undefined, threads: () => [] }
-  const text = await metrics.render({ stats: undefined, bodyBytes: 7, replyBytes: 0, serving })
+  const ends = { licenseEndMs: undefined, certificateEndMs: undefined }
+  const host = { health: 'ok', disk: undefined, memoryLimitBytes: 1, ...ends } as const
+  const text = await metrics.render({ stats: undefined, bodyBytes: 7, replyBytes: 0, serving, host })
   const route = 'method="GET",route="/a\\"b\\\\c\\nd/:name"'
   const buckets = durationBounds.map(
     (bound) => `annal_http_request_seconds_bucket{${route},le="${bound}"} ${bound >= 0.25 ? 1 : 0}`,

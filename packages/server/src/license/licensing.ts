@@ -93,6 +93,12 @@ export class Licensing {
     return found?.status === 'active' ? found.license.endMs - this.#clock.nowMs() : 0
   }
 
+  /** When the active license ends, in milliseconds since 1970; 0 if none is active. */
+  endMs(): number {
+    const found = this.status()
+    return found?.status === 'active' ? found.license.endMs : 0
+  }
+
   /** Why no license is active, for operators; undefined if one is. */
   fault(): string | undefined {
     const found = this.status()

@@ -7,6 +7,8 @@ import type { ClusterStatus, NodeRole } from '../cluster/cluster-view.ts'
 import { callBounds, type ProviderFigures } from '../embed/provider.ts'
 import type { ServingFigures, ThreadFigures } from '../serving/serving-figures.ts'
 import { SharedCounters } from './counters.ts'
+import { counter, type Family, family, gauge, type Sample } from './family.ts'
+import { type HostFacts, hostFamilies } from './host-facts.ts'
 import { durationBounds, RequestCounts, type RouteCounts, requestCountsLength } from './request-counts.ts'
 
 /** What the metrics show besides the requests. */
@@ -16,6 +18,7 @@ export interface MetricsState {
   readonly bodyBytes: number
   readonly replyBytes: number
   readonly serving: ServingFigures
+  readonly host: HostFacts
   /** Undefined where no archive in a bucket is kept. */
   readonly archive?: ArchiveFigures | undefined
   /** Undefined if the server is no node of a cluster. */
@@ -24,22 +27,6 @@ export interface MetricsState {
   readonly providers?: readonly ProviderFigures[] | undefined
   /** Undefined where nothing is followed. */
   readonly follow?: FollowStatus | undefined
-}
-
-/** A family of metrics in the form that prom-client takes from other threads. */
-interface Family {
-  readonly name: string
-  readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly values: readonly Sample[]
-  readonly aggregator: 'first'
-}
-
-interface Sample {
-  /** Where it is not the name of the family, as in a histogram. */
-  readonly metricName?: string
-  readonly labels: { readonly [name: string]: string | number }
-  readonly value: number
 }
 
 export class Metrics {
@@ -68,8 +55,8 @@ export class Metrics {
     this.#counts.finished(this.#counts.row(method, route), status, seconds)
   }
 
-  async render(state: MetricsState): Promise<string> {
-    const families = [
+  families(state: MetricsState): Family[] {
+    return [
       ...requestFamilies([...this.#counts.routes()]),
       gauge('annal_http_requests_in_flight', 'Requests in progress.', this.inFlight),
       gauge('annal_http_body_bytes_in_flight', 'Memory used by request bodies.', state.bodyBytes),
@@ -84,8 +71,13 @@ export class Metrics {
       ...(state.cluster === undefined ? [] : clusterFamilies(state.cluster)),
       ...(state.providers?.length ? providerFamilies(state.providers) : []),
       ...(state.follow === undefined ? [] : followFamilies(state.follow)),
+      ...hostFamilies(state.host),
       ...processFamilies(),
     ]
+  }
+
+  async render(state: MetricsState): Promise<string> {
+    const families = this.families(state)
     const { AggregatorRegistry } = await import('prom-client')
     // prom-client's way for values that were counted elsewhere.
     const registry = AggregatorRegistry.aggregate([families])
@@ -387,16 +379,4 @@ function processFamilies(): Family[] {
     gauge('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss()),
     counter('process_cpu_seconds_total', 'CPU time of the process.', (user + system) / 1e6),
   ]
-}
-
-function gauge(name: string, help: string, value: number): Family {
-  return family('gauge', name, help, [{ labels: {}, value }])
-}
-
-function counter(name: string, help: string, value: number): Family {
-  return family('counter', name, help, [{ labels: {}, value }])
-}
-
-function family(type: Family['type'], name: string, help: string, values: readonly Sample[]): Family {
-  return { name, help, type, values, aggregator: 'first' }
 }

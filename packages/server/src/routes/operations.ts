@@ -5,32 +5,20 @@ import { ServerError } from '../http/errors.ts'
 import { requestLogDefault, requestLogMax } from '../http/limits.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import { readMetricsState } from '../observe/metrics-state.ts'
 import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
 
 /** Adds GET /metrics. */
-export function metricsRoute(app: FastifyInstance, { slot, metrics, shared, serving }: RouteContext): void {
+export function metricsRoute(app: FastifyInstance, context: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
     summary: 'Returns metrics for Prometheus.',
     reply: { description: 'Prometheus text format.', media: 'text/plain' },
   }
   app.get('/metrics', { config: { doc } }, async (_request, reply) => {
-    const stats = slot.isOpen() ? slot.engine().stats() : undefined
-    const { bodies, largeReplies } = shared.budgets
-    const bodyBytes = bodies.small.taken + bodies.large.taken
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(
-      await metrics.render({
-        stats,
-        bodyBytes,
-        replyBytes: largeReplies.taken,
-        serving: serving(),
-        archive: slot.archive?.figures(),
-        providers: slot.providers?.figures(),
-        cluster: slot.cluster?.status(),
-        follow: slot.follower?.status(),
-      }),
-    )
+    const text = await context.metrics.render(await readMetricsState(context))
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(text)
   })
 }
 

@@ -155,6 +155,11 @@ export function openHealth(context: HealthContext): HealthFacts | undefined {
   return { status: state.status, details }
 }
 
+/** What health replies as `status`. */
+export function healthStatus(context: HealthContext): EngineHealth['status'] {
+  return healthOf(context, context.serving()).status
+}
+
 function healthOf(context: HealthContext, threads: ServingFigures): EngineHealth {
   return withNotices(withFault(withFault(context.slot.health(), context.audit.fault), threads.fault), context)
 }
