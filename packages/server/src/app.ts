@@ -32,7 +32,10 @@ import { licensePlace } from './license/license-place.ts'
 import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
+import type { LogExport } from './observe/log-export.ts'
 import { Metrics } from './observe/metrics.ts'
+import type { MetricsExport } from './observe/metrics-export.ts'
+import { readMetricsState } from './observe/metrics-state.ts'
 import { createRequestLog } from './observe/request-log.ts'
 import type { ReportedRequest } from './observe/thread-observer.ts'
 import type { Tracing } from './observe/tracing.ts'
@@ -76,6 +79,10 @@ export interface AppOptions {
   readonly tls?: TlsOptions | undefined
   /** Where traces of requests are sent. Default: nowhere. */
   readonly tracing?: Tracing | undefined
+  /** Where metrics are sent. Default: nowhere; they are at /metrics. */
+  readonly metricsExport?: MetricsExport | undefined
+  /** Where lines of the log are sent in addition to standard output. Default: nowhere. */
+  readonly logExport?: LogExport | undefined
   /** Collects garbage after a load. Default: nothing does. */
   readonly collector?: Collector
   /** Counts wrong tokens. Tests pass one with their own clock. */
@@ -123,7 +130,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     slot.onOpen(() => slot.engine().control.onChange((change) => shared.controlChanged(change)))
   }
   const options: FastifyServerOptions = {
-    logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
+    logger: loggerOf(config, given.logExport),
     logController: new LogController({ disableRequestLogging: true }),
     // Log lines name the request themselves. A logger for each request would cost time in every request.
     childLoggerFactory: (logger) => logger,
@@ -158,6 +165,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     app.log.warn(`threads cannot share a port on ${where}; the main thread serves alone`)
   }
   const readServing = watchServing(app.server, shared)
+  given.metricsExport?.observe(async () => context.metrics.families(await readMetricsState(context)))
   app.server.maxConnections = limits.connectionsMax
   answerHalfClosed(app.server)
   continueInOrder(app.server)
@@ -185,6 +193,21 @@ export function createApp(given: AppOptions): FastifyInstance {
   addRoutes(app, context)
   if (hasThreads) publishHealth(app, context)
   return app
+}
+
+/** Writes JSON lines to standard output, and to a collector if there is one. */
+function loggerOf(
+  { logLevel: level }: Config,
+  logExport: LogExport | undefined,
+): NonNullable<FastifyServerOptions['logger']> {
+  if (level === 'silent') return false
+  const options = { level, serializers: { req: requestFacts } }
+  if (logExport === undefined) return options
+  const write = (line: string): void => {
+    process.stdout.write(line)
+    logExport.write(line)
+  }
+  return { ...options, stream: { write } }
 }
 
 /** Lets serving threads answer health while this thread is alive. An internal error may be one that health reports, so it is not waited for. */

@@ -4,6 +4,7 @@ import type { EngineOptions } from '@annal/engine'
 import type { BucketPlace } from './backups/bucket-place.ts'
 import { type ClusterConfig, type ClusterValues, readCluster } from './cluster/cluster-config.ts'
 import { type ProviderConfig, readProviders } from './embed/provider-config.ts'
+import { readExports } from './export-config.ts'
 import { isPublicKey } from './license/license-file.ts'
 import { vendorPublicKey } from './license/public-key.ts'
 import {
@@ -82,8 +83,12 @@ export interface Config {
   /** Files in PEM format; both are set or neither. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
-  /** Address that traces are sent to. Undefined: none. */
+  /** Addresses that traces, metrics, and logs are sent to. Undefined: none. */
   readonly tracesUrl: string | undefined
+  readonly metricsUrl: string | undefined
+  readonly logsUrl: string | undefined
+  /** Time between two reports of all metrics to `metricsUrl`. */
+  readonly metricsEveryMs: number
   /** What makes vectors of texts. */
   readonly providers: readonly ProviderConfig[]
   /** Every setting for display. Of secrets and paths, it shows only whether they are set. */
@@ -149,7 +154,7 @@ export function readConfig(environment: Environment): ConfigRead {
       maxAgeMs: cluster === undefined ? archiveHours * 3_600_000 : 0,
       freeShareMax: archiveFreeShareMax,
     },
-    tracesUrl: tracesUrl(environment, problems),
+    ...readExports(environment, problems),
     inForce: settings.map((setting) => {
       const value = textOf(setting, environment)
       return { name: setting.name, value: setting.isShown || value === '' ? value : 'set' }
@@ -191,19 +196,6 @@ function splitCluster(values: SettingValues) {
   const { nodeName, nodeUrl, clusterReplicas, clusterLeaseMs, clusterWriteMs, clusterStalenessMs, ...more } = rest
   const { clusterFilesBucket, clusterFilesMegabytes, clusterSnapshotMegabytes, clusterRetentionHours, ...others } = more
   return { ...others, ofCluster: values satisfies ClusterValues }
-}
-
-/** Reads the standard variables of OpenTelemetry. */
-function tracesUrl(environment: Environment, problems: string[]): string | undefined {
-  const name = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
-    ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
-    : 'OTEL_EXPORTER_OTLP_ENDPOINT'
-  const given = environment[name]?.trim()
-  if (!given) return undefined
-  const url = name.includes('TRACES') ? given : `${given.replace(/\/+$/, '')}/v1/traces`
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url
-  problems.push(`${name} must be an address that begins with http:// or https://, not "${given}"`)
-  return undefined
 }
 
 /** Address of a server for command-line clients. It is often set in the same environment, so it causes no warning. */

@@ -20,6 +20,8 @@ import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
 import type { Licensing } from './license/licensing.ts'
 import { type Audit, AuditLog } from './observe/audit.ts'
 import { certificateEnd } from './observe/host-facts.ts'
+import { type LogExport, openLogExport } from './observe/log-export.ts'
+import { type MetricsExport, openMetricsExport } from './observe/metrics-export.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
 import { SharedState } from './serving/shared-state.ts'
@@ -45,7 +47,11 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
   noteCertificate(slot, tls)
-  const tracing = await openTracing(config, version)
+  const [tracing, metricsExport, logExport] = await Promise.all([
+    openTracing(config, version),
+    openMetricsExport(config, version),
+    openLogExport(config, version),
+  ])
   const shared = new SharedState(config, config.serverThreads)
   const collector = new Collector(() => {
     collectGarbage()
@@ -58,13 +64,16 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     audit,
     tls,
     tracing,
+    metricsExport,
+    logExport,
     shared,
     ...(licensing === undefined ? {} : { licensing }),
   })
   // With the default backlog of 511, the system resets connections that arrive while a busy server accepts one per turn of its
   // event loop.
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
-  return new RunningServer({ config, events, slot, shared, collector, audit, licensing, tracing, app, address })
+  const exports = [metricsExport, tracing, logExport].filter((each) => each !== undefined)
+  return new RunningServer({ config, events, slot, shared, collector, audit, licensing, exports, app, address })
 }
 
 function noteCertificate(slot: EngineSlot, tls: TlsOptions | undefined): void {
@@ -84,7 +93,8 @@ interface ServerParts {
   readonly collector: Collector
   readonly audit: Audit
   readonly licensing: Licensing | undefined
-  readonly tracing: Tracing | undefined
+  /** What sends to a collector. */
+  readonly exports: readonly (Tracing | MetricsExport | LogExport)[]
   readonly app: FastifyInstance
   readonly address: string
 }
@@ -269,11 +279,11 @@ export class RunningServer {
   }
 
   async #close(): Promise<void> {
-    const { app, tracing, audit, collector, slot } = this.#parts
+    const { app, exports, audit, collector, slot } = this.#parts
     collector.stop()
     await closeConnections(app)
     slot.providers?.close()
-    await tracing?.close()
+    await Promise.all(exports.map((each) => each.close()))
     // Another node leads from here on. A start that waits for NATS ends.
     await slot.cluster?.close()
     // Closing the engine stops a running replay. If the engine could not be opened, there is nothing to close, and `ready` rejects with

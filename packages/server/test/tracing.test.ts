@@ -31,6 +31,8 @@ test('each request is a span at the collector, in the trace of its caller', { ti
   const { child, serving, ended } = startProcess({
     NDD_DATA_DIR: await temporaryDirectory(t),
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/`,
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
   })
   t.teardown(async () => void child.kill('SIGKILL'))
   const url = await serving

@@ -1,10 +1,8 @@
 // Traces of requests for a collector that accepts OTLP over HTTP, if one is configured. Only then are the packages loaded that send them.
 // A span has the route, the status, and the duration of a request, but no names, bodies, or tokens.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SpanContext } from '@opentelemetry/api'
 import type { Config } from '../config.ts'
-
-const closeMsMax = 2_000
+import { closeExport, senderResource } from './otlp.ts'
 
 export interface AnsweredRequest {
   readonly method: string
@@ -30,15 +28,14 @@ export async function openTracing(
   version: string,
 ): Promise<Tracing | undefined> {
   if (tracesUrl === undefined) return undefined
-  const [api, { BatchSpanProcessor, TracerProvider }, { OTLPTraceExporter }, { resourceFromAttributes }] =
-    await Promise.all([
-      import('@opentelemetry/api'),
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/resources'),
-    ])
+  const [api, { BatchSpanProcessor, TracerProvider }, { OTLPTraceExporter }, resource] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    senderResource(version),
+  ])
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': 'annal', 'service.version': version }),
+    resource,
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: tracesUrl }) })],
   })
   const tracer = provider.getTracer('annal', version)
@@ -57,10 +54,7 @@ export async function openTracing(
       if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
       span.end(endTime)
     },
-    async close() {
-      // A collector that does not respond must not keep the server from stopping.
-      await Promise.race([provider.shutdown().catch(() => undefined), sleep(closeMsMax, undefined, { ref: false })])
-    },
+    close: () => closeExport(provider),
   }
 }
 
