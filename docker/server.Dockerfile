@@ -1,6 +1,7 @@
 # The server, and every tool of the command `annal`. Built from the top of the repository:
 #   docker build -f docker/server.Dockerfile -t annal/server .
-# NODE_IMAGE may be pinned by digest. The image declares no volume, so that data is never in an unnamed volume.
+# NODE_IMAGE may be pinned by digest. The image declares no volume, so that data is never in an unnamed volume. Its layers have the same
+# bytes in every build of a commit if the builder sets times: scripts/release/images.ts.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -15,11 +16,17 @@ COPY . .
 RUN npm ci --no-audit --no-fund --loglevel=error \
   && npm run build \
   && node scripts/pack.ts /tarballs wal engine dashboard server client replay cli \
-  && mkdir /app \
-  && cd /app \
-  && npm init --yes --loglevel=error >/dev/null \
-  && npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error /tarballs/*.tgz \
-  && find node_modules -name '*.map' -delete
+  && node scripts/install-locked.ts /tarballs /app \
+  && find /app/node_modules -name '*.map' -delete
+
+# What NODE_IMAGE brings, for the list of components: `docker build --target components --output DIR`.
+FROM ${NODE_IMAGE} AS base
+RUN mkdir /components \
+  && dpkg-query --show --showformat '${Package}\t${Version}\t${Architecture}\n' >/components/debian-packages.tsv \
+  && node --version >/components/node-version.txt
+
+FROM scratch AS components
+COPY --from=base /components /
 
 FROM ${NODE_IMAGE}
 COPY --from=build /app/node_modules /app/node_modules

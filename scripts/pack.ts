@@ -1,8 +1,8 @@
 // `node scripts/pack.ts OUT [NAME ...]`: makes of every package, or of those named, the tarball that is published. Expects that
 // `npm run build` was done. What only this repository needs is left out: the condition that points at sources, scripts,
-// development dependencies; the license is put in.
+// development dependencies; the license is put in. The same contents give the same bytes, whatever the folder, the time, and the umask.
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,18 +25,20 @@ export const publishedPackages = [
 interface Manifest {
   readonly files?: readonly string[]
   readonly exports?: { readonly [door: string]: string | { readonly [condition: string]: string } }
+  readonly bin?: { readonly [command: string]: string }
   readonly [member: string]: unknown
 }
 
 /** Resolves to the tarballs' paths. */
 export async function packAll(outDir: string, names: readonly string[] = publishedPackages): Promise<string[]> {
-  await mkdir(outDir, { recursive: true })
   const tarballs: string[] = []
-  for (const name of names) tarballs.push(await pack(path.join(root, 'packages', name), path.resolve(outDir)))
+  for (const name of names) tarballs.push(await packOne(path.join(root, 'packages', name), outDir))
   return tarballs
 }
 
-async function pack(packageDir: string, outDir: string): Promise<string> {
+/** Resolves to the path of the tarball. */
+export async function packOne(packageDir: string, outDir: string): Promise<string> {
+  await mkdir(outDir, { recursive: true })
   const stage = await mkdtemp(path.join(os.tmpdir(), 'annal-pack-'))
   try {
     // The file is ours, and npm checked its shape when it installed the workspaces.
@@ -47,13 +49,22 @@ async function pack(packageDir: string, outDir: string): Promise<string> {
     await cp(path.join(packageDir, 'README.md'), path.join(stage, 'README.md'))
     await cp(path.join(root, 'LICENSE'), path.join(stage, 'LICENSE'))
     await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`)
-    const args = ['pack', '--json', '--pack-destination', outDir, '--loglevel=error']
+    await setModes(stage, new Set(Object.values(manifest.bin ?? {}).map((file) => path.join(stage, file))))
+    const args = ['pack', '--json', '--pack-destination', path.resolve(outDir), '--loglevel=error']
     const { stdout } = await promisify(execFile)('npm', args, { cwd: stage })
     const name = /"filename": "([^"]+)"/.exec(stdout)?.[1]
     if (name === undefined) throw new Error(`npm pack said no file name: ${stdout}`)
-    return path.join(outDir, name)
+    return path.join(path.resolve(outDir), name)
   } finally {
     await rm(stage, { recursive: true })
+  }
+}
+
+/** npm packs the modes that files have here, which depend on the umask. Everybody can read these, and run the commands. */
+async function setModes(folder: string, commands: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(folder, { recursive: true })) {
+    const file = path.join(folder, name)
+    await chmod(file, (await stat(file)).isDirectory() || commands.has(file) ? 0o755 : 0o644)
   }
 }
 

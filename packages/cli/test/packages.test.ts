@@ -22,7 +22,9 @@ import { build } from 'esbuild'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { after, before, type Test, test } from 'tap'
+import { neededFolders, readLock } from '../../../scripts/install-locked.ts'
 import { packAll, publishedPackages } from '../../../scripts/pack.ts'
+import { packagesBom } from '../../../scripts/release/sbom.ts'
 
 const run = promisify(execFile)
 const packages = fileURLToPath(new URL('../../', import.meta.url))
@@ -124,6 +126,74 @@ test('npx finds the command, which serves ./data at once', async (t) => {
   }
   t.strictSame((await ended)[0], 0)
 })
+
+test('every package states what a registry shows, and nothing that only this repository needs', async (t) => {
+  const { version } = JSON.parse(readFileSync(path.join(packages, 'cli', 'package.json'), 'utf8'))
+  for (const [i, name] of publishedPackages.entries()) {
+    const read = (entry: string) => run('tar', ['-xzOf', tarballs[i] ?? '', `package/${entry}`])
+    const manifest = JSON.parse((await read('package.json')).stdout)
+    t.match(
+      manifest,
+      {
+        name: name === 'cli' ? 'annal' : `@annal/${name}`,
+        version,
+        description: /^[A-Z].{20,}/,
+        license: 'MIT',
+        type: 'module',
+        engines: { node: '>=22.12' },
+        publishConfig: { access: 'public' },
+      },
+      name,
+    )
+    t.ok(manifest.keywords.length >= 4, `${name}: keywords`)
+    for (const member of ['scripts', 'devDependencies', 'private', 'workspaces'])
+      t.notOk(member in manifest, `${name}: ${member}`)
+    for (const kind of ['dependencies', 'peerDependencies'])
+      for (const [other, range] of Object.entries(manifest[kind] ?? {}))
+        if (/^(annal$|@annal\/)/.test(other))
+          t.equal(range, version, `${name} needs exactly its own version of ${other}`)
+    t.match((await read('LICENSE')).stdout, /^MIT License/)
+    const { stdout } = await run('tar', ['-tzf', tarballs[i] ?? ''])
+    const entries = stdout.trim().split('\n')
+    const targets = [...Object.values(manifest.bin ?? {}), ...Object.values(manifest.exports ?? {}).flatMap(targetsOf)]
+    t.strictSame(
+      targets.filter((target) => !entries.includes(path.posix.join('package', target as string))),
+      [],
+      `${name}: every entry point is in the tarball`,
+    )
+    t.strictSame(
+      entries.filter((entry) => /(\.tsx?$|\/src\/|\/test\/|tsbuildinfo)/.test(entry) && !entry.endsWith('.d.ts')),
+      [],
+      `${name}: no sources`,
+    )
+  }
+})
+
+/** The files of one entry of `exports`. */
+function targetsOf(entry: unknown): string[] {
+  return typeof entry === 'string' ? [entry] : Object.values(entry as Record<string, string>)
+}
+
+test('the list of components is what is installed', async (t) => {
+  const { version } = JSON.parse(readFileSync(path.join(packages, 'cli', 'package.json'), 'utf8'))
+  const release = { version, epoch: 1_700_000_000 }
+  const bom = await packagesBom(tarballs, release)
+  const lock = readLock()
+  const needed = [...neededFolders(lock, 'packages/cli')]
+  const here = needed.filter((folder) => existsSync(path.join(packages, '..', folder)))
+  const names = here.map((folder) => `${nameIn(folder)}@${lock[folder]?.version}`)
+  t.strictSame(
+    bom.components.map((component) => `${component.name}@${component.version}`).sort(),
+    [...new Set(names)].sort(),
+  )
+  t.match(bom.metadata, { timestamp: '2023-11-14T22:13:20.000Z', component: { name: 'annal', version } })
+  t.match(bom.serialNumber, /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})
+
+/** The name of the package of a folder of the lock file. */
+function nameIn(folder: string): string {
+  return JSON.parse(readFileSync(path.join(packages, '..', folder, 'package.json'), 'utf8')).name
+}
 
 test('publint has nothing to say', async (t) => {
   for (const [i, name] of publishedPackages.entries()) {
