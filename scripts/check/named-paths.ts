@@ -26,7 +26,7 @@ const dataFolders = new Set([
 /** Returns a sentence for each path without a file and for each link without a page. */
 export function namedPathFaults(): string[] {
   const all = filesAndFolders()
-  const pages = all.filter((name) => /^(docs\/.*|README)\.md$/.test(name))
+  const pages = all.filter((name) => /^(docs\/.*|README|SECURITY)\.md$/.test(name))
   return pages.flatMap((page) => {
     const text = readFileSync(path.join(houseDir, page), 'utf8')
     return [...(pagesOfOtherPlaces.test(page) ? [] : pathFaults(page, text, all)), ...linkFaults(page, text)]
