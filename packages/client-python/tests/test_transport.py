@@ -6,7 +6,7 @@ import base64
 import json
 import zlib
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import pytest
 from scripted import Reply
@@ -117,6 +117,24 @@ def test_a_proxy_of_the_environment_is_used(scripted: Any, monkeypatch: pytest.M
     direct = scripted(LIST)
     assert Annal(base_url=direct.url).list_collections() == []
     assert direct.requests[0][1] == "/api/v2/collection"
+
+
+def test_the_environment_is_read_once_for_each_server(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import requests.sessions
+
+    read: List[str] = []
+    proxies_of = requests.sessions.get_environ_proxies
+
+    def counted(url: str, no_proxy: Any = None) -> Any:
+        read.append(url)
+        return proxies_of(url, no_proxy=no_proxy)
+
+    monkeypatch.setattr(requests.sessions, "get_environ_proxies", counted)
+    server = scripted(LIST, LIST, LIST)
+    client = Annal(base_url=server.url)
+    for _ in range(3):
+        assert client.list_collections() == []
+    assert read == [f"{server.url}/api/v2/collection"]
 
 
 def test_a_netrc_file_does_not_replace_the_token(

@@ -42,9 +42,18 @@ def numbers(vector: Any, field: str) -> List[float]:
     values = vector.tolist() if hasattr(vector, "tolist") else vector
     if not isinstance(values, (list, tuple)):
         raise InvalidArgumentError(f"{field} must be a list of numbers", field=field, value=repr(vector)[:80])
+    if _is_array_of_floats(vector):
+        return list(values)
     if {float, int}.issuperset(map(type, values)) and all(-_FLOAT32_MAX <= value <= _FLOAT32_MAX for value in values):
         return list(values)
     return [_number(value, field, i) for i, value in enumerate(values)]
+
+
+def _is_array_of_floats(vector: Any) -> bool:
+    """Whether NumPy can say at once that every number is finite as a 32-bit float. A comparison with NaN is false."""
+    if getattr(vector, "ndim", 0) != 1 or vector.dtype.kind not in "fiu" or len(vector) == 0:
+        return False
+    return bool(vector.min() >= -_FLOAT32_MAX and vector.max() <= _FLOAT32_MAX)
 
 
 def _number(value: Any, field: str, i: int) -> float:

@@ -167,7 +167,7 @@ def vector_body(search: Mapping[str, Any]) -> Optional[bytes]:
         vector = field["query"]
         rest = {key: value for key, value in field.items() if key != "query"}
         parameters = {**search, "fields": {name: rest}}
-    if not isinstance(vector, list) or not all(isinstance(value, (float, int)) for value in vector):
+    if not isinstance(vector, list) or not {float, int}.issuperset(map(type, vector)):
         return None
     encoded = json_body(parameters)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Generator, Iterator, Optional, Union
+from typing import Any, Dict, Generator, Iterator, Optional, Union
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -38,11 +38,26 @@ class _HeadersAsGiven(AuthBase):
         return request
 
 
+class _Session(requests.Session):
+    """Reads proxies and REQUESTS_CA_BUNDLE from the environment once for each server; requests reads them before every request, which is a
+    seventh of the CPU time of a search in the client."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of_servers: Dict[str, Dict[str, Any]] = {}
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Dict[str, Any]:
+        """The other arguments are the same for all requests of a transport."""
+        server = "/".join(url.split("/", 3)[:3])
+        if server not in self._of_servers:
+            self._of_servers[server] = dict(super().merge_environment_settings(url, proxies, stream, verify, cert))
+        return {**self._of_servers[server], "stream": stream}
+
+
 class Transport:
     def __init__(self, peer: Peer, pool_size: int, verify: Union[bool, str], cert: ClientCertificate) -> None:
         self.peer = peer
-        # requests reads proxies and REQUESTS_CA_BUNDLE from the environment.
-        self._session = requests.Session()
+        self._session = _Session()
         self._session.auth = _HeadersAsGiven()
         # Passed with each request, because REQUESTS_CA_BUNDLE would override that of the session.
         self._verify = verify
