@@ -1,0 +1,3 @@
+"""Data sets by name. The runner adds those that it has files of."""
+
+DATASETS = {}

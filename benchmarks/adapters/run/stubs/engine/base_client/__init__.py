@@ -1,0 +1,2 @@
+class IncompatibilityError(Exception):
+    """An engine cannot run an experiment, which is left out then."""

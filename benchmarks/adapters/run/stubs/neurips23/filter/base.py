@@ -1,0 +1,5 @@
+from benchmark.algorithms.base import BaseANN
+
+
+class BaseFilterANN(BaseANN):
+    ...

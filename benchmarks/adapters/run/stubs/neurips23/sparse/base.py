@@ -1,0 +1,6 @@
+from benchmark.algorithms.base import BaseANN
+
+
+class BaseSparseANN(BaseANN):
+    def track(self):
+        return "sparse"
