@@ -111,6 +111,8 @@ export interface CollectionDescription {
   readonly lsn: number
   /** `quarantined`: its stored data is damaged; other collections are not affected. */
   readonly condition: 'ready' | 'loading' | 'quarantined'
+  /** Bytes of memory by part. Empty for a server that does not report them. */
+  readonly memory: { readonly [part: string]: number }
   readonly reason?: string | undefined
 }
 

@@ -18,7 +18,7 @@ import type { StoredObject } from '../stored-object.ts'
 import { Metas } from './metas.ts'
 
 export function descriptionOf(from: EngineDescription): CollectionDescription {
-  const { name, fields, ttlSeconds, objects, createdAt, lsn, condition, reason } = from
+  const { name, fields, ttlSeconds, objects, createdAt, lsn, condition, memory, reason } = from
   return {
     name,
     fields: fields.map(fieldOf),
@@ -27,6 +27,7 @@ export function descriptionOf(from: EngineDescription): CollectionDescription {
     createdAt: new Date(createdAt),
     lsn,
     condition,
+    memory,
     ...(reason !== undefined && { reason }),
   }
 }

@@ -1,6 +1,7 @@
 // @annal/client/embedded: the same client on an engine in this process. Requires @annal/engine and Node.js.
 import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
 import { Client } from '../client.ts'
+import type { Transport } from '../transport.ts'
 import { translated } from './failure.ts'
 import { embeddedTransport } from './transport.ts'
 
@@ -19,9 +20,26 @@ export interface EmbeddedOptions {
  * await client.close()
  * ```
  */
-export async function openEmbedded({ database, ...options }: EngineOptions & EmbeddedOptions): Promise<Client> {
+export async function openEmbedded(options: EngineOptions & EmbeddedOptions): Promise<Client> {
+  return new Client(await openEmbeddedTransport(options))
+}
+
+/**
+ * Opens a data directory as the transport of clients: `transport.close()` closes it.
+ *
+ * @example
+ * ```ts
+ * import { Client } from '@annal/client'
+ *
+ * const client = new Client(await openEmbeddedTransport({ dataDir: './data' }))
+ * ```
+ */
+export async function openEmbeddedTransport({
+  database,
+  ...options
+}: EngineOptions & EmbeddedOptions): Promise<Transport> {
   const engine = await openEngine(options).catch(translated)
-  return new Client(embeddedTransport({ engine, database, ownsEngine: true }))
+  return embeddedTransport({ engine, database, ownsEngine: true })
 }
 
 /**

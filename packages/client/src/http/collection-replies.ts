@@ -47,8 +47,15 @@ export function parseSummary(value: unknown): CollectionDescription {
     createdAt: moment(summary.created_at, 'created_at'),
     lsn: number(summary.lsn ?? 0, 'lsn'),
     condition: condition === 'loading' || condition === 'quarantined' ? condition : 'ready',
+    memory: memoryOf(summary.memory ?? {}),
     ...(typeof reason === 'string' && { reason }),
   }
+}
+
+function memoryOf(value: unknown): { readonly [part: string]: number } {
+  return Object.fromEntries(
+    Object.entries(object(value, 'memory')).map(([part, bytes]) => [part, number(bytes, `memory.${part}`)]),
+  )
 }
 
 function parseField(value: unknown): FieldDescription {
