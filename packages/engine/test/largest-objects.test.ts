@@ -43,7 +43,7 @@ test('the largest objects are stored and read again, larger ones are refused', a
     { field: 'objects[0].fields', limit: objectTermsBytesMax },
   )
   await refused({ a: sparse(sparseTermsMax), b: sparse(sparseTermsMax) }, { limit: objectTermsBytesMax })
-  // One word, and the largest text of one term beside the largest other one that still has room.
+  // One word, and the largest text of one term next to the largest other one that still has room.
   const long = 'x'.repeat(textBytesMax)
   await put('word', { c: long })
   await refused({ c: `${long}x` }, { field: 'objects[0].fields.c', limit: textBytesMax })

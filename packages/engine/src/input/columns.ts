@@ -6,6 +6,7 @@ import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../even
 import { cosineLengthMax, membersMax, textBytesMax, textTermsMax } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import type { FieldValue, SparseVector } from '../model/object.ts'
+import { sparseRecordBytes, textRecordBytes } from '../model/record-bytes.ts'
 import type {
   DenseFieldSchema,
   FieldSchema,
@@ -14,7 +15,6 @@ import type {
   TextFieldSchema,
 } from '../model/schema.ts'
 import { isUnitLength, vectorForm } from '../model/vector-form.ts'
-import { sparseRecordBytes, textRecordBytes } from '../replica/object-record.ts'
 import { type CountedText, countTerms, keepCounts } from '../text/counted-text.ts'
 import {
   checkLength,

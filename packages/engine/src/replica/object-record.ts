@@ -4,8 +4,6 @@
 //           then for each of these fields: | u32 field | u32 terms | u32 index of each term | f32 value of each term |
 //           and if bit 31 of the field is set, its text: | u32 bytes | UTF-8, zero padded to 4 |
 
-import { objectTermBytes } from '../limits.ts'
-
 /** Bytes before the meta of a record. */
 export const headBytes = 12
 const textEncoder = new TextEncoder()
@@ -106,16 +104,6 @@ export function textBytes(text: string): number {
 /** Bytes of a record, for reserving memory. */
 export function recordBytes(meta: number, filter: number, sparseTerms: number, sparseFields: number): number {
   return headBytes + padded(meta + filter) + sparseFields * 8 + sparseTerms * 8
-}
-
-/** Bytes of the terms of one sparse field in a record. */
-export function sparseRecordBytes(terms: number): number {
-  return 8 + terms * objectTermBytes
-}
-
-/** Bytes of a text and its terms in a record. */
-export function textRecordBytes(terms: number, bytes: number): number {
-  return sparseRecordBytes(terms) + 4 + padded(bytes)
 }
 
 function padded(length: number): number {

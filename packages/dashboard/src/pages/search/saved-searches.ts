@@ -7,7 +7,7 @@ import { type FieldDraft, freshDraft, type SearchDraft, settingsDefault } from '
 
 export interface SavedSearch {
   readonly name: string
-  /** As it was stored: the fields of the collection may have changed since. */
+  /** Unchanged since it was stored: the fields of the collection may have changed since. */
   readonly draft: SearchDraft
 }
 
