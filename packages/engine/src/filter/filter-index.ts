@@ -15,7 +15,7 @@ import { dumpKeys, loadKeys } from './dump-keys.ts'
 import { matches } from './evaluate.ts'
 import { type FilterNeeds, tooManyKeys } from './filter-needs.ts'
 import { KeyIndex } from './key-index.ts'
-import { Postings } from './postings.ts'
+import { Postings, postingsBytesMax } from './postings.ts'
 import { ValuePages } from './value-pages.ts'
 import type { ValueRun } from './value-run.ts'
 
@@ -28,7 +28,7 @@ export interface FilterMatches {
 export class FilterIndex {
   #live = new Bitmap()
   #terms: TermTable
-  #heap = new ByteHeap()
+  #heap = new ByteHeap(postingsBytesMax)
   #pages = new ValuePages(new Postings(this.#heap))
   #keys = new Map<string, KeyIndex>()
   #nextKey = 1
@@ -142,7 +142,7 @@ export class FilterIndex {
     const index = new FilterIndex({ low: 0, high: 0 })
     index.#live = await Bitmap.load(reader, `${name}.live`)
     index.#terms = await TermTable.load(reader, `${name}.terms`)
-    index.#heap = await ByteHeap.load(reader, `${name}.heap`)
+    index.#heap = await ByteHeap.load(reader, `${name}.heap`, postingsBytesMax)
     index.#pages = new ValuePages(new Postings(index.#heap))
     const { keys, nextKey } = await loadKeys(reader, `${name}.keys`, {
       make: (id) => new KeyIndex(id, index.#pages, index.#terms),

@@ -17,7 +17,8 @@ export const noReference: Reference = -(2 ** 31)
 export const ordinalsMax = 2 ** 31
 
 const addressMask = 0x7fffffff
-const heapBytesMax = 2 ** 34
+/** Bytes of the heap of lists and pages: references have 31 bits. */
+export const postingsBytesMax = 2 ** 34
 const chunkShift = 17
 const chunkMask = (1 << chunkShift) - 1
 const listMax = 4_096
@@ -251,7 +252,7 @@ export class Postings {
 
   #allocate(block: number, bytes: number): Reference {
     const address = this.heap.allocate(headBytes + bytes)
-    assert(address < heapBytesMax, 'filter postings take less than 16 GiB')
+    assert(address < postingsBytesMax, 'filter postings take less than 16 GiB')
     const reference = (address / 8) | bitsFlag
     this.heap.ints[chunkOf(reference)]![headOf(reference)] = block
     return reference

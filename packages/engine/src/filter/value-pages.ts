@@ -4,14 +4,13 @@
 //   page:  | u32 bytes (the heap's) | u16 entries | u16 room | f64 value per room | i32 reference per room |
 import { assert } from '../errors.ts'
 import type { ByteHeap } from '../memory/byte-heap.ts'
-import type { Postings, Reference } from './postings.ts'
+import { type Postings, postingsBytesMax, type Reference } from './postings.ts'
 
 /** Address of a page divided by 8. */
 export type Page = number
 
 const entryBytes = 12
 const headBytes = 4
-const heapBytesMax = 2 ** 34
 const chunkShift = 17
 const chunkMask = (1 << chunkShift) - 1
 
@@ -26,7 +25,7 @@ export class ValuePages {
 
   make(room: number): Page {
     const address = this.#heap.allocate(headBytes + room * entryBytes)
-    assert(address < heapBytesMax, 'filter pages take less than 16 GiB')
+    assert(address < postingsBytesMax, 'filter pages take less than 16 GiB')
     const page = address / 8
     this.#heap.words[page >>> chunkShift]![headOf(page)] = room << 16
     return page

@@ -5,7 +5,7 @@
 //   free:   | u32 0xffffffff  | u32 size of block | f64 address of the next free block of that size, 0 at the end |
 //
 // Addresses are multiples of 8; 0 is the null address.
-import { assert } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
 import type { DumpOptions, Section, SectionReader } from './sections.ts'
 import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
@@ -16,10 +16,13 @@ export type Address = number
 export const heapChunkBytes = 1 << 20
 const chunkBytes = heapChunkBytes
 const firstBytes = 1 << 9
+/** Addresses divided by 8 fit into 32 bits. */
+const bytesMaxDefault = 2 ** 35
 const freeMark = 0xffffffff
 
 export class ByteHeap {
   readonly #chunks = new Chunks({ chunkBytes, firstBytes })
+  readonly #bytesMax: number
   /** Typed views of the memory, chunk by chunk, for callers that store numbers in it. */
   readonly words: Uint32Array[] = []
   readonly ints: Int32Array[] = []
@@ -29,6 +32,11 @@ export class ByteHeap {
   #end = 8
   #dead = 0
   readonly #free = new Float64Array(sizeClasses)
+
+  /** `bytesMax` is a limit of the addresses that the caller stores, at most 2^35. */
+  constructor(bytesMax = bytesMaxDefault) {
+    this.#bytesMax = bytesMax
+  }
 
   /** Stores a copy of the bytes. Throws EngineError memory_exhausted unless space was reserved. */
   write(bytes: Uint8Array): Address {
@@ -109,11 +117,19 @@ export class ByteHeap {
     this.#release(address, blockBytes(this.#lengthAt(chunk, offset)))
   }
 
-  /** Reserves space for `values` more values of `bytes` bytes in total, so that writing them cannot fail. */
+  /**
+   * Reserves space for `values` more values of `bytes` bytes in total, so that writing them cannot fail. Throws EngineError memory_exhausted, also if
+   * their addresses might be too large.
+   */
   reserve(values: number, bytes: number): void {
     const most = Math.ceil(bytes * 1.125) + values * 24
     const inChunk = this.#end % chunkBytes
-    this.#ensure(inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes)
+    const end = inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes
+    if (end > this.#bytesMax) {
+      const message = `a part of the collection would take ${end} bytes of memory, at most ${this.#bytesMax} have addresses; use several collections`
+      throw new EngineError('memory_exhausted', message, { value: end, limit: this.#bytesMax })
+    }
+    this.#ensure(end)
   }
 
   /** The memory of the values. Readers in other threads have the same memory. */
@@ -136,7 +152,7 @@ export class ByteHeap {
     return this.#chunks.section(name, [this.#end, this.#dead, ...this.#free], this.#end, options)
   }
 
-  static async load(reader: SectionReader, name: string): Promise<ByteHeap> {
+  static async load(reader: SectionReader, name: string, bytesMax?: number): Promise<ByteHeap> {
     const body = await reader.open(name)
     const [end, dead, ...free] = await body.takeNumbers(2 + sizeClasses)
     if (end === undefined || end !== body.remaining || end < 8 || end % 8 !== 0) {
@@ -144,7 +160,7 @@ export class ByteHeap {
     }
     if (dead === undefined || !(dead >= 0 && dead <= end)) throw body.damaged(`${dead} of ${end} bytes are free`)
     if (free.some((address) => !(address % 8 === 0 && address < end))) throw body.damaged('a free list leaves the heap')
-    const heap = new ByteHeap()
+    const heap = new ByteHeap(bytesMax)
     await heap.#chunks.load(body, end)
     await body.end()
     heap.#updateViews()

@@ -142,3 +142,13 @@ test('a heap with false lists or a false length is damaged', async (t) => {
     await t.rejects(ByteHeap.load(readerOf(wrong), 'h'), { code: 'snapshot_damaged' })
   }
 })
+
+test('room beyond the largest address is refused, and nothing changes', (t) => {
+  const heap = new ByteHeap(4 << 20)
+  heap.reserve(1, 1_000_000)
+  const before = heap.bytes()
+  t.throws(() => heap.reserve(8, 8_000_000), { code: 'memory_exhausted', details: { limit: 4 << 20 } })
+  t.equal(heap.bytes(), before)
+  t.ok(Buffer.from('still').equals(heap.read(heap.write(Buffer.from('still')))))
+  t.end()
+})
