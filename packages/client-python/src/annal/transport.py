@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Dict, Generator, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Generator, Iterator, Optional, Union
 
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 
 from .calls import Attempt, Call, Peer
+from .direct import DirectPools
 from .errors import AnnalError
 from .exchange import (
     ALWAYS,
@@ -39,8 +40,7 @@ class _HeadersAsGiven(AuthBase):
 
 
 class _Session(requests.Session):
-    """Reads proxies and REQUESTS_CA_BUNDLE from the environment once for each server; requests reads them before every request, which is a
-    seventh of the CPU time of a search in the client."""
+    """Reads proxies and REQUESTS_CA_BUNDLE from the environment once for each server; requests reads them before every request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,8 +65,10 @@ class Transport:
         adapter = HTTPAdapter(pool_connections=max(10, len(peer.address.roots)), pool_maxsize=pool_size)
         self._session.mount("http://", adapter)
         self._session.mount("https://", adapter)
+        self._direct = DirectPools(self._session, verify, pool_size)
 
     def close(self) -> None:
+        self._direct.close()
         self._session.close()
 
     def json(
@@ -108,7 +110,7 @@ class Transport:
         """Writes the body to a file that appears only when it is complete."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         call = Call(self.peer, "GET", path, accept="*/*", retry=ALWAYS, timeout=seconds, takes_long=True)
-        response = self._send(call, stream=True)
+        response = self._send(call)
         partial = f"{target}.part"
         try:
             with response, open(partial, "wb") as file:
@@ -123,7 +125,7 @@ class Transport:
     ) -> Generator[bytes, None, None]:
         """Yields the body of a reply as it arrives. ``timeout`` is for its beginning, ``silence`` the longest pause afterwards."""
         call = Call(self.peer, "GET", path, accept=accept, retry=ALWAYS, timeout=timeout, takes_long=True)
-        response = self._send(call, stream=True, silence=silence)
+        response = self._send(call, silence=silence)
         try:
             # Without a size, the bytes of each chunk come at once; replies without chunks have no other end.
             size = None if getattr(response.raw, "chunked", False) else 1
@@ -143,15 +145,21 @@ class Transport:
             )
 
     def _reply(self, call: Call) -> Reply:
-        response = self._send(call)
-        return Reply(response.status_code, response.headers, response.content)
+        reply: Reply = self._run(call, self._whole)
+        return reply
 
-    def _send(self, call: Call, *, stream: bool = False, silence: Optional[float] = None) -> requests.Response:
+    def _send(self, call: Call, *, silence: Optional[float] = None) -> requests.Response:
+        """The response to a call whose body is read while it arrives."""
+        response: requests.Response = self._run(call, lambda attempt: self._once(attempt, True, silence))
+        return response
+
+    def _run(self, call: Call, once: Callable[[Attempt], Any]) -> Any:
+        """The first response of ``once`` that is a result. It has ``headers``."""
         while True:
             attempt = call.attempt()
             self._measure()
             try:
-                response = self._once(attempt, stream, silence)
+                response = once(attempt)
                 call.succeeded(attempt, response.headers)
                 return response
             except AnnalError as error:
@@ -170,6 +178,15 @@ class Transport:
             except AnnalError:
                 return False
         return self.peer.keeps_keys
+
+    def _whole(self, attempt: Attempt) -> Reply:
+        if self._direct.takes(attempt):
+            reply = self._direct.send(attempt)
+            if is_result(reply):
+                return reply
+            raise failure(reply)
+        response = self._once(attempt, False, None)
+        return Reply(response.status_code, response.headers, response.content)
 
     def _once(self, attempt: Attempt, stream: bool, silence: Optional[float]) -> requests.Response:
         try:
