@@ -1,6 +1,7 @@
 """pgvector behind each interface. The server speaks the protocol of PostgreSQL at ``ANNAL_PEER_POSTGRES``, a connection string."""
 
 import os
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,6 +26,16 @@ def address():
     return os.environ["ANNAL_PEER_POSTGRES"]
 
 
+def connect():
+    """PGlite has one connection at a time, and refuses the next one until it has seen the end of the last."""
+    for _ in range(50):
+        try:
+            return psycopg.connect(address(), autocommit=True)
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+    return psycopg.connect(address(), autocommit=True)
+
+
 def text(vector):
     return "[" + ",".join(map(repr, np.asarray(vector, dtype=float).tolist())) + "]"
 
@@ -34,7 +45,7 @@ class Table:
 
     def __init__(self, name="items"):
         self.name = name
-        self.connection = psycopg.connect(address(), autocommit=True)
+        self.connection = connect()
         # PGlite has one session, which keeps what earlier connections have prepared.
         self.connection.execute("DEALLOCATE ALL", prepare=False)
 
