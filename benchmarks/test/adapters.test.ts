@@ -139,7 +139,7 @@ test('a table has a row for each line', (t) => {
     load: 2,
   }
   const table = tableOf([line, { harness: 'h', contender: 'Annal', set: 's', case: 'load', insert_s: 3, load: 2 }])
-  t.match(table, '| Annal | c | 0.5 | 7 (4) | 1 |')
+  t.match(table, '| Annal | c | 0.5000 | 7 (4) | 1 |')
   t.match(table, 'insert 3')
   t.end()
 })

@@ -13,7 +13,6 @@ const heads = [
   'recall',
   'queries per second',
   'mean ms',
-  'p95 ms',
   'p99 ms',
   'CPU us of client',
   'CPU us of server',
@@ -29,24 +28,30 @@ export function tableOf(lines: readonly Line[]): string {
 }
 
 function rowOf(line: Line): string {
-  const number = (...names: readonly string[]) =>
-    names.map((name) => line[name]).find((value) => value !== undefined) ?? ''
+  const number = (name: string) => short(line[name] ?? '')
   const speeds = Object.entries(line).filter(([name]) => /^(qps|rps)/.test(name))
-  const speed = speeds.map(([name, value]) => (name.includes('_') ? `${value} (${name.split('_')[1]})` : `${value}`))
+  const speed = speeds.map(([name, value]) =>
+    name.includes('_') ? `${short(value)} (${name.split('_')[1]})` : `${short(value)}`,
+  )
   const seconds = ['build_s', 'upload_s', 'insert_s', 'optimize_s'].filter((name) => line[name] !== undefined)
+  const recall = line.recall ?? line.precision
   return row([
     line.contender,
     line.case,
-    number('recall', 'precision'),
+    typeof recall === 'number' ? recall.toFixed(4) : '',
     speed.join(', '),
     number('mean_ms'),
-    number('p95_ms'),
     number('p99_ms'),
     number('client_cpu_us'),
     number('server_cpu_us'),
-    seconds.map((name) => `${name.slice(0, -2)} ${line[name]}`).join(', '),
+    seconds.map((name) => `${name.slice(0, -2)} ${number(name)}`).join(', '),
     number('load'),
   ])
+}
+
+/** Three digits say what a figure of a shared machine says. */
+function short(value: string | number): string | number {
+  return typeof value === 'number' ? Number(value.toPrecision(3)) : value
 }
 
 function row(cells: readonly (string | number)[]): string {

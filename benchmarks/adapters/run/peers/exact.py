@@ -28,6 +28,8 @@ class SparsePeer:
         self.I = np.full((queries.shape[0], k), -1, dtype="int32")
         for i in range(queries.shape[0]):
             scores = queries.getrow(i).dot(transposed)
+            # Equal scores are in the order of the rows.
+            scores.sort_indices()
             best = np.argsort(-scores.data, kind="stable")[:k]
             self.I[i, : len(best)] = scores.indices[best]
 
