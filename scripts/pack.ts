@@ -25,7 +25,6 @@ export const publishedPackages = [
 interface Manifest {
   readonly files?: readonly string[]
   readonly exports?: { readonly [door: string]: string | { readonly [condition: string]: string } }
-  readonly bin?: { readonly [command: string]: string }
   readonly [member: string]: unknown
 }
 
@@ -49,7 +48,7 @@ export async function packOne(packageDir: string, outDir: string): Promise<strin
     await cp(path.join(packageDir, 'README.md'), path.join(stage, 'README.md'))
     await cp(path.join(root, 'LICENSE'), path.join(stage, 'LICENSE'))
     await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`)
-    await setModes(stage, new Set(Object.values(manifest.bin ?? {}).map((file) => path.join(stage, file))))
+    await setModes(stage)
     const args = ['pack', '--json', '--pack-destination', path.resolve(outDir), '--loglevel=error']
     const { stdout } = await promisify(execFile)('npm', args, { cwd: stage })
     const name = /"filename": "([^"]+)"/.exec(stdout)?.[1]
@@ -60,11 +59,11 @@ export async function packOne(packageDir: string, outDir: string): Promise<strin
   }
 }
 
-/** npm packs the modes that files have here, which depend on the umask. Everybody can read these, and run the commands. */
-async function setModes(folder: string, commands: ReadonlySet<string>): Promise<void> {
+/** npm packs the modes that files have here, which depend on the umask. Everybody may read these, and run what the builder may run. */
+async function setModes(folder: string): Promise<void> {
   for (const name of await readdir(folder, { recursive: true })) {
     const file = path.join(folder, name)
-    await chmod(file, (await stat(file)).isDirectory() || commands.has(file) ? 0o755 : 0o644)
+    await chmod(file, ((await stat(file)).mode & 0o100) === 0 ? 0o644 : 0o755)
   }
 }
 

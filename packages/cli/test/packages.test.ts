@@ -161,6 +161,14 @@ test('every package states what a registry shows, and nothing that only this rep
       [],
       `${name}: every entry point is in the tarball`,
     )
+    const listed = (await run('tar', ['-tvzf', tarballs[i] ?? ''])).stdout
+    const programs = [...Object.values(manifest.bin ?? {}), ...(name === 'cli' ? ['./dist/annal.js'] : [])]
+    for (const program of programs as string[])
+      t.match(
+        listed,
+        new RegExp(`^-rwxr-xr-x .* package/${path.posix.normalize(program)}$`, 'm'),
+        `${program} can be run`,
+      )
     t.strictSame(
       entries.filter((entry) => /(\.tsx?$|\/src\/|\/test\/|tsbuildinfo)/.test(entry) && !entry.endsWith('.d.ts')),
       [],
