@@ -1,7 +1,8 @@
 // `node scripts/run.mjs --built scripts/node-versions.ts [VERSION ...]`: runs what a user runs on each version of Node.js that is
 // supported: the packed packages in a project of their own, with the examples of the engine, the client, and the server, `require`, a
-// bundle as the guide shows it, and the command; and compares the digest of the text analyzer. Then `npm start` in this checkout with the
-// Node.js that is first on the path. Prints a line for each and exits with 1 if one fails. Downloads the versions from the registry.
+// bundle as the guide shows it, the command, and every block of README and the guides, whose Python programs use the wheel in an environment
+// of its own; and compares the digest of the text analyzer. Then `npm start` in this checkout with the Node.js that is first on the path.
+// HOME is an empty folder. Prints a line for each and exits with 1 if one fails. Downloads the versions from the registry.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +11,10 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import S3rver from 's3rver'
+import { type Place, pages, pythonWith, runPage, toRun } from '../docs/test/run-page.ts'
 import { packAll } from './pack.ts'
+import { packPython, pythonWithHatchling } from './pack-python.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -19,7 +23,6 @@ const versions = given.length > 0 ? given : ['22', '24', '26']
 
 const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
 const anyPort = { NDD_SERVER_PORT: '0' }
-const environment = { PATH: process.env.PATH, NDD_NUM_THREADS: '1' }
 
 const embeddedClient = `import { openEmbedded } from '@annal/client/embedded'
 const client = await openEmbedded({ dataDir: './inside' })
@@ -35,9 +38,15 @@ openEngine({ dataDir: './data' }).then(async (engine) => {
 })`
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'annal-node-versions-'))
+const environment = { PATH: process.env.PATH, HOME: path.join(folder, 'home'), NDD_NUM_THREADS: '1' }
 try {
   const project = await installProject()
-  for (const version of versions) await checkVersion(await installNode(version), project)
+  const python = await installPython()
+  for (const version of versions) {
+    const node = await installNode(version)
+    await checkVersion(node, project)
+    await checkPages(node, project, python)
+  }
   await checkStart()
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -128,6 +137,64 @@ async function checkVersion(node: string, project: string): Promise<void> {
   await check(`${name}: annal serve`, () =>
     serves(spawn(node, [annal, 'serve', '-d', './data'], { cwd: project, env: { ...environment, ...anyPort } })),
   )
+}
+
+/** The wheel in an environment of its own, which has its dependencies from the system. Resolves to its Python, or to undefined. */
+async function installPython(): Promise<string | undefined> {
+  const system = pythonWith('requests', 'msgpack', 'httpx', 'venv')
+  if (system === undefined || pythonWithHatchling() === undefined) return undefined
+  const [, wheel = ''] = (await packPython(path.join(folder, 'python'))).toReversed()
+  const environment = path.join(folder, 'venv')
+  await run(system, ['-m', 'venv', '--system-site-packages', environment])
+  const python = path.join(environment, 'bin', 'python')
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--no-index', '--no-deps', wheel])
+  return python
+}
+
+/** Every block of README and the guides, with the installed packages. */
+async function checkPages(node: string, project: string, python: string | undefined): Promise<void> {
+  const name = (await run(node, ['--version'])).stdout.trim()
+  const bin = path.join(folder, `bin-${name}`)
+  await run('mkdir', ['-p', bin])
+  const command = path.join(bin, 'annal')
+  const entry = path.join(project, 'node_modules', 'annal', 'bin', 'annal.js')
+  await writeFile(command, `#!/bin/sh\nexec "${node}" "${entry}" "$@"\n`, { mode: 0o755 })
+  const bucket = await startBucket()
+  const place: Place = {
+    ...{ node, python: python ?? 'python3', pythonPath: '' },
+    path: [bin, path.dirname(node)],
+    modules: path.join(project, 'node_modules'),
+    addresses: { 'http://127.0.0.1:9000': bucket.address },
+  }
+  try {
+    for (const page of pages) {
+      const steps = toRun(page)
+      if (steps.length === 0) continue
+      if (python === undefined && steps.some(({ language }) => language === 'python')) {
+        console.log(
+          `skipped ${name}: ${page}: needs python3-requests python3-msgpack python3-httpx python3-venv python3-hatchling`,
+        )
+        continue
+      }
+      await check(`${name}: ${page}`, async () => {
+        const missing = await runPage(steps, place)
+        if (missing.length > 0) throw new Error(missing.join('\n'))
+        return `${steps.length} blocks`
+      })
+    }
+  } finally {
+    await bucket.stop()
+  }
+}
+
+/** The bucket of the guide to backups. */
+async function startBucket(): Promise<{ readonly address: string; stop(): Promise<void> }> {
+  const server = new S3rver({
+    ...{ address: '127.0.0.1', port: 0, silent: true, directory: path.join(folder, 'bucket') },
+    configureBuckets: [{ name: 'annal-backups', configs: [] }],
+  })
+  const { port } = await server.run()
+  return { address: `http://127.0.0.1:${port}`, stop: () => server.close() }
 }
 
 /** `npm start` as in a checkout: the scripts install and use a Node.js of their own. */

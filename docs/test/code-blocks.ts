@@ -29,11 +29,15 @@ export function stepsOf(page: string): Step[] {
 /** Printed between the output of one step and the next. */
 export const divider = '-- step --'
 
-/** Programs are files next to the script, made by `fileOf`. */
-export function scriptOf(steps: readonly Step[], fileOf: (step: Step, index: number) => string): string {
+/** Programs are files next to the script, made by `fileOf`, and run by these commands. */
+export function scriptOf(
+  steps: readonly Step[],
+  fileOf: (step: Step, index: number) => string,
+  commandsOf: { readonly node: string; readonly python: string },
+): string {
   const commands = steps.map((step, index) => {
     if (step.language === 'sh') return step.code
-    return `${step.language === 'ts' ? 'node --conditions=annal-source' : 'python3'} ${fileOf(step, index)}\n`
+    return `${step.language === 'ts' ? commandsOf.node : commandsOf.python} ${fileOf(step, index)}\n`
   })
   // If the script fails, the servers that it started end too.
   return `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${commands.join(`echo '${divider}'\n`)}`
