@@ -1,22 +1,36 @@
-// The site: its title, its navigation, and a search that uses no other host.
+// The site: its title, its mark, its version, its navigation, and a search that uses no other host.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitepress'
+import { defaultClientConditions } from 'vite'
+import { type DefaultTheme, defineConfigWithTheme } from 'vitepress'
 import { linksOutOfTheSite } from './repository-links.ts'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
 
-export default defineConfig({
+const { version } = JSON.parse(readFileSync(path.join(docs, '..', 'package.json'), 'utf8')) as {
+  readonly version: string
+}
+
+export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: string }>({
   title: 'Annal',
   description: 'A vector database that you run yourself, as a server and as a library',
   lang: 'en',
   srcExclude: ['node_modules/**'],
+  transformHead: ({ siteData }) => [['link', { rel: 'icon', type: 'image/svg+xml', href: `${siteData.base}mark.svg` }]],
+  // Programs of docs/try.md use the sources of the client.
+  vite: {
+    resolve: { conditions: ['annal-source', ...defaultClientConditions] },
+    // The esbuild of Vite does not know the target of this repository.
+    esbuild: { tsconfigRaw: { compilerOptions: { target: 'es2022' } } },
+  },
   outDir: '.vitepress/dist',
   // A link without a target fails the build.
   ignoreDeadLinks: false,
   markdown: { config: (markdown) => markdown.use(linksOutOfTheSite, docs) },
   themeConfig: {
+    version,
+    logo: '/mark.svg',
     search: { provider: 'local' },
     outline: [2, 3],
     nav: [
@@ -25,33 +39,37 @@ export default defineConfig({
       { text: 'Guarantees', link: '/guarantees' },
       { text: 'Reference', link: '/reference/' },
       { text: 'Benchmarks', link: '/benchmarks' },
+      { text: 'Try it', link: '/try' },
     ],
     sidebar: [
-      section('Start', ['guide/quick-start', 'guide/install', 'guide/index']),
+      section('Start', ['guide/quick-start', 'try', 'guide/install', 'guide/index']),
       section('Use', [
         'guide/search-and-filters',
-        'guide/conditional-writes',
         'guide/text',
         'guide/hybrid',
+        'guide/embedding',
+        'guide/chunking',
         'guide/judging',
         'guide/collections',
-        'guide/chunking',
+        'guide/conditional-writes',
+        'guide/expiry',
         'guide/typescript',
         'guide/python',
         'guide/embedded',
         'guide/agents',
         'guide/import-and-migrate',
       ]),
+      section('Time', ['guide/time', 'guide/history', 'guide/changes', 'guide/aliases-and-branches', 'guide/replay']),
       section('Run', [
         'guide/operate',
         'guide/tuning',
+        'guide/cluster',
         'guide/backup-and-restore',
-        'guide/history',
+        'guide/archive-to-a-bucket',
         'guide/tokens',
         'guide/dashboard',
-        'guide/replay',
       ]),
-      section('Judge', ['guarantees', 'guide/trade-offs', 'benchmarks']),
+      section('Judge', ['guarantees', 'guide/trade-offs', 'comparison', 'benchmarks']),
       section('Reference', [
         'reference/index',
         'reference/http',

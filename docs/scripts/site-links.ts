@@ -8,7 +8,8 @@ export interface SiteReport {
   readonly faults: readonly string[]
 }
 
-export function lookAtSite(site: string): SiteReport {
+/** `base` is what the addresses of the site begin with, such as `/0.1.0/`. */
+export function lookAtSite(site: string, base = '/'): SiteReport {
   const files = readdirSync(site, { recursive: true, encoding: 'utf8' })
   const pages = new Map(
     files.filter((file) => file.endsWith('.html')).map((file) => [file, readFileSync(path.join(site, file), 'utf8')]),
@@ -19,11 +20,13 @@ export function lookAtSite(site: string): SiteReport {
   for (const [file, html] of pages) {
     for (const address of loadedBy(html)) {
       if (isElsewhere(address)) faults.push(`${file}: loads ${address}`)
+      else if (!existsSync(path.join(site, leadsTo(file, address, base).target)))
+        faults.push(`${file}: loads ${address}, which is not there`)
     }
     for (const href of hrefsOf(html)) {
       if (isElsewhere(href)) continue
       links++
-      const { target, anchor } = leadsTo(file, href)
+      const { target, anchor } = leadsTo(file, href, base)
       if (!existsSync(path.join(site, target))) faults.push(`${file}: ${href} leads nowhere`)
       else if (anchor !== '' && anchors.get(target)?.has(anchor) === false) faults.push(`${file}: no place ${href}`)
     }
@@ -53,9 +56,11 @@ function isElsewhere(address: string): boolean {
   return /^([a-z]+:)?\/\//i.test(address) || /^(mailto|data):/i.test(address)
 }
 
-function leadsTo(file: string, href: string): { readonly target: string; readonly anchor: string } {
-  const url = new URL(href, `http://site/${file}`)
-  const target = decodeURIComponent(url.pathname).slice(1)
+function leadsTo(file: string, href: string, base: string): { readonly target: string; readonly anchor: string } {
+  const url = new URL(href, `http://site${base}${file}`)
+  const pathname = decodeURIComponent(url.pathname)
+  // A path outside the base is not a file of the site.
+  const target = pathname.startsWith(base) ? pathname.slice(base.length) : `..${pathname}`
   const page = target === '' || target.endsWith('/') ? `${target}index.html` : target
   return { target: path.extname(page) === '' ? `${page}.html` : page, anchor: decodeURIComponent(url.hash.slice(1)) }
 }
