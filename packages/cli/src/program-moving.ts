@@ -73,6 +73,8 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .option('--field <name>', 'field to export to npy, fvecs and bvecs (default: the only dense field)')
     .option('--ids <file>', 'with npy, fvecs and bvecs: write the ids to this file, one per line')
     .option('--filter <conditions>', 'export only objects that match this JSON filter')
+    .option('--no-vectors', 'leave out the vectors and sparse terms')
+    .option('--no-texts', 'leave out the texts')
     .option('--match <conditions>', 'export only objects whose texts match this JSON object, by text field')
     .action(async (collection, options) => {
       const { exportCollection } = await import('./commands/export.ts')

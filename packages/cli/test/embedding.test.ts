@@ -146,6 +146,20 @@ test('an agent stores texts, and searches by words and by meaning', async (t) =>
   t.match(JSON.parse((await agent.tool('facets', { collection: 'notes', key: 'k', match })).text), { distinct: 0 })
   const exported = await start(['export', 'notes', '--server', address, '--match', '{"body":{"query":"soups"}}']).ended
   t.match(exported, { code: 0, out: /^\{"id":"b".*\}\n$/ })
+  const linesOf = async (...options: string[]) => {
+    const { code, out } = await start(['export', 'notes', '--server', address, ...options]).ended
+    t.equal(code, 0)
+    return out.trim().split('\n')
+  }
+  const fieldsOf = async (...options: string[]) =>
+    (await linesOf(...options)).map((line) => Object.keys((JSON.parse(line) as { fields: object }).fields))
+  t.strictSame(await fieldsOf('--no-vectors'), [['body'], ['body']])
+  t.strictSame(await fieldsOf('--no-texts'), [['meaning'], ['meaning']])
+  t.strictSame(await linesOf('--no-vectors', '--format', 'csv'), [
+    'id,meta,meta_base64,filter,expires_at,fields.body',
+    'a,,,,,"""banana bread"""',
+    'b,,,,,"""onion soup"""',
+  ])
   const wrong = await start(['export', 'notes', '--server', address, '--match', '["soups"]']).ended
   t.match(wrong, { code: 64, err: /--match must be a JSON object/ })
   t.equal(await notes.count(), 2)

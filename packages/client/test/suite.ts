@@ -183,6 +183,11 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.strictSame(matching, ['a'])
     const page = await notes.scroll({ includeVectors: true })
     t.strictSame(Object.fromEntries(page.objects.map(({ id, text }) => [id, text.body])), texts)
+    const texted = await notes.scroll({ includeVectors: false, includeTexts: true, limit: 1 })
+    t.strictSame(
+      texted.objects.map(({ id, dense, text }) => ({ id, dense, text })),
+      [{ id: 'a', dense: {}, text: { body: texts.a } }],
+    )
     t.equal(await code(notes.upsert([{ id: 'x', fields: { body: 7 as unknown as string } }])), 'invalid_argument')
     t.equal(await code(notes.search({ fields: { body: { query: { must: [] } } } })), 'invalid_argument')
     await client.deleteCollection('notes')

@@ -122,6 +122,15 @@ test('counts, facets, and pages take conditions on texts, and fused hits have hi
     [['a'], ['c']],
   )
   t.equal(second.cursor, null)
+  const pages = async (more: object) => (await post('/objects/scroll', { limit: 1, ...more })).objects[0].fields
+  const body = 'The quick brown fox jumps over the lazy dog'
+  const v = { vector: [1, 0], norm: 1 }
+  t.strictSame(await pages({}), { v, body })
+  t.strictSame(await pages({ include_vectors: false, include_texts: true }), { body })
+  t.strictSame(await pages({ include_texts: false }), { v })
+  t.strictSame(await pages({ include_vectors: false }), undefined)
+  t.strictSame(await pages({ include_vectors: false, include_texts: false }), undefined)
+  t.equal((await post('/objects/scroll', { include_texts: 'yes' })).status, 400)
   const packed = await send('POST', `${collection}/objects/count`, { msgpack: match('quick'), accept })
   t.match(packed.json(), { count: 2 })
 

@@ -24,6 +24,10 @@ export interface ExportOptions extends ConnectionOptions {
   readonly ids?: string
   readonly filter?: string
   readonly match?: string
+  /** False with --no-vectors. */
+  readonly vectors?: boolean
+  /** False with --no-texts. */
+  readonly texts?: boolean
   readonly json?: boolean
 }
 
@@ -31,11 +35,12 @@ export interface ExportOptions extends ConnectionOptions {
 export function exportCollection(name: string, options: ExportOptions, terminal: Terminal) {
   const filter = options.filter === undefined ? undefined : filterOf(options.filter)
   const match = options.match === undefined ? undefined : matchOf(options.match)
-  const conditions = { filter, match }
+  const { vectors: includeVectors = true, texts: includeTexts = true } = options
+  const conditions = { filter, match, includeVectors, includeTexts }
   const format = formatOf(options)
   return withClient(options, async (client) => {
     const collection = client.collection(name)
-    const { fields } = await collection.describe()
+    const fields = writtenFields((await collection.describe()).fields, options)
     const { output } = options
     if (output === undefined) {
       if (format !== 'jsonl' && format !== 'csv') throw usageError(`--format ${format} requires --output FILE`)
@@ -59,12 +64,19 @@ export function exportCollection(name: string, options: ExportOptions, terminal:
   })
 }
 
-function formatOf({ format, output, ids }: ExportOptions): Format {
+function formatOf({ format, output, ids, vectors }: ExportOptions): Format {
   const ending = output === undefined ? '' : path.extname(output).slice(1).toLowerCase()
   const known = exportFormats.find((one) => one === (format ?? ending)) ?? 'jsonl'
+  if (vectors === false && isOfVectors(known))
+    throw usageError(`--no-vectors: a file of format ${known} has nothing else`)
   if (ids !== undefined && !isOfVectors(known))
     throw usageError(`--ids applies to npy, fvecs and bvecs only; ${known} already contains the ids`)
   return known
+}
+
+/** The fields that the file has. */
+function writtenFields(fields: readonly FieldDescription[], { vectors = true, texts = true }: ExportOptions) {
+  return fields.filter(({ type }) => (type === 'text' ? texts : vectors))
 }
 
 function isOfVectors(format: Format): format is 'npy' | 'fvecs' | 'bvecs' {
@@ -133,7 +145,7 @@ async function* linesOf(
 
 async function* objectsOf(
   collection: Collection,
-  conditions: Pick<ScrollRequest, 'filter' | 'match'>,
+  conditions: Omit<ScrollRequest, 'cursor' | 'limit'>,
   onObject?: () => void,
 ): AsyncGenerator<StoredObject> {
   for await (const object of collection.objects({ ...conditions, limit: 500 })) {

@@ -244,6 +244,8 @@ class AsyncCollection(AsyncCollectionGraphs):
         page_size: int = 100,
         *,
         match: Optional[TextMatch] = None,
+        include_vectors: Optional[bool] = None,
+        include_texts: Optional[bool] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
@@ -253,6 +255,7 @@ class AsyncCollection(AsyncCollectionGraphs):
         """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once.
 
         ``match`` has conditions on texts: ``{"body": {"query": "pumps and valves", "operator": "and"}}``.
+        ``include_vectors`` (default true) and ``include_texts`` (default as ``include_vectors``) choose what objects have.
         """
         read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
@@ -262,6 +265,8 @@ class AsyncCollection(AsyncCollectionGraphs):
                 match=match,
                 limit=page_size,
                 cursor=cursor,
+                include_vectors=include_vectors,
+                include_texts=include_texts,
                 **as_of_members(as_of),
             )
             page = await self._transport.json(
@@ -592,7 +597,8 @@ def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
 
 
 def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
-    fields = {name: value for name, value in item["fields"].items() if not isinstance(value, str)}
+    contents = item.get("fields", {})
+    fields = {name: value for name, value in contents.items() if not isinstance(value, str)}
     stored: StoredObject = {
         "id": item["id"],
         "lsn": item.get("lsn", 0),
@@ -605,7 +611,7 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
             if "sparse_indices" in value
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
-        "texts": {name: value for name, value in item["fields"].items() if isinstance(value, str)},
+        "texts": {name: value for name, value in contents.items() if isinstance(value, str)},
     }
     if "expires_at" in item:
         stored["expires_at"] = item["expires_at"]

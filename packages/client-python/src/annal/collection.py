@@ -238,6 +238,8 @@ class Collection(CollectionGraphs):
         page_size: int = 100,
         *,
         match: Optional[TextMatch] = None,
+        include_vectors: Optional[bool] = None,
+        include_texts: Optional[bool] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         min_lsn: Optional[int] = None,
@@ -247,6 +249,7 @@ class Collection(CollectionGraphs):
         """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once.
 
         ``match`` has conditions on texts: ``{"body": {"query": "pumps and valves", "operator": "and"}}``.
+        ``include_vectors`` (default true) and ``include_texts`` (default as ``include_vectors``) choose what objects have.
         """
         read = Read(consistency, max_staleness_ms, min_lsn)
         cursor: Optional[str] = None
@@ -256,6 +259,8 @@ class Collection(CollectionGraphs):
                 match=match,
                 limit=page_size,
                 cursor=cursor,
+                include_vectors=include_vectors,
+                include_texts=include_texts,
                 **as_of_members(as_of),
             )
             page = self._transport.json(
@@ -593,7 +598,9 @@ def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
 
 
 def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
-    fields = {name: value for name, value in item["fields"].items() if not isinstance(value, str)}
+    # A page without vectors and texts has no fields.
+    contents = item.get("fields", {})
+    fields = {name: value for name, value in contents.items() if not isinstance(value, str)}
     stored: StoredObject = {
         "id": item["id"],
         # Servers of earlier versions do not send it.
@@ -607,7 +614,7 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
             if "sparse_indices" in value
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
-        "texts": {name: value for name, value in item["fields"].items() if isinstance(value, str)},
+        "texts": {name: value for name, value in contents.items() if isinstance(value, str)},
     }
     if "expires_at" in item:
         stored["expires_at"] = item["expires_at"]

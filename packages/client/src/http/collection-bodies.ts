@@ -149,8 +149,14 @@ export function matchBody(match: TextMatch | undefined): { readonly match?: unkn
   return { match: Object.fromEntries(conditions) }
 }
 
-export function scrollBody({ includeVectors, match, asOf, ...request }: ScrollRequest): unknown {
-  return { ...request, ...matchBody(match), include_vectors: includeVectors, ...asOfBody(asOf) }
+export function scrollBody({ includeVectors, includeTexts, match, asOf, ...request }: ScrollRequest): unknown {
+  return {
+    ...request,
+    ...matchBody(match),
+    include_vectors: includeVectors,
+    include_texts: includeTexts,
+    ...asOfBody(asOf),
+  }
 }
 
 export function facetsBody({ match, asOf, ...request }: FacetRequest): unknown {

@@ -61,14 +61,14 @@ interface PageWish {
 export const scroll = (collection: string, page: PageWish, options?: CallOptions) =>
   call<Page<StoredObject>>('POST', `${pathOf(collection)}/objects/scroll`, { body: page, ...options })
 
-/** Texts come with the vectors, so the pages of collections that have texts have both. */
+/** Pages without vectors. */
 export const listObjects = (
   collection: string,
   { texts, ...page }: PageWish & { readonly texts: boolean },
   options?: CallOptions,
 ) =>
   call<Page<ListedObject>>('POST', `${pathOf(collection)}/objects/scroll`, {
-    body: { ...page, include_vectors: texts },
+    body: { ...page, include_vectors: false, include_texts: texts },
     ...options,
   })
 

@@ -175,7 +175,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const found = parseIds(ids)
       .map((id) => replica.find(id))
       .filter((ordinal) => ordinal >= 0)
-    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
+    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal), 0))
     return storedObjects(replica, found)
   }
 

@@ -391,8 +391,10 @@ export interface ScrollRequest {
   readonly limit?: number | undefined
   /** From the previous page. */
   readonly cursor?: string | undefined
-  /** Default true; ids, meta and filters alone are much less data. */
+  /** Default true; ids, meta and filters alone are much less data. Sparse terms count as vectors. */
   readonly includeVectors?: boolean | undefined
+  /** Whether objects have their texts; default: as `includeVectors`. */
+  readonly includeTexts?: boolean | undefined
   /** Pages through the collection as of a moment, which the cursor keeps. */
   readonly asOf?: AsOf | undefined
 }

@@ -102,7 +102,7 @@ export class LocalPastCollection implements PastCollection {
     const wanted = parseIds(ids)
     return this.#use(async (replica) => {
       const found = wanted.map((id) => replica.find(id)).filter((ordinal) => ordinal >= 0)
-      room?.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
+      room?.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal), 0))
       return storedObjects(replica, found)
     })
   }

@@ -51,12 +51,25 @@ export function memberBytes(replica: ReadableReplica, ordinals: Iterable<number>
   return vectors * definition.params.dimension * floatBytes
 }
 
-/** Bytes of an object with its vectors, or only its id, meta, and filter. */
-export function objectBytes(replica: ReadableReplica, ordinal: number, vectors: boolean): number {
+/** Which contents of its fields an object is returned with. */
+export interface WantedContents {
+  readonly vectors: boolean
+  readonly texts: boolean
+}
+
+export const allContents: WantedContents = { vectors: true, texts: true }
+
+/** Bytes of an object with the wanted contents, at least: id, meta, and filter. */
+export function objectBytes(
+  replica: ReadableReplica,
+  ordinal: number,
+  { vectors, texts }: WantedContents = allContents,
+): number {
   const { definition, objects } = replica
-  if (!vectors) return objectOverheadBytes + objects.textBytesAt(ordinal)
-  // The record includes sparse terms.
+  if (!vectors && !texts) return objectOverheadBytes + objects.textBytesAt(ordinal)
+  // The record includes sparse terms and texts.
   let bytes = objectOverheadBytes + objects.recordBytesAt(ordinal)
+  if (!vectors) return bytes
   for (const [index, field] of definition.fields.entries()) {
     if (field.kind === 'dense' && replica.dense[index]?.has(ordinal, replica.version)) {
       bytes += field.params.dimension * floatBytes

@@ -10,16 +10,16 @@ import { wholeNumber } from '../model/numbers.ts'
 import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
-import { objectBytes } from './answer-room.ts'
+import { objectBytes, type WantedContents } from './answer-room.ts'
 import { type Conditions, type Matching, parseConditions, withMatches } from './match-texts.ts'
-import { storedObjects, storedWithoutVectors } from './stored.ts'
+import { storedObjects } from './stored.ts'
 
 /** A checked request for a page. */
 export interface ScrollInput extends Conditions {
   readonly limit: number
   /** Undefined: the first page. */
   readonly cursor: Cursor | undefined
-  readonly includeVectors: boolean
+  readonly contents: WantedContents
 }
 
 interface Cursor {
@@ -35,12 +35,12 @@ const cursorForm = /^o([0-9a-z]{1,7})(?:\.([0-9a-z]{1,10})\.([0-9a-z]{1,10}))?$/
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseScroll(request: ScrollRequest, definition: CollectionSchema, limits: Limits): ScrollInput {
   checkObject(request, 'request')
-  const { limit = scrollDefault, cursor, includeVectors = true } = request
+  const { limit = scrollDefault, cursor, includeVectors = true, includeTexts = includeVectors } = request
   return {
     ...parseConditions(request, definition),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
     cursor: cursor === undefined ? undefined : parseCursor(cursor),
-    includeVectors,
+    contents: { vectors: includeVectors, texts: includeTexts },
   }
 }
 
@@ -56,19 +56,17 @@ export async function scroll(replica: ReadableReplica, input: ScrollInput, room?
 
 async function pageOf(
   replica: ReadableReplica,
-  { limit, includeVectors }: ScrollInput,
+  { limit, contents }: ScrollInput,
   { bitmap, from, version, lsn }: Matching & { readonly from: number },
   room: AnswerRoom | undefined,
 ): Promise<ScrollPage> {
   const ordinals = bitmap.toOrdinals()
   const first = lowerBound(ordinals, from)
-  const page = fitToPage(replica, ordinals.subarray(first, first + limit), includeVectors, room)
+  const page = fitToPage(replica, ordinals.subarray(first, first + limit), contents, room)
   const last = page.at(-1)
   const more = first + page.length < ordinals.length
   return {
-    objects: includeVectors
-      ? await storedObjects(replica, [...page], version)
-      : storedWithoutVectors(replica, [...page], version),
+    objects: await storedObjects(replica, [...page], { version, contents }),
     cursor: more && last !== undefined ? cursorText(last + 1, replica) : undefined,
     lsn,
   }
@@ -78,13 +76,13 @@ async function pageOf(
 function fitToPage(
   replica: ReadableReplica,
   ordinals: Uint32Array,
-  vectors: boolean,
+  contents: WantedContents,
   room: AnswerRoom | undefined,
 ): Uint32Array {
   if (room === undefined) return ordinals
   let [bytes, count] = [0, 0]
   for (const ordinal of ordinals) {
-    const more = objectBytes(replica, ordinal, vectors)
+    const more = objectBytes(replica, ordinal, contents)
     if (count > 0 && bytes + more > room.pageBytesMax) break
     bytes += more
     count += 1

@@ -3,6 +3,7 @@
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
+import { allContents, type WantedContents } from './answer-room.ts'
 import { readGivenRows } from './given.ts'
 import { listContents, noContents, ReadObject, type StoredHead } from './read-object.ts'
 import { memberRows } from './returned-rows.ts'
@@ -10,12 +11,17 @@ import { memberRows } from './returned-rows.ts'
 /** Objects read from disk at a time. */
 const objectsAtOnce = 64
 
-/** The objects as of now, or of a version that is held, with copies of their vectors. Yields to other work. */
+/** The objects as of now, or of a version that is held, with copies of what they have in their fields. Yields to other work. */
 export async function storedObjects(
   replica: ReadableReplica,
   ordinals: readonly number[],
-  version = replica.version,
+  {
+    version = replica.version,
+    contents = allContents,
+  }: { readonly version?: number; readonly contents?: WantedContents } = {},
 ): Promise<StoredObject[]> {
+  if (!contents.vectors && !contents.texts)
+    return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, version), noContents))
   // The pin keeps the current content of the objects until it is released, even if they are written meanwhile.
   const release = replica.pins.pin(version)
   const slice = new TimeSlice()
@@ -23,7 +29,7 @@ export async function storedObjects(
   try {
     for (let index = 0; index < ordinals.length; index += objectsAtOnce) {
       await slice.renewIfOver()
-      objects.push(...(await readObjects(replica, ordinals.slice(index, index + objectsAtOnce), version)))
+      objects.push(...(await readObjects(replica, ordinals.slice(index, index + objectsAtOnce), version, contents)))
     }
     return objects
   } finally {
@@ -35,11 +41,13 @@ async function readObjects(
   replica: ReadableReplica,
   ordinals: readonly number[],
   version: number,
+  contents: WantedContents,
 ): Promise<readonly StoredObject[]> {
   const heads = ordinals.map((ordinal) => ({
     parts: new StoredParts(replica, ordinal, version),
-    lists: listContents(replica.definition.fields, replica.objects.sparse(ordinal)),
+    lists: chosen(listContents(replica.definition.fields, replica.objects.sparse(ordinal)), contents),
   }))
+  if (!contents.vectors) return heads.map(({ parts, lists }) => new ReadObject(parts, { ...noContents, ...lists }))
   const fields = replica.definition.fields.map(async ({ kind, name }, index) => ({
     name,
     rows: kind === 'dense' ? await readGivenRows(replica, index, ordinals, version) : [],
@@ -53,13 +61,12 @@ async function readObjects(
   )
 }
 
-/** Objects with id, meta, and filter only; nothing is read from disk. */
-export function storedWithoutVectors(
-  replica: ReadableReplica,
-  ordinals: readonly number[],
-  version = replica.version,
-): StoredObject[] {
-  return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, version), noContents))
+/** Sparse terms are vectors. */
+function chosen<C extends { readonly sparse: object; readonly text: object }>(
+  lists: C,
+  { vectors, texts }: WantedContents,
+): C {
+  return { ...lists, ...(!vectors && { sparse: {} }), ...(!texts && { text: {} }) }
 }
 
 function denseOf(

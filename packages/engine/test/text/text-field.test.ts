@@ -274,6 +274,39 @@ test('fused hits and groups have the highlights of their texts, and explain list
   await engine.close()
 })
 
+test('a page has vectors, texts, both, or none, as its reader chooses', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const asOf = { lsn: collection.describe().lsn }
+  await collection.upsert([{ id: 'f', fields: { v: [9, 9] } }])
+  const vectorOf = (i: number) => [i, 1]
+  for (const [options, vectors, wanted] of [
+    [{}, true, true],
+    [{ includeVectors: true }, true, true],
+    [{ includeVectors: false }, false, false],
+    [{ includeTexts: false }, true, false],
+    [{ includeVectors: false, includeTexts: true }, false, true],
+    [{ includeVectors: true, includeTexts: true }, true, true],
+  ] as const) {
+    for (const when of [{}, { asOf }]) {
+      const { objects } = await collection.scroll({ ...options, ...when, limit: 5 })
+      const read = objects.map(({ id, filter, dense, text }) => ({
+        id,
+        filter,
+        v: dense.v && [...dense.v.vector],
+        text,
+      }))
+      const expected = Object.entries(texts).map(([id, body], i) => ({
+        id,
+        filter: { odd: i % 2 === 1 },
+        v: vectors ? vectorOf(i) : undefined,
+        text: wanted ? { body } : {},
+      }))
+      t.strictSame(read, expected, JSON.stringify({ ...options, ...when }))
+    }
+  }
+  await engine.close()
+})
+
 test('texts are returned unchanged', async (t) => {
   const { engine, collection } = await withTexts(t)
   const odd = '\ufeffÄ\u0000 😀 "quotes"\r\n\u2028end '

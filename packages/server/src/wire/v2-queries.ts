@@ -76,7 +76,10 @@ export function scrollBody(batchMax: number) {
         'Number of objects; default 100. A page of large objects is shorter; its cursor continues.',
       ),
       cursor: optionalText('Cursor from the previous page.'),
-      include_vectors: optionalBoolean('Default true. If false, objects have only id, meta, and filter.'),
+      include_vectors: optionalBoolean('Default true. If false, objects have no vectors and no sparse terms.'),
+      include_texts: optionalBoolean(
+        'Whether objects have their texts; default: as include_vectors. Without both, objects have only id, meta, and filter.',
+      ),
       ...asOfOptions,
       ...readOptions,
     },
@@ -163,6 +166,7 @@ export function readScroll(body: ScrollBody): ScrollRequest {
     ...(body.limit == null ? {} : { limit: body.limit }),
     ...(body.cursor == null ? {} : { cursor: body.cursor }),
     ...(body.include_vectors == null ? {} : { includeVectors: body.include_vectors }),
+    ...(body.include_texts == null ? {} : { includeTexts: body.include_texts }),
   }
 }
 
@@ -179,8 +183,8 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
 /** A page of objects as JSON. */
 export function scrollReply(
   { objects, cursor, lsn, asOf }: ScrollPage,
-  { include_vectors: vectors }: ScrollBody,
+  { include_vectors: vectors, include_texts: texts }: ScrollBody,
 ): Generator<string> {
-  const pieces = vectors === false ? headsPieces(objects) : objectsPieces(objects)
+  const pieces = vectors === false && texts !== true ? headsPieces(objects) : objectsPieces(objects)
   return withMembers({ cursor: cursor ?? null, lsn, ...asOfMember(asOf) }, [['objects', pieces]])
 }
