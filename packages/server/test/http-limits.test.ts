@@ -122,6 +122,7 @@ test('a growing body moves to the budget of large bodies, and takes nothing afte
   const budgets = {
     small: createBudget(4 * mebibyte, 'request bodies'),
     large: createBudget(4 * mebibyte, 'request bodies'),
+    embedding: createBudget(0, 'request bodies'),
   }
   const room = createBodyRoom(budgets)
   room.growTo(mebibyte)
@@ -140,6 +141,28 @@ test('a growing body moves to the budget of large bodies, and takes nothing afte
   room.growTo(2 * mebibyte)
   other.release()
   t.strictSame([budgets.small.taken, budgets.large.taken], [0, 0])
+  t.end()
+})
+
+test('a body that waits for a provider moves to the budget of such bodies, or is rejected', (t) => {
+  const [small, large] = [createBudget(mebibyte, 'request bodies'), createBudget(4 * mebibyte, 'request bodies')]
+  const embedding = createBudget(3 * mebibyte, 'request bodies')
+  const taken = () => [small.taken, large.taken, embedding.taken]
+  const rooms = [mebibyte, 2 * mebibyte, 2 * mebibyte].map((bytes) => {
+    const room = createBodyRoom({ small, large, embedding })
+    room.growTo(bytes)
+    return room
+  })
+  t.strictSame(taken(), [mebibyte, 4 * mebibyte, 0])
+  rooms[0]?.waitForProvider()
+  rooms[1]?.waitForProvider()
+  rooms[1]?.waitForProvider()
+  t.strictSame(taken(), [0, 2 * mebibyte, 3 * mebibyte])
+  t.throws(() => rooms[2]?.waitForProvider(), { code: 'overloaded', details: { limit: 3 * mebibyte } })
+  t.strictSame(taken(), [0, 2 * mebibyte, 3 * mebibyte], 'a rejected move leaves all unchanged')
+  for (const room of rooms) room.release()
+  rooms[2]?.waitForProvider()
+  t.strictSame(taken(), [0, 0, 0])
   t.end()
 })
 

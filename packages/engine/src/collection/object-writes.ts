@@ -68,7 +68,11 @@ export class ObjectWrites {
         'upserted',
         async (claim, facts) => {
           // Outside of the gate, so that a slow provider delays no other write.
-          const { columns: whole, faults } = await this.#embedder.embedObjects(columns, definition)
+          const { columns: whole, faults } = await this.#embedder.embedObjects(
+            columns,
+            definition,
+            options?.beforeEmbedding,
+          )
           if (isAtomic && faults.size > 0) throw embedError(whole.ids, faults)
           return this.#conditional.upsert(whole, { conditions: conditions ?? [], faults }, { isAtomic, claim, facts })
         },
@@ -81,7 +85,11 @@ export class ObjectWrites {
       async (claim) => {
         if (columns.ids.length === 0) return { ...this.#writer.nothingToDo(), upserted: 0 }
         const facts = { upserted: columns.ids.length }
-        const { columns: whole, faults } = await this.#embedder.embedObjects(columns, definition)
+        const { columns: whole, faults } = await this.#embedder.embedObjects(
+          columns,
+          definition,
+          options?.beforeEmbedding,
+        )
         if (faults.size > 0) throw embedError(whole.ids, faults)
         const { lsn, durable, result } = await this.#writer.write(
           { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...whole },

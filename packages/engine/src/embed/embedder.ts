@@ -88,11 +88,16 @@ export class Embedder {
   }
 
   /** Throws embedding_unavailable or record_too_large before any call. Faults of single texts are returned. */
-  async embedObjects(columns: ObjectColumns, definition: CollectionSchema): Promise<EmbeddedColumns> {
+  async embedObjects(
+    columns: ObjectColumns,
+    definition: CollectionSchema,
+    before?: () => void,
+  ): Promise<EmbeddedColumns> {
     const wanted = wantedOf(columns, definition)
     if (wanted.length === 0) return { columns, faults: noFaults }
     checkRoom(columns, wanted)
     const calls = wanted.map((one) => ({ one, provider: this.#providerOf(one.field) }))
+    before?.()
     const faults = new Map<number, EmbedFault>()
     const made = await Promise.all(
       calls.map(async ({ one, provider }) => ({ one, vectors: await callProvider(provider, one, 'store') })),

@@ -26,6 +26,8 @@ export interface Author {
 export interface ConditionalOptions extends WriteOptions {
   /** Changes either every object or none: if one has a conflict or an error, the call throws `conflict`. */
   readonly atomic?: boolean | undefined
+  /** Called before texts of an upsert are sent to providers of vectors, when nothing is written yet. What it throws refuses the write. */
+  readonly beforeEmbedding?: (() => void) | undefined
 }
 
 /** What deletes by id take besides. */

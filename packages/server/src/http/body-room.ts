@@ -7,28 +7,40 @@ import { bodyBytesMax } from './limits.ts'
 export interface BodyBudgets {
   readonly small: Budget
   readonly large: Budget
+  /** For bodies that wait for providers of vectors, of any size. */
+  readonly embedding: Budget
 }
 
 export interface BodyRoom {
   /** Called with the bytes of a body before they are kept. Throws ServerError overloaded. */
   growTo(bytes: number): void
+  /** Called when the body was read and waits for a provider. From then on it takes nothing from other bodies. Throws ServerError overloaded. */
+  waitForProvider(): void
   /** Releases everything; the room takes nothing afterwards. Idempotent. */
   release(): void
 }
 
-export function createBodyRoom({ small, large }: BodyBudgets): BodyRoom {
+export function createBodyRoom({ small, large, embedding }: BodyBudgets): BodyRoom {
+  let budget = small
   let share = small.open()
-  let isLarge = false
+  let held = 0
   let isReleased = false
+  const moveTo = (other: Budget, bytes: number): void => {
+    const next = other.open()
+    next.growTo(bytes)
+    share.release()
+    share = next
+    budget = other
+  }
   return {
     growTo(bytes) {
       if (isReleased) return
-      if (isLarge || bytes <= bodyBytesMax) return share.growTo(bytes)
-      const next = large.open()
-      next.growTo(bytes)
-      share.release()
-      share = next
-      isLarge = true
+      if (budget === small && bytes > bodyBytesMax) moveTo(large, bytes)
+      else share.growTo(bytes)
+      held = Math.max(held, bytes)
+    },
+    waitForProvider() {
+      if (!isReleased && budget !== embedding) moveTo(embedding, held)
     },
     release() {
       isReleased = true

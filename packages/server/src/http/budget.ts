@@ -27,7 +27,12 @@ export interface Amount {
 }
 
 /** What a budget limits, as its error names it. */
-export type Budgeted = 'request bodies' | 'large replies' | 'writes' | 'reads'
+export type Budgeted =
+  | 'request bodies'
+  | 'request bodies that wait for providers of vectors'
+  | 'large replies'
+  | 'writes'
+  | 'reads'
 
 export function createBudget(max: number, what: Budgeted, amount: Amount = localAmount()): Budget {
   const open = (): Share => {

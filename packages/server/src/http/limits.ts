@@ -16,6 +16,8 @@ export const bodyBytesFiltersMax = 16 * mebibyte
  */
 export const largeBodiesBytesMax = 192 * mebibyte
 export const smallBodiesBytesMax = 64 * mebibyte
+/** Bodies of writes that wait for providers of vectors have this in addition, so that a slow provider takes nothing from other requests. */
+export const embeddingBodiesBytesMax = 128 * mebibyte
 
 /** The connection is closed if fewer bytes of a body arrive in this time. Node's limit of the total time of a request is off. */
 export const bodyProgressMs = 30_000

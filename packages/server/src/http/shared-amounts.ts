@@ -5,7 +5,14 @@
 import type { Amount } from './budget.ts'
 
 /** The amounts, by their index in a row. */
-export const amounts = { smallBodies: 0, largeBodies: 1, largeReplies: 2, writes: 3, reads: 4 } as const
+export const amounts = {
+  smallBodies: 0,
+  largeBodies: 1,
+  largeReplies: 2,
+  writes: 3,
+  reads: 4,
+  embeddingBodies: 5,
+} as const
 
 /** 64 bytes: rows of different threads are in different lines of the cache. */
 const rowLength = 16

@@ -11,7 +11,7 @@ export async function readMetricsState(context: RouteContext): Promise<MetricsSt
   const isOpen = slot.isOpen()
   return {
     stats: isOpen ? slot.engine().stats() : undefined,
-    bodyBytes: bodies.small.taken + bodies.large.taken,
+    bodyBytes: bodies.small.taken + bodies.large.taken + bodies.embedding.taken,
     replyBytes: largeReplies.taken,
     serving: serving(),
     archive: slot.archive?.figures(),

@@ -59,7 +59,8 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         const choice = new AtomicChoice(request.query)
         const objects = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
         if (Array.isArray(objects)) checkObjects(database, objects.length)
-        return open(request).upsert(objects, atomicOptions(choice, requestKey))
+        const beforeEmbedding = () => request.bodyRoom?.waitForProvider()
+        return open(request).upsert(objects, { ...atomicOptions(choice, requestKey), beforeEmbedding })
       })
       const { upserted, lsn, durable } = written
       return { upserted, lsn, durable, ...writtenResults(written) }

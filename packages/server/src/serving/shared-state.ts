@@ -241,6 +241,11 @@ function budgetsOf(shared: SharedAmounts): Budgets {
     bodies: {
       small: createBudget(limits.smallBodiesBytesMax, 'request bodies', shared.amount(amounts.smallBodies)),
       large: createBudget(limits.largeBodiesBytesMax, 'request bodies', shared.amount(amounts.largeBodies)),
+      embedding: createBudget(
+        limits.embeddingBodiesBytesMax,
+        'request bodies that wait for providers of vectors',
+        shared.amount(amounts.embeddingBodies),
+      ),
     },
     largeReplies: createBudget(limits.largeRepliesBytesMax, 'large replies', shared.amount(amounts.largeReplies)),
   }

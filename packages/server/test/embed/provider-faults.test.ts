@@ -248,6 +248,43 @@ test('requests that wait for a provider leave room for others', async (t) => {
   t.equal(statuses.length, 24, 'the others wait')
 })
 
+test('bodies of writes that wait for a provider take nothing from other bodies', async (t) => {
+  const slow = { timeout_ms: 60_000, deadline_ms: 60_000, batch_size: 1, concurrency: 4 }
+  const world = await startWorld(t, () => ({ held: slow }))
+  await world.create('c', 'held')
+  // A little less than the room of all small bodies, and as many bytes again.
+  const [count, bytes] = [72, 1_000_000]
+  const body = (id: string, fields: object) => JSON.stringify({ objects: [{ id, fields }] }).padEnd(bytes, ' ')
+  const put = (text: string) =>
+    send(world.url, 'POST', '/api/v2/collection/c/objects', { body: text, type: 'application/json' })
+  const ends: (Answer | undefined)[] = []
+  const waiting: Promise<void>[] = []
+  const textsWaiting = async () => {
+    const { text } = await send(world.url, 'GET', '/metrics')
+    return Number(/^annal_embedding_texts_waiting\{.*\} (\d+)$/m.exec(text)?.[1])
+  }
+  for (let from = 0; from < count; from += 24) {
+    for (let i = from; i < from + 24; i++)
+      waiting.push(
+        put(body(`slow ${i}`, { body: `text ${i}` })).then(
+          (answer) => void ends.push(answer),
+          () => undefined,
+        ),
+      )
+    await until(async () => (await textsWaiting()) + slow.concurrency >= from + 24 || ends.length > 0)
+  }
+  t.strictSame(ends, [], 'none of them was refused')
+  const others = await Promise.all(Array.from({ length: 8 }, (_, i) => put(body(`now ${i}`, { v: [i, 1, 1] }))))
+  t.strictSame(
+    others.map(({ status }) => status),
+    others.map(() => 200),
+  )
+  t.equal(await world.count('c'), 8)
+  t.strictSame(ends, [], 'they still wait')
+  world.server.child.kill('SIGKILL')
+  await Promise.all(waiting)
+})
+
 test('each kind of provider gets and returns its own form, in batches, and equal texts are sent once', async (t) => {
   const world = await startWorld(t, (provider) => ({
     ok: { batch_size: 2, send_dimension: true },
