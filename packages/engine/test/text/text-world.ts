@@ -5,6 +5,11 @@ import type { Collection, CountRequest, TextQuery } from '../../src/index.ts'
 const vocabulary = Array.from({ length: 40 }, (_, i) => `${String.fromCharCode(97 + (i % 7))}word${i}`)
 const [k1, b] = [1.2, 0.75]
 
+/** A collection, now or as of a moment. */
+interface TextReader extends Pick<Collection, 'getMany' | 'search' | 'scroll'> {
+  count(request?: CountRequest): { readonly count: number } | Promise<{ readonly count: number }>
+}
+
 export class TextWorld {
   #state: number
   readonly #texts: Map<string, string>
@@ -55,10 +60,10 @@ export class TextWorld {
   }
 
   /** Compares all texts, and the answers of some searches. */
-  async check(t: Test, collection: Collection, what: string): Promise<void> {
+  async check(t: Test, collection: TextReader, what: string): Promise<void> {
     const stored = await collection.getMany([...this.#texts.keys()])
     t.strictSame(new Map(stored.map(({ id, text }) => [id, text.body])), this.#texts, `${what}: texts`)
-    t.equal(collection.describe().objects, this.#texts.size, `${what}: count`)
+    t.equal((await collection.count()).count, this.#texts.size, `${what}: count`)
     for (let i = 0; i < 30; i++) {
       const query = this.#query()
       const found = await collection.search({ fields: { body: { query, limit: 20 } } })
@@ -141,7 +146,7 @@ function wordsOf(text: string): string[] {
   return text.split(/[ ,]+/).filter((word) => word !== '')
 }
 
-async function pagesOf(collection: Collection, request: CountRequest): Promise<string[]> {
+async function pagesOf(collection: TextReader, request: CountRequest): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
   do {
