@@ -212,7 +212,11 @@ export class HashPages {
   static async load(
     reader: SectionReader,
     name: string,
-    options: { readonly matches: (ordinal: number) => boolean; readonly ordinalEnd: number },
+    options: {
+      readonly matches: (ordinal: number) => boolean
+      readonly ordinalEnd: number
+      readonly moves?: EntryMoves
+    },
   ): Promise<HashPages> {
     const body = await reader.open(name)
     const [slots = 0, depth = 0, pages = 0, count = 0] = await body.takeNumbers(4)
@@ -225,7 +229,7 @@ export class HashPages {
       (slots & (slots - 1)) === 0 &&
       (pages === 1 || slots === pageSlots)
     if (!sound) throw body.damaged(`a table of ${pages} pages of ${slots} slots, ${depth} deep`)
-    const table = new HashPages(options.matches)
+    const table = new HashPages(options.matches, options.moves)
     table.#slots = slots
     table.#depth = depth
     table.#count = count

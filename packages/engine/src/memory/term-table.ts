@@ -1,18 +1,31 @@
 // Assigns a number to every string that some object has under some key, so that strings are indexed as numbers: string values of filters
-// by the key of the filter, and terms of texts by the field. A term is counted; its number becomes free when its last object is gone.
+// by the key of the filter, and terms of texts by the field. A term is counted; its number becomes free when its last object is gone. Threads that
+// have the memory find terms meanwhile (term-names.ts).
 //
 //   term, in the heap:  | u32 key | UTF-8 |
 import { assert } from '../errors.ts'
 import { filterStringBytesMax } from '../limits.ts'
 import { ByteHeap } from './byte-heap.ts'
+import type { SharedBytes } from './chunks.ts'
 import { Column } from './column.ts'
 import { HashPages } from './hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
 import { type DumpOptions, numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
+import { OwnedLookup, type SharedLookup } from './shared-lookup.ts'
 
 /** The term of the last lookup. */
 const text = new TextWords(filterStringBytesMax, 1)
 const heapBytesMax = 2 ** 35
+
+/** Chunks of a table. */
+export const termNamesLists = ['nameAddresses', 'names', 'namePages'] as const
+export type TermNamesList = (typeof termNamesLists)[number]
+
+/** What other threads need to find terms, besides the chunks. */
+export interface SharedTerms {
+  readonly seed: HashSeed
+  readonly lookup: SharedLookup
+}
 
 export class TermTable {
   readonly #seed: HashSeed
@@ -21,7 +34,9 @@ export class TermTable {
   #addresses = new Column('u32')
   /** Number of objects that have the term; 0 for a free number. */
   #counts = new Column('u32')
+  readonly #lookup = new OwnedLookup(() => this.#pages.shape)
   #pages: HashPages
+  #shared: SharedTerms | undefined
   #wanted = 0
   #end = 0
   #free = 0
@@ -30,7 +45,7 @@ export class TermTable {
 
   constructor(seed: HashSeed) {
     this.#seed = seed
-    this.#pages = new HashPages(this.#isWanted)
+    this.#pages = new HashPages(this.#isWanted, this.#lookup)
   }
 
   /** Returns -1 when no object has the term. */
@@ -106,6 +121,18 @@ export class TermTable {
     this.#pages.reserve(terms)
   }
 
+  /** What other threads need to find terms, besides the chunks. The same value until it changes. */
+  get shared(): SharedTerms {
+    const lookup = this.#lookup.shared
+    if (this.#shared?.lookup !== lookup) this.#shared = { seed: this.#seed, lookup }
+    return this.#shared
+  }
+
+  /** The memory of the addresses of terms, of the terms, and of the pages that lead to them. */
+  get chunks(): { readonly [list in TermNamesList]: readonly SharedBytes[] } {
+    return { nameAddresses: this.#addresses.chunks, names: this.#heap.chunks, namePages: this.#pages.chunks }
+  }
+
   bytes(): number {
     return this.#heap.bytes() + this.#addresses.bytes() + this.#counts.bytes() + this.#pages.bytes()
   }
@@ -136,7 +163,8 @@ export class TermTable {
       const sound = table.#counts.get(term) === 0 ? address <= end : table.#heap.mayHold(address * 8)
       if (!sound) throw body.damaged(`there is no term at ${address * 8}`)
     }
-    table.#pages = await HashPages.load(reader, `${name}.pages`, { matches: table.#isWanted, ordinalEnd: end })
+    const options = { matches: table.#isWanted, ordinalEnd: end, moves: table.#lookup }
+    table.#pages = await HashPages.load(reader, `${name}.pages`, options)
     return table
   }
 

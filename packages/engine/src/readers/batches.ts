@@ -6,8 +6,9 @@ import type { Filter } from '../model/filter.ts'
 import type { SearchRequest, SearchResult } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { filterKey } from '../replica/filter-key.ts'
-import { parseSearch, type SearchPlanInput, searchesTexts } from '../search/request.ts'
+import { parseSearch, type SearchPlanInput } from '../search/request.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
+import { loadAnalyzers } from '../text/analyzers.ts'
 import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { type PinnedState, runSearches } from './run-searches.ts'
 import type { SharedFilters } from './shared-filters.ts'
@@ -25,13 +26,17 @@ export interface ParsedBatch {
   readonly needsIds: boolean
 }
 
+/** Loads what searches of the collection need to be parsed. */
+export async function prepareParsing({ fields }: CollectionSchema): Promise<void> {
+  if (fields.some(({ kind }) => kind === 'text')) await loadAnalyzers()
+}
+
 /** Undefined: the owner refuses a search, or only the owner can run it. */
 export function parseBatch(
   requests: readonly SearchRequest[],
   definition: CollectionSchema,
   limits: Limits,
 ): ParsedBatch | undefined {
-  if (requests.some((request) => searchesTexts(request, definition))) return undefined
   const inputs = parseSearches(requests, definition, limits)
   if (inputs === undefined || inputs.length === 0) return undefined
   const places = new Map<string, number>()

@@ -3,12 +3,13 @@
 
 import type { Best } from '../search/ranking.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
-import type { SharedLists, SparseQuery, TermsList } from '../vector/field.ts'
+import type { SharedLists, SparseQuery, TermsList, TextQuery } from '../vector/field.ts'
 import { instantiateSparseKernel, type SparseKernel } from '../vector/sparse/kernel.ts'
 import { blockPostingsMax } from '../vector/sparse/lists.ts'
 import { searchAreaBytes } from '../vector/sparse/memory.ts'
 import { type AllowedBits, descriptorBytes, fillDescriptor, readDescriptor } from '../vector/sparse/query.ts'
 import { changing, type SparseViews, TermView, type WeighedList, weighLists } from '../vector/sparse/term-view.ts'
+import { postingsOfTexts, type TextImpacts, weighTexts } from '../vector/sparse/text-lists.ts'
 import { synchronized } from '../vector/synchronized.ts'
 import { takeWork, type Work } from './find-hits.ts'
 import type { ReplicaView } from './replica-view.ts'
@@ -26,10 +27,10 @@ export interface ListsReader {
 
 /** A checked search of the pinned version. */
 export interface ListsSearch {
-  readonly query: SparseQuery
+  readonly query: SparseQuery | TextQuery
   readonly k: number
   readonly version: number
-  /** Number of rows as of the version if rare indices count more; otherwise undefined. */
+  /** Number of rows as of the version if rare indices count more; otherwise undefined. Texts do not need it. */
   readonly rows: number | undefined
   /** The matches of the filter as of the version; undefined without a filter. */
   readonly matches: SharedMatches | undefined
@@ -116,16 +117,30 @@ export class ReaderLists implements SparseViews {
     { query, k, version, rows, matches }: ListsSearch,
     work: Work,
   ): Best | 'again' | 'owner' {
-    const lists = weighLists(query, { version, rows }, this, (index) => terms.placeOf(index))
-    if (lists === changing) return 'again'
+    const weighed = this.#weigh(terms, query, { version, rows })
+    if (weighed === changing) return 'again'
+    const { lists, impacts } = weighed
     if (lists.length === 0) return { ordinals: new Uint32Array(0), similarities: new Float32Array(0) }
-    if (descriptorBytes(lists, k) > searchAreaBytes || !takeWork(work, postingsIn(lists) / postingsMax)) return 'owner'
+    const postings = impacts === undefined ? postingsIn(lists) : postingsOfTexts({ lists, impacts })
+    if (descriptorBytes(lists, k, impacts) > searchAreaBytes || !takeWork(work, postings / postingsMax)) return 'owner'
     const { number } = this.#reader
     const address = areas.searches + number * searchAreaBytes
     const bitmap = { address: areas.bitmaps + (number * areas.bits) / 8, bits: areas.bits }
-    fillDescriptor(this, address, lists, { k, version, allowed: matches && this.#lend(matches.words, bitmap) })
+    const allowed = matches && this.#lend(matches.words, bitmap)
+    fillDescriptor(this, address, lists, { k, version, allowed, impacts })
     kernel.search(address)
     return readDescriptor(this, address)
+  }
+
+  #weigh(
+    terms: TermView,
+    query: SparseQuery | TextQuery,
+    { version, rows }: Pick<ListsSearch, 'version' | 'rows'>,
+  ): { readonly lists: readonly WeighedList[]; readonly impacts?: TextImpacts } | typeof changing {
+    const placeOf = (index: number) => terms.placeOf(index)
+    if ('terms' in query) return weighTexts(query, version, this, placeOf) ?? { lists: [] }
+    const lists = weighLists(query, { version, rows }, this, placeOf)
+    return lists === changing ? changing : { lists }
   }
 
   /** Copies a bitmap to the memory, unless it is there already. */

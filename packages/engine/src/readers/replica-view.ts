@@ -6,12 +6,14 @@ import { heapChunkBytes } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import { type PagesShape, PagesView } from '../memory/hash-pages.ts'
 import { hashWords, TextWords } from '../memory/id-hash.ts'
+import { TermNames, type termsMove } from '../memory/term-names.ts'
+import type { SharedTerms } from '../memory/term-table.ts'
 import type { SearchRecall } from '../model/calibration.ts'
 import { headBytes, type SparseTermsOfField, sparseStart, sparseTermsIn } from '../replica/object-record.ts'
 import type { OriginalsList } from '../replica/originals-rows.ts'
 import type { RecallSearch } from '../search/ef-chooser.ts'
 import { BoardWords } from '../sharing/board.ts'
-import { chunkList, fieldListOf, type ReaderNews, type SharedReplicaFacts } from '../sharing/messages.ts'
+import { chunkList, fieldListOf, type ReaderNews, type SharedReplicaFacts, termNamesList } from '../sharing/messages.ts'
 import type { ArenaHandle } from '../vector/dense/attached.ts'
 import { elementAt } from '../vector/element-at.ts'
 import type { FieldSegment, SharedLists, TermsList } from '../vector/field.ts'
@@ -20,7 +22,7 @@ import { attachSegments, type ReaderArena, type ReaderSegment } from './reader-a
 /** What changes in a replica while it serves. */
 export type ReplicaNews = Extract<
   ReaderNews,
-  { readonly kind: 'chunks' | 'segments' | 'lists' | 'ids' | 'definition' | 'calibration' | 'grown' }
+  { readonly kind: 'chunks' | 'segments' | 'lists' | 'ids' | 'terms' | 'definition' | 'calibration' | 'grown' }
 >
 
 /** Entries of one chunk of a column. */
@@ -64,6 +66,8 @@ export class ReplicaView {
   readonly #chunks: Chunk[][] = []
   readonly #pages = new PagesView((chunk) => this.#chunks[chunkList.idPages]?.[chunk]?.words)
   #idShape: PagesShape
+  readonly #names = new TermNames((list, chunk) => this.#chunks[termNamesList[list]]?.[chunk]?.words)
+  #terms: SharedTerms | undefined
   readonly #handles: (readonly FieldSegment[])[]
   readonly #segments: ReaderSegment[][]
   readonly #lists: (SharedLists | undefined)[]
@@ -75,6 +79,7 @@ export class ReplicaView {
     this.#attach = attach
     for (const [list, chunks] of facts.chunks.entries()) this.#takeChunks(list, 0, chunks)
     this.#idShape = facts.idShape
+    this.#terms = facts.terms
     this.#handles = facts.fields.map(({ segments }) => segments)
     this.#segments = facts.fields.map(() => [])
     this.#lists = facts.fields.map(({ lists }) => lists)
@@ -103,6 +108,7 @@ export class ReplicaView {
     else if (news.kind === 'segments') this.#takeSegments(news.field, news.segments)
     else if (news.kind === 'lists') this.#lists[news.field] = news.lists
     else if (news.kind === 'ids') this.#idShape = news.shape
+    else if (news.kind === 'terms') this.#terms = news.terms
     else this.#grow()
   }
 
@@ -231,6 +237,11 @@ export class ReplicaView {
     const hash = hashWords(wanted.words, length, this.facts.idSeed)
     const ordinal = this.#pages.find(shape, hash, (candidate) => this.#hasId(candidate, length))
     return ordinal < 0 && shape.isChained ? undefined : ordinal
+  }
+
+  /** The number of a term of a text field, or -1: no object of the pinned version has it. */
+  findTerm(field: number, term: string, settle: () => void): number | typeof termsMove {
+    return this.#terms === undefined ? -1 : this.#names.find(this.#terms, { key: field, term }, settle)
   }
 
   /** Whether the id of the ordinal is the wanted one. */

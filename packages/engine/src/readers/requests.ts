@@ -38,13 +38,12 @@ function searchShared(
   request: SearchRequest,
   limits: Limits,
 ): SearchResult | undefined | Promise<SearchResult | undefined> {
-  if (searchesTexts(request, collection.definition)) return undefined
+  // Parsed there, where the analyzers are loaded first.
+  if (searchesTexts(request, collection.definition)) return searchAsBatch(collection, request)
   const input = parseSearch(request, collection.definition, limits)
   const [task] = input.tasks
-  if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1 || !isPlain(input, task)) {
-    const found = collection.searchBatchHere([request], { bytesMax: resultBytesMax })
-    return found instanceof Promise ? found.then((results) => results?.[0]) : found?.[0]
-  }
+  if (task?.kind !== 'dense' || task.source.kind !== 'vector' || input.tasks.length > 1 || !isPlain(input, task))
+    return searchAsBatch(collection, request)
   const { name } = task.definition
   const { filter } = request
   const { prefilterThreshold } = input
@@ -69,6 +68,14 @@ function searchShared(
       lsn: hits.lsn,
     }),
   )
+}
+
+function searchAsBatch(
+  collection: ReaderCollection,
+  request: SearchRequest,
+): SearchResult | undefined | Promise<SearchResult | undefined> {
+  const found = collection.searchBatchHere([request], { bytesMax: resultBytesMax })
+  return found instanceof Promise ? found.then((results) => results?.[0]) : found?.[0]
 }
 
 /** Whether nothing but the rows in memory is needed. */

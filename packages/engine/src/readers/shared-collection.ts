@@ -169,7 +169,9 @@ export class SharedCollection implements ReaderCollection {
   }
 
   async #loadBatches(): Promise<void> {
-    this.#batches = await import('./batches.ts')
+    const batches = await import('./batches.ts')
+    await batches.prepareParsing(this.definition)
+    this.#batches = batches
   }
 
   /** Fetches the matches, and once more if a version was published meanwhile. */

@@ -3,9 +3,10 @@
 import { yieldToOthers } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import type { TextColumn } from '../events/event.ts'
+import type { SharedBytes } from '../memory/chunks.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
-import { TermTable } from '../memory/term-table.ts'
+import { type SharedTerms, type TermNamesList, TermTable } from '../memory/term-table.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { loadAnalyzers } from '../text/analyzers.ts'
 import { type CountedText, countedTexts } from '../text/counted-text.ts'
@@ -126,6 +127,15 @@ export class TextTerms {
     const order = this.#orders.get(field) ?? new TermOrder(() => this.#ofField(field))
     this.#orders.set(field, order)
     return order
+  }
+
+  /** What other threads need to find terms, besides the chunks. */
+  get shared(): SharedTerms | undefined {
+    return this.#table?.shared
+  }
+
+  get chunks(): { readonly [list in TermNamesList]: readonly SharedBytes[] } {
+    return this.#table?.chunks ?? { nameAddresses: [], names: [], namePages: [] }
   }
 
   /** Reserves memory for `terms` more of `bytes` in total. Throws EngineError memory_exhausted. */

@@ -133,7 +133,7 @@ export function needsWholeVersion({ tasks, filter, groups, exact }: SearchPlanIn
   )
 }
 
-/** Whether the request searches a text field. Only the owner has the analyzers and the terms. */
+/** Whether the request searches a text field. */
 export function searchesTexts({ fields }: SearchRequest, definition: CollectionSchema): boolean {
   const isText = (name: string) => definition.fields.some((field) => field.kind === 'text' && field.name === name)
   return Object.keys(fields ?? {}).some(isText)

@@ -6,6 +6,7 @@ import type { Limits } from '../limits.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { SharedTerms, TermNamesList } from '../memory/term-table.ts'
 import type { CalibrationTable, ReceivedQueries } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
@@ -15,11 +16,14 @@ import { type OriginalsList, originalsLists, type SharedOriginals } from '../rep
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
-export const readerProtocol = 8
+export const readerProtocol = 9
 
-/** Numbers of the chunk lists of a replica that its readers read. Those of each field follow: of its original vectors, and of its terms. */
+/** Numbers of the chunk lists of a replica that its readers read. Those of the terms of texts and those of each field follow. */
 export const chunkList = { idAddresses: 0, ids: 1, recordAddresses: 2, records: 3, idPages: 4, lsns: 5 } as const
-const fieldListsFirst = 6
+/** Those of the terms of texts. */
+export const termNamesList: { readonly [list in TermNamesList]: number } = { nameAddresses: 6, names: 7, namePages: 8 }
+const fieldListsFirst = 9
+/** Of its original vectors, and of the terms of its lists. */
 const fieldLists: readonly (OriginalsList | TermsList)[] = [...originalsLists, ...termsLists]
 
 /** The number of a list of a field. */
@@ -52,6 +56,8 @@ export interface SharedReplicaFacts {
   readonly chunks: readonly (readonly SharedBytes[])[]
   readonly idSeed: HashSeed
   readonly idShape: PagesShape
+  /** Undefined in a collection without text fields. */
+  readonly terms: SharedTerms | undefined
   /** Of the record that created the collection: its objects have no lower LSN. */
   readonly lsnCreated: number
   /** Undefined: nothing is measured. */
@@ -87,6 +93,8 @@ export type ReaderNews =
     }
   /** Ids lead to pages in another way. */
   | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }
+  /** Terms of texts lead to pages in another way. */
+  | { readonly kind: 'terms'; readonly board: number; readonly terms: SharedTerms | undefined }
   /** Fields have other defaults. */
   | { readonly kind: 'definition'; readonly board: number; readonly definition: CollectionSchema }
   /** Measurements have ended or become untrue. */

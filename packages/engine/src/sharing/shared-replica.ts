@@ -3,6 +3,7 @@
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { SharedTerms } from '../memory/term-table.ts'
 import type { CalibrationTable } from '../model/calibration.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReaderSlots } from '../vector/threads/reader-slots.ts'
@@ -17,6 +18,8 @@ export interface Shareable {
   readonly fields: readonly SharedField[]
   readonly idSeed: HashSeed
   readonly idShape: PagesShape
+  /** Undefined in a collection without text fields. */
+  readonly terms: SharedTerms | undefined
   readonly lsnCreated: number
 }
 
@@ -38,6 +41,7 @@ export class SharedReplica {
   /** What readers know. */
   readonly #chunks: SharedBytes[][]
   #idShape: PagesShape
+  #terms: SharedTerms | undefined
   #fields: SharedField[]
   #definition: CollectionSchema
   #memoryBytes: number[] = []
@@ -48,10 +52,11 @@ export class SharedReplica {
     this.#collectionId = collectionId
     this.#view = view
     this.#words = new BoardWords(version.rows.length)
-    const { chunks, fields, idShape, definition } = view()
+    const { chunks, fields, idShape, terms, definition } = view()
     this.#definition = definition
     this.#chunks = chunks.map((list) => [...list])
     this.#idShape = idShape
+    this.#terms = terms
     this.#fields = [...fields]
     this.#memoryBytes = memoryBytes(fields)
     this.#words.publish(version)
@@ -82,6 +87,7 @@ export class SharedReplica {
       chunks: this.#chunks,
       idSeed,
       idShape: this.#idShape,
+      terms: this.#terms,
       lsnCreated,
       calibration: this.#calibration,
     }
@@ -89,7 +95,7 @@ export class SharedReplica {
 
   /** Called in the turn in which the owner's own searches begin to see the version. */
   publish(version: VersionFacts): void {
-    const { chunks, fields, idShape, definition } = this.#view()
+    const { chunks, fields, idShape, terms, definition } = this.#view()
     if (definition !== this.#definition) {
       this.#definition = definition
       this.#host.announce({ kind: 'definition', board: this.board, definition })
@@ -98,6 +104,10 @@ export class SharedReplica {
     if (idShape !== this.#idShape) {
       this.#idShape = idShape
       this.#host.announce({ kind: 'ids', board: this.board, shape: idShape })
+    }
+    if (terms !== this.#terms) {
+      this.#terms = terms
+      this.#host.announce({ kind: 'terms', board: this.board, terms })
     }
     for (const [field, shared] of fields.entries()) {
       this.#announceSegments(field, shared)

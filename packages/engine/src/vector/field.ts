@@ -2,11 +2,11 @@
 // replica applies version 1, 2, 3, ..., and a search sees a field exactly as of one version.
 
 import type { SharedBytes } from '../memory/chunks.ts'
+import type { SharedLookup } from '../memory/shared-lookup.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
 import type { ArenaHandle } from './dense/attached.ts'
 import type { SparseHandle } from './sparse/attached.ts'
 import type { OtherReads, ReaderAreas } from './sparse/memory.ts'
-import type { SharedVocabulary } from './sparse/vocabulary.ts'
 
 /** Small integer of an object in its collection. */
 export type Ordinal = number
@@ -232,7 +232,7 @@ export type TermsList = (typeof termsLists)[number]
 export interface SharedLists {
   readonly handle: SparseHandle
   readonly areas: ReaderAreas
-  readonly vocabulary: SharedVocabulary
+  readonly vocabulary: SharedLookup
 }
 
 /** A sparse field, or a field of texts: its values are packed counts (sparse/packed-counts.ts), and its queries are those of texts. */

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
 import { createRandom } from '../vector/world.ts'
-import { type SparseRecord, sparseFault, termsOf } from './race-terms.ts'
+import { type SparseRecord, sparseFault, termsOf, textOf } from './race-terms.ts'
 import {
   dimension,
   type GetRecord,
@@ -25,6 +25,7 @@ const objectsMax = 6000
 const fields = [
   { name: 'v', type: 'vector', params: { dimension, spaceType: 'l2', precision: 'float32', M: 8, efConstruction: 40 } },
   { name: 'words', type: 'sparse' },
+  { name: 'texts', type: 'text', params: { language: 'none' } },
 ] as const
 const thingFields = [...fields, { name: 'rare', type: 'sparse', params: { model: 'endee_bm25' } }] as const
 
@@ -165,7 +166,12 @@ async function upsert(): Promise<void> {
       id: thingOf(object),
       meta: { object, stamp, serial, text: 'x'.repeat(whole(200)) },
       filter: { third },
-      fields: { v: vectorOf(object, stamp), words: termsOf(object, stamp), rare: termsOf(object, stamp) },
+      fields: {
+        v: vectorOf(object, stamp),
+        words: termsOf(object, stamp),
+        rare: termsOf(object, stamp),
+        texts: textOf(object, stamp),
+      },
     })),
   )
   for (const { object, stamp, third } of written) setState(object, { lsn, stamp, serial, third })
@@ -211,7 +217,7 @@ async function replaceTemporary(): Promise<void> {
       Array.from({ length: to - from }, (_, i) => ({
         id: `${from + i}`,
         meta: { number, object: from + i, text: 'x'.repeat(textLengthOf(from + i)) },
-        fields: { v: vectorOf(from + i, 1), words: termsOf(from + i, 1) },
+        fields: { v: vectorOf(from + i, 1), words: termsOf(from + i, 1), texts: textOf(from + i, 1) },
       })),
     )
     Atomics.store(shared, sharedWords.grown, to)

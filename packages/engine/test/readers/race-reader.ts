@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { SearchRequest, SearchResult } from '@annal/engine'
 import { attachReader, type HitBytes, type ReaderSearch } from '@annal/engine/reader'
 import { createRandom } from '../vector/world.ts'
-import { ownIndexOf, type SparseName, type SparseRecord, termsOf } from './race-terms.ts'
+import { ownIndexOf, type SparseName, type SparseRecord, type Terms, termsOf, wordOf } from './race-terms.ts'
 import {
   type GetRecord,
   limit,
@@ -194,35 +194,43 @@ async function searchTermsOfTemporary(): Promise<void> {
   const isSame = Atomics.load(shared, sharedWords.deleted) === deleted
   const temporary = reader.collection('default', 'temporary')
   if (count === 0 || temporary === undefined) return
+  const field = whole(2) === 0 ? 'words' : 'texts'
   const query = { indices: [ownIndexOf(count - 1, 1)], values: [1] }
-  const found = await temporary.searchBatchHere([{ fields: { words: { query, limit } } }], { bytesMax: 2 ** 20 })
+  const found = await temporary.searchBatchHere([{ fields: queryOf(field, query) }], { bytesMax: 2 ** 20 })
   searches++
   if (found === undefined) {
     sparseLeft++
     return
   }
   sparseRan++
-  const hits = found[0]?.results.words ?? []
+  const hits = found[0]?.results[field] ?? []
   const facts = hits.map(({ id, meta }) => ({ id, number: meta?.number }))
   if (facts.some(({ id, number }) => id !== `${count - 1}` || Number(number) <= deleted))
     faults.push(`a search for object ${count - 1} after ${deleted} deletions found ${JSON.stringify(facts)}`)
   const isUnchanged =
     Atomics.load(shared, sharedWords.deleted) === deleted && Atomics.load(shared, sharedWords.grown) > 0
-  if (isSame && isUnchanged && facts.length !== 1) faults.push(`object ${count - 1} of temporary was not found`)
+  if (isSame && isUnchanged && facts.length !== 1)
+    faults.push(`object ${count - 1} of temporary was not found in ${field}`)
+}
+
+/** Texts are found by the words of the indices, each once, so values must be 1. */
+function queryOf(field: SparseName, query: Terms): SearchRequest['fields'] {
+  return { [field]: { query: field === 'texts' ? query.indices.map(wordOf).join(' ') : query, limit } }
 }
 
 /** Sparse searches, alone and fused with the vectors: similarities by all counts of the version. */
 async function searchTerms(): Promise<void> {
   const things = reader.collection('default', 'things')
   const [object, stamp] = [whole(1 + whole(workerData.objectsMax)), 1 + whole(3)]
-  const field: SparseName = whole(3) === 0 ? 'words' : 'rare'
+  const field = (['words', 'rare', 'rare', 'texts', 'texts'] as const)[whole(5)] as SparseName
   const { indices, values } = termsOf(object, stamp)
-  const query = { indices: [...indices, whole(40) + 40], values: [...values, 1] }
+  const all = { indices: [...indices, whole(40) + 40], values: [...values, 1] }
+  const query = field === 'texts' ? { ...all, values: all.values.map(() => 1) } : all
   const third = whole(4) === 0 ? whole(3) : undefined
   const isHybrid = whole(3) === 0
   const acknowledged = Atomics.load(shared, sharedWords.acknowledged)
   const request: SearchRequest = {
-    fields: { ...(isHybrid && { v: { query: vectorOf(object, stamp), limit } }), [field]: { query, limit } },
+    fields: { ...(isHybrid && { v: { query: vectorOf(object, stamp), limit } }), ...queryOf(field, query) },
     ...(isHybrid && { fusion: { method: 'rrf', limit } }),
     ...(third !== undefined && { filter: [{ third: { $eq: third } }] }),
   }

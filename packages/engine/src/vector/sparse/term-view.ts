@@ -1,20 +1,13 @@
 // Looks up the terms of a query as of a version, in any thread, while the owner changes them. Every posting of the version is found: other postings
 // may be found, too, and the kernel hides them. docs/shared-memory.md has the reasons.
 import { PagesView } from '../../memory/hash-pages.ts'
+import { LookupWords, type SharedLookup } from '../../memory/shared-lookup.ts'
 import { elementAt } from '../element-at.ts'
 import type { SparseQuery } from '../field.ts'
 import { type Directory, rowCountsOf, type SinglePosting } from './lists.ts'
 import { isRowVisible } from './memory.ts'
 import { rowsAsOf } from './row-counts.ts'
-import {
-  chunkOfTerm,
-  hashOfIndex,
-  LookupWords,
-  type SharedVocabulary,
-  singleAt,
-  termWord,
-  wordOfTerm,
-} from './vocabulary.ts'
+import { chunkOfTerm, hashOfIndex, singleAt, termWord, wordOfTerm } from './vocabulary.ts'
 
 /** Views of the memory of a field. */
 export interface SparseViews {
@@ -111,14 +104,14 @@ const attemptsMax = 4
 /** The terms of a field in a reader's thread. */
 export class TermView {
   readonly #lookup: LookupWords
-  readonly #vocabulary: SharedVocabulary
+  readonly #vocabulary: SharedLookup
   readonly #words: (chunk: number) => Uint32Array | undefined
   readonly #pages: PagesView
   /** Everything that was read so far was read before what is loaded next. */
   readonly #settle: () => void
 
   constructor(
-    vocabulary: SharedVocabulary,
+    vocabulary: SharedLookup,
     chunks: {
       readonly terms: (chunk: number) => Uint32Array | undefined
       readonly termPages: (chunk: number) => Uint32Array | undefined

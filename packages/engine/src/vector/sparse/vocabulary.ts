@@ -2,7 +2,8 @@
 // reused after the last posting is gone. Readers in other threads look up indices meanwhile (term-view.ts): the words of a term are in one
 // chunk, and a lookup that fails is repeated if entries of the hash table moved.
 import { Chunks, type SharedBytes, updateViews } from '../../memory/chunks.ts'
-import { HashPages, type PagesShape } from '../../memory/hash-pages.ts'
+import { HashPages } from '../../memory/hash-pages.ts'
+import { OwnedLookup, type SharedLookup } from '../../memory/shared-lookup.ts'
 import { elementAt } from '../element-at.ts'
 import type { Directory, SinglePosting } from './lists.ts'
 
@@ -19,10 +20,6 @@ const chunkShift = 16
 const chunkMask = 2 ** chunkShift - 1
 const termsFirst = 64
 const singleBit = 1
-
-/** Words that lookups of readers depend on. */
-const lookupWord = { moves: 0, shapes: 1 } as const
-const lookupWords = 16
 
 const weight = new Float32Array(1)
 const weightBits = new Uint32Array(weight.buffer)
@@ -42,42 +39,6 @@ export function singleAt(place: number, bits: number): SinglePosting | undefined
   return { ordinal: place >>> 1, weight: elementAt(weight, 0) }
 }
 
-/** The state of lookups, which the owner changes and readers compare. */
-export class LookupWords {
-  readonly words: Int32Array<SharedArrayBuffer>
-
-  /** `shared` are the words of the owner, in a reader. */
-  constructor(shared?: Int32Array<SharedArrayBuffer>) {
-    this.words = shared ?? new Int32Array(new SharedArrayBuffer(lookupWords * 4))
-  }
-
-  /** Odd while entries move. */
-  get moves(): number {
-    return Atomics.load(this.words, lookupWord.moves)
-  }
-
-  /** Number of shapes that the table had before. */
-  get shapes(): number {
-    return Atomics.load(this.words, lookupWord.shapes)
-  }
-
-  turnMoves(): void {
-    Atomics.add(this.words, lookupWord.moves, 1)
-  }
-
-  countShape(): void {
-    Atomics.add(this.words, lookupWord.shapes, 1)
-  }
-}
-
-/** What readers need to look up indices, besides the chunks. */
-export interface SharedVocabulary {
-  readonly words: Int32Array<SharedArrayBuffer>
-  readonly shape: PagesShape
-  /** Number of shapes before this one. */
-  readonly shapes: number
-}
-
 export class Vocabulary {
   readonly #terms = new Chunks({
     chunkBytes: (wordsOfTerm * 4) << chunkShift,
@@ -85,18 +46,10 @@ export class Vocabulary {
   })
   readonly #words: Uint32Array[] = []
   readonly #free: number[] = []
-  readonly #lookup = new LookupWords()
+  readonly #lookup = new OwnedLookup(() => this.#pages.shape)
   #wanted = 0
   #end = 0
-  readonly #pages = new HashPages((term) => this.#get(term, termWord.index) === this.#wanted, {
-    begin: () => this.#lookup.turnMoves(),
-    end: () => this.#endMove(),
-  })
-  #shared: SharedVocabulary
-
-  constructor() {
-    this.#shared = { words: this.#lookup.words, shape: this.#pages.shape, shapes: 0 }
-  }
+  readonly #pages: HashPages = new HashPages((term) => this.#get(term, termWord.index) === this.#wanted, this.#lookup)
 
   /** Number of indices that have postings, including those of removed rows. */
   get count(): number {
@@ -187,21 +140,8 @@ export class Vocabulary {
   }
 
   /** The same value until it changes. */
-  get shared(): SharedVocabulary {
-    // A table gets chained pages without another directory.
-    const { shape } = this.#pages
-    if (shape !== this.#shared.shape) this.#shared = { ...this.#shared, shape, shapes: this.#lookup.shapes }
-    return this.#shared
-  }
-
-  #endMove(): void {
-    const { shape } = this.#shared
-    // Counted before the move ends: a reader that finds no move then finds the number.
-    if (this.#pages.shape !== shape) {
-      this.#lookup.countShape()
-      this.#shared = { ...this.#shared, shape: this.#pages.shape, shapes: this.#lookup.shapes }
-    }
-    this.#lookup.turnMoves()
+  get shared(): SharedLookup {
+    return this.#lookup.shared
   }
 
   #get(term: number, word: number): number {

@@ -1,0 +1,30 @@
+// The terms of a query of a text field that is nothing but terms: each needed, or any of them enough. Lists answer such a query alone.
+import type { TextPart, TextSearch } from './text-query.ts'
+
+export interface PlainTerm {
+  readonly boost: number
+  readonly isRequired: boolean
+}
+
+/** By term. Undefined: the query has a clause that is more than its terms, or excludes something. */
+export function plainTerms({ must, should, mustNot }: TextSearch): ReadonlyMap<string, PlainTerm> | undefined {
+  if (mustNot.length > 0) return undefined
+  const terms = new Map<string, PlainTerm>()
+  for (const part of must) if (!addPart(terms, part, true)) return undefined
+  for (const part of should) if (!addPart(terms, part, false)) return undefined
+  return terms
+}
+
+/** False: it is not plain. A text must have one term of a clause of `must` whose operator is `or`, and all or none of one of `should` with `and`. */
+function addPart(terms: Map<string, PlainTerm>, part: TextPart, isRequired: boolean): boolean {
+  if (part.kind !== 'words') return false
+  if (part.terms.length > 1 && (part.operator === 'and') !== isRequired) return false
+  for (const { term, times } of part.terms) {
+    const known = terms.get(term)
+    terms.set(term, {
+      boost: (known?.boost ?? 0) + part.boost * times,
+      isRequired: isRequired || known?.isRequired === true,
+    })
+  }
+  return true
+}
