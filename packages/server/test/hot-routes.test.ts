@@ -41,7 +41,7 @@ const filterTexts = [
 const places: { readonly [name: string]: SearchPlace } = {
   docs: { version: 'v1', fields: ['dense'], dimension },
   hybrid: { version: 'v1', fields: ['dense', 'sparse'], dimension },
-  films: { version: 'v2', fields: ['title', 'plot', 'parts', 'code', 'words', 'rare'], dimension },
+  films: { version: 'v2', fields: ['title', 'plot', 'parts', 'code', 'words', 'rare', 'body'], dimension },
   small: { version: 'v2', fields: ['title'], dimension },
   none: { version: 'v1', fields: ['dense'], dimension },
 }
@@ -64,6 +64,7 @@ async function filled(t: Test): Promise<RunningApp> {
     { name: 'code', type: 'vector', params: { ...params, space_type: 'cosine', precision: 'binary' } },
     { name: 'words', type: 'sparse' },
     { name: 'rare', type: 'sparse', params: { sparse_model: 'endee_bm25' } },
+    { name: 'body', type: 'text', params: { language: 'english' } },
   ]
   await create('/api/v2/collection', { name: 'films', fields })
   await create('/api/v2/collection', { name: 'small', fields: fields.slice(0, 1) })
@@ -87,6 +88,7 @@ async function filled(t: Test): Promise<RunningApp> {
     i % 4 === 0 ? {} : { words: terms(i), rare: terms(i + 1) },
     parts(i),
     i % 5 === 2 ? JSON.stringify({ expires_at: Date.parse('2999-01-01T00:00:00Z') + i }) : '',
+    i % 6 === 5 ? {} : { body: `a text ${'and more '.repeat(i % 4)} of number ${i % 9} für grün` },
   ])
   const few = rows.slice(0, 3).map(({ id, meta, filter }, i) => {
     return [id, meta, filter, { title: vector() }, {}, {}, JSON.stringify(i === 1 ? { ttl_seconds: 10_000 } : {})]
@@ -183,7 +185,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   t.teardown(() => agent.destroy())
   const random = seededRandom(seed)
   const names = Object.keys(places)
-  const counts = { answered: 0, read: 0, batches: 0, recalls: 0, sparse: 0, left: 0, refused: 0 }
+  const counts = { answered: 0, read: 0, batches: 0, recalls: 0, sparse: 0, texts: 0, left: 0, refused: 0 }
   for (let round = 0; round < rounds; round++) {
     const name = names[random.below(names.length)]!
     const place = places[name]!
@@ -209,6 +211,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
     if (isBatch) counts.batches += 1
     if (hot.recall?.includes('"calibrated":true')) counts.recalls += 1
     if (/indices|words|rare/.test(search.body.toString('latin1'))) counts.sparse += 1
+    if (search.body.toString('latin1').includes('body')) counts.texts += 1
     const same =
       wanted.status === hot.status &&
       wanted.headers['content-type'] === hot.contentType &&
@@ -227,6 +230,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   t.comment(JSON.stringify(counts))
   t.ok(counts.read > rounds / 12, `${counts.read} of them reads by id`)
   t.ok(counts.sparse > rounds / 50, `${counts.sparse} of them of sparse fields`)
+  t.ok(counts.texts > rounds / 200, `${counts.texts} of them of texts`)
   t.ok(counts.batches > 0, `${counts.batches} of them batches`)
   t.ok(counts.recalls > 0, `${counts.recalls} of them with an ef that was measured`)
   t.ok(counts.answered > rounds / 4, `${counts.answered} answered`)

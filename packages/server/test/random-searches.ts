@@ -129,7 +129,8 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
     add(isHybrid ? 0.4 : 0.1, 'rrf_rank_constant', () => usually(random, numbers.constant, 4))
     tuning()
   } else {
-    const one = (name = random.chance(0.95) ? pick(random, [fields[0]!, ...fields]) : 'none') => {
+    const texts = fields.filter((field) => field === 'body').flatMap((field) => [field, field, field])
+    const one = (name = random.chance(0.95) ? pick(random, [fields[0]!, ...fields, ...texts]) : 'none') => {
       const inner: string[] = []
       if (vector !== undefined) inner.push(`"query":${queryText(random, { vector, dimension, name })}`)
       if (random.chance(0.8)) inner.push(`"limit":${usually(random, numbers.count, 5)}`)
@@ -138,6 +139,10 @@ function bodyText(random: Random, { version, fields, dimension }: SearchPlace, v
       if (random.chance(statesRecall ? 0.03 : 0.5)) inner.push(`"ef_search":${usually(random, numbers.ef, 4)}`)
       if (random.chance(statesRecall ? 0.01 : 0.1)) inner.push(`"ef":${usually(random, numbers.ef, 4)}`)
       if (random.chance(0.2)) inner.push(`"score_threshold":${usually(random, numbers.score, 4)}`)
+      if (random.chance(name === 'body' ? 0.6 : 0.01))
+        inner.push(`"operator":${usually(random, ['"and"', '"or"', '"AND"', 'null'], 2)}`)
+      if (random.chance(name === 'body' ? 0.2 : 0.01)) inner.push(`"k1":${usually(random, numbers.constant, 3)}`)
+      if (random.chance(name === 'body' ? 0.2 : 0.01)) inner.push(`"b":${usually(random, numbers.weight, 4)}`)
       return `"${name}":{${shuffled(random, inner).join(',')}}`
     }
     // Mostly different ones.
@@ -172,7 +177,19 @@ function termTexts(random: Random): { readonly indices: string; readonly values:
   return { indices: `[${indices.join(separator)}]`, values: `[${values.join(separator)}]` }
 }
 
-/** The query of a field: a vector, terms, a stored object, or the vectors of a multi-vector field. */
+const textQueries = [
+  '"text"',
+  '"more text"',
+  '"Number 3, grün"',
+  '"nothing like it"',
+  '""',
+  '"the"',
+  '"quoted \\"text\\""',
+  '{"must":["text"],"should":[{"phrase":"more text"}]}',
+  '{"must_not":["text"]}',
+]
+
+/** The query of a field: a vector, terms, a text, a stored object, or the vectors of a multi-vector field. */
 function queryText(
   random: Random,
   { vector, dimension, name }: { readonly vector: string; readonly dimension: number; readonly name: string },
@@ -184,6 +201,7 @@ function queryText(
     const long = random.chance(0.2) ? 'sparse_' : ''
     return `{"${long}indices":${indices},"${random.chance(0.95) ? long : ''}values":${values}}`
   }
+  if (name === 'body' && random.chance(0.97)) return pick(random, textQueries)
   if (name !== 'parts' || random.chance(0.3)) return vector
   return `[${Array.from({ length: random.below(4) }, () => vectorText(random, dimension)).join(',')}]`
 }

@@ -1,16 +1,19 @@
-// Reads the query of one field: a vector, the vectors of a multi-vector field, the terms of a sparse field, or a stored object.
+// Reads the query of one field: a vector, the vectors of a multi-vector field, the terms of a sparse field, a text, or a stored object.
 import type { FieldQuery } from '@annal/engine'
 import { queryMembersMax } from '@annal/engine/reader'
 import type { BodyCursor } from './body-cursor.ts'
 import type { ReadKey } from './read-keys.ts'
 import type { FieldDraft } from './search-draft.ts'
 
-/** A vector, the vectors of a multi-vector field, the terms of a sparse field, or a stored object. */
+/** A vector, the vectors of a multi-vector field, the terms of a sparse field, a text, or a stored object. */
 export const readQuery: ReadKey<FieldDraft> = (cursor, draft) => {
   const { field, context } = draft
   if (context.outside !== undefined) return false
-  // Queries of texts have many forms, and the owner runs them.
-  if (field.kind === 'text') return false
+  if (field.kind === 'text') {
+    // Queries in clauses have many forms, and the owner runs them.
+    draft.query = cursor.next() === 'text' ? cursor.text() : undefined
+    return draft.query !== undefined
+  }
   const { dimension } = field.params
   if (field.kind === 'sparse') draft.query = readTerms(cursor)
   else if (cursor.next() === 'object') draft.query = readStored(cursor)

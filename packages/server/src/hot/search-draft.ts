@@ -1,5 +1,13 @@
 // What the keys of the body of a search say, and the search that they mean together.
-import type { CollectionSchema, FieldQuery, FieldSchema, Filter, Fusion, SearchRequest } from '@annal/engine'
+import type {
+  CollectionSchema,
+  FieldQuery,
+  FieldSchema,
+  Filter,
+  Fusion,
+  SearchRequest,
+  TextOperator,
+} from '@annal/engine'
 import { isCoarse, type ReaderSearch, topKDefault } from '@annal/engine/reader'
 
 /** What the meaning of a body depends on. */
@@ -52,6 +60,10 @@ export interface FieldDraft {
   efSearch?: number
   recall?: number
   scoreThreshold?: number
+  /** Of a text field. */
+  operator?: TextOperator
+  k1?: number
+  b?: number
 }
 
 export function searchOf(draft: Draft): HotSearch | undefined {
@@ -108,7 +120,7 @@ export function requestOf(draft: Draft): SearchRequest | undefined {
 }
 
 function fieldQueryOf(field: FieldDraft): FieldQuery {
-  const { query, limit = topKDefault, recall, scoreThreshold } = field
+  const { query, limit = topKDefault, recall, scoreThreshold, operator, k1, b } = field
   const ef = efOf(field)
   return {
     query: query as FieldQuery['query'],
@@ -116,6 +128,9 @@ function fieldQueryOf(field: FieldDraft): FieldQuery {
     ...(ef !== undefined && { ef }),
     ...(recall !== undefined && { recall }),
     ...(scoreThreshold !== undefined && { scoreThreshold }),
+    ...(operator !== undefined && { operator }),
+    ...(k1 !== undefined && { k1 }),
+    ...(b !== undefined && { b }),
   }
 }
 

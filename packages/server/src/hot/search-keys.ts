@@ -75,8 +75,11 @@ function readQueries(cursor: BodyCursor, draft: Draft): boolean {
     if (field === undefined || fields.some((other) => other.field === field)) return false
     // Only one field can have the vector outside of its keys.
     if (outside !== undefined && (field.kind !== 'dense' || fields.length > 0)) return false
-    if (field.kind === 'text') return false
-    const query: FieldDraft = { context, field, query: outside?.(field.params.dimension) }
+    const query: FieldDraft = {
+      context,
+      field,
+      query: field.kind === 'dense' ? outside?.(field.params.dimension) : undefined,
+    }
     fields.push(query)
     return readKeys(cursor, query, fieldKeys)
   })
@@ -170,6 +173,19 @@ export const collectionKeys = keyTable<Draft>({
   min_lsn: readMinLsn,
 })
 
+const readOperator: ReadKey<FieldDraft> = (cursor, draft) => {
+  const operator = cursor.text()
+  // The engine refuses it in other fields.
+  if (draft.field.kind !== 'text' || (operator !== 'and' && operator !== 'or')) return false
+  draft.operator = operator
+  return true
+}
+
+function textNumber(key: 'k1' | 'b'): ReadKey<FieldDraft> {
+  const read: ReadKey<FieldDraft> = number(key)
+  return (cursor, draft) => draft.field.kind === 'text' && read(cursor, draft)
+}
+
 const fieldKeys = keyTable<FieldDraft>({
   query: readQuery,
   limit: integer('limit', 1, limitMax),
@@ -177,4 +193,7 @@ const fieldKeys = keyTable<FieldDraft>({
   ef: integer('ef', 1, efMax),
   recall: number('recall'),
   score_threshold: number('scoreThreshold'),
+  operator: readOperator,
+  k1: textNumber('k1'),
+  b: textNumber('b'),
 })
