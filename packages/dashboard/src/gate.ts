@@ -4,6 +4,7 @@ import { client } from './api/client.ts'
 import { cluster } from './api/cluster.ts'
 import { AnnalError } from './api/request.ts'
 import { type Health, health, info, stats } from './api/server.ts'
+import { forgetConsole } from './pages/console/console-store.ts'
 import { type Access, access, forget, remember, rememberedToken } from './session.ts'
 
 export type Gate =
@@ -79,6 +80,7 @@ export async function signIn(token: string, { keep }: { readonly keep: boolean }
 }
 
 export function signOut(): void {
+  forgetConsole()
   forget()
   gate.value = { kind: 'token' }
 }

@@ -107,7 +107,7 @@ function typeText(type: Schema['type']): string {
 
 const refStart = '#/components/schemas/'
 
-function resolved(schema: Schema, schemas: Schemas): Schema {
+export function resolved(schema: Schema, schemas: Schemas): Schema {
   const name = schema.$ref?.startsWith(refStart) ? schema.$ref.slice(refStart.length) : undefined
   return name === undefined ? schema : (schemas[name] ?? schema)
 }

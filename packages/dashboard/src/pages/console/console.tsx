@@ -1,17 +1,24 @@
-// Sends any API call. Paths and bodies are completed from the server's own description.
+// Sends any API call. Paths and bodies are completed from the server's own description and the names in the database.
 import { useEffect, useId, useMemo, useState } from 'preact/hooks'
-import { parameters } from '../../address.ts'
 import { callText } from '../../api/request.ts'
 import { openapi, type Schemas } from '../../api/server.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Code, CopyButton } from '../../parts/code.tsx'
-import { SelectField, TextArea } from '../../parts/form.tsx'
+import { SelectField } from '../../parts/form.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { access } from '../../session.ts'
 import { bytes, ms } from '../../show.ts'
 import { collections } from '../../watch.ts'
+import { filterKeysOf } from '../filter/known-keys.ts'
+import { BodyEditor } from './body-editor.tsx'
 import { bodyExample, type Call, callsOf, matching, propertiesOf } from './calls.ts'
+import { collectionOf, completionsAt, type KnownNames, pathsFor } from './completions.ts'
+import { keepRequest, type Method, methods } from './console-store.ts'
+import { HistoryPanel } from './history-panel.tsx'
+import { statusKind } from './status-kind.ts'
+import { TabBar } from './tab-bar.tsx'
+import { useTabs } from './use-tabs.ts'
 
 interface Answer {
   readonly status: number
@@ -20,7 +27,6 @@ interface Answer {
 }
 
 const shownMax = 200_000
-const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
 export function Console() {
   const described = useLoad((signal) => openapi({ signal }), ['openapi'])
@@ -35,90 +41,151 @@ export function Console() {
 }
 
 function Desk({ calls, schemas }: { readonly calls: readonly Call[]; readonly schemas: Schemas }) {
-  const id = useId()
-  const query = parameters.value
-  const [method, setMethod] = useState(methods.find((name) => name === query.get('method')) ?? 'GET')
-  const [path, setPath] = useState(query.get('path') ?? '/api/v2/stats')
-  const [body, setBody] = useState('')
-  const [scope, setScope] = useState<'data' | 'control'>('data')
-  const [answer, setAnswer] = useState<Answer>()
-  const { busy, error, run } = useAction()
-  const known = matching(calls, method, path)
-  const takesBody = known === undefined ? method !== 'GET' : known.body !== undefined
+  const panelId = useId()
+  const { tabs, current, change, open, close, choose } = useTabs()
+  const [answers, setAnswers] = useState<ReadonlyMap<number, Answer>>(new Map())
+  const { busy, error, run, clear } = useAction()
+  const choosing = (number: number) => {
+    clear()
+    choose(number)
+  }
+  const known = matching(calls, current.method, current.path)
+  const takesBody = known === undefined ? current.method !== 'GET' : known.body !== undefined
+  const exampleOf = (method: string, path: string): string => {
+    const call = matching(calls, method, path)
+    return call?.body === undefined ? '' : JSON.stringify(bodyExample(call.body, schemas), null, 2)
+  }
+  /** Another route begins with its example, unless the body was changed. */
+  const goTo = (to: { readonly method?: Method; readonly path?: string }) => {
+    const { method, path, body } = current
+    const next = { method, path, ...to }
+    const isUntouched = body.trim() === '' || body === exampleOf(method, path)
+    const isOther = matching(calls, next.method, next.path)?.template !== known?.template || next.method !== method
+    change({ ...next, ...(isUntouched && isOther && { body: exampleOf(next.method, next.path) }) })
+  }
   useEffect(() => {
-    if (known?.body !== undefined) setBody(JSON.stringify(bodyExample(known.body, schemas), null, 2))
-  }, [known?.template, known?.method])
+    if (current.body === '' && known?.body !== undefined) change({ body: exampleOf(current.method, current.path) })
+  }, [current.number])
+  const names = useKnownNames(collectionOf(current.path))
   const send = () =>
     run(async () => {
+      const { method, path, body, scope, number } = current
       const raw = takesBody && body.trim() !== '' ? { raw: { type: 'application/json', data: body } } : {}
-      setAnswer(await callText(method, path, { ...raw, scope, byHand: true }))
+      const answer = await callText(method, path, { ...raw, scope, byHand: true })
+      setAnswers((before) => new Map(before).set(number, answer))
+      keepRequest({ method, path, body: takesBody ? body : '', scope }, answer.status, Date.now())
     })
+  const answer = answers.get(current.number)
   return (
     <div class="stack">
-      <Panel title="Call" actions={known && <span class="muted">{known.summary}</span>}>
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void send()
-          }}
-        >
-          <div class="console-line">
-            <select
-              aria-label="Method"
-              value={method}
-              onInput={(event) => setMethod(event.currentTarget.value as (typeof methods)[number])}
-            >
-              {methods.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-            <input
-              aria-label="Path"
-              class="mono"
-              list={`${id}-paths`}
-              value={path}
-              spellcheck={false}
-              onInput={(event) => setPath(event.currentTarget.value)}
-            />
-            <datalist id={`${id}-paths`}>
-              {completions(calls, method).map(({ path: offered, summary }) => (
-                <option key={offered} value={offered} label={summary} />
-              ))}
-            </datalist>
-            <button type="submit" class="primary" disabled={busy || !path.startsWith('/')}>
-              {busy ? 'Sending…' : 'Send'}
-            </button>
-          </div>
-          {access.value.kind === 'root' && (
-            <SelectField
-              label="As"
-              value={scope}
-              options={[
-                ['data', `database ${access.value.database ?? ''}`],
-                ['control', 'root'],
-              ]}
-              onInput={setScope}
-            />
-          )}
-          {takesBody && <TextArea label="Body" rows={12} value={body} onInput={setBody} />}
-          {known?.body && <BodyFields body={known.body} schemas={schemas} />}
-          {error && <Failure error={error} />}
-        </form>
-      </Panel>
-      {answer === undefined ? (
-        <Panel>
-          <Empty title="No reply yet">
-            <p>Choose a path. Paths and bodies come from the server's OpenAPI description.</p>
-          </Empty>
+      <TabBar
+        tabs={tabs}
+        current={current.number}
+        panelId={panelId}
+        onChoose={choosing}
+        onAdd={() => {
+          clear()
+          open({})
+        }}
+        onClose={(number) => {
+          clear()
+          close(number)
+        }}
+      />
+      <div class="stack" role="tabpanel" id={panelId} aria-labelledby={`${panelId}-${current.number}`}>
+        <Panel title="Call" actions={known && <span class="muted">{known.summary}</span>}>
+          <form
+            class="form"
+            onSubmit={(event) => {
+              event.preventDefault()
+              void send()
+            }}
+          >
+            <div class="console-line">
+              <select
+                aria-label="Method"
+                value={current.method}
+                onInput={(event) => goTo({ method: event.currentTarget.value as Method })}
+              >
+                {methods.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+              <input
+                aria-label="Path"
+                class="mono"
+                list={`${panelId}-paths`}
+                value={current.path}
+                spellcheck={false}
+                onInput={(event) => goTo({ path: event.currentTarget.value })}
+              />
+              <datalist id={`${panelId}-paths`}>
+                {pathsFor(calls, { ...current, ...names }).map(({ path, summary }) => (
+                  <option key={path} value={path} label={summary} />
+                ))}
+              </datalist>
+              <button type="submit" class="primary" disabled={busy || !current.path.startsWith('/')}>
+                {busy ? 'Sending…' : 'Send'}
+              </button>
+            </div>
+            {access.value.kind === 'root' && (
+              <SelectField
+                label="As"
+                value={current.scope}
+                options={[
+                  ['data', `database ${access.value.database ?? ''}`],
+                  ['control', 'root'],
+                ]}
+                onInput={(scope) => change({ scope })}
+              />
+            )}
+            {takesBody && (
+              <BodyEditor
+                key={current.number}
+                value={current.body}
+                onInput={(body) => change({ body })}
+                complete={(place) => completionsAt(place, known?.body, schemas, names)}
+              />
+            )}
+            {known?.body && <BodyFields body={known.body} schemas={schemas} />}
+            {error && <Failure error={error} />}
+          </form>
         </Panel>
-      ) : (
-        <AnswerPanel answer={answer} />
-      )}
+        {answer === undefined ? (
+          <Panel>
+            <Empty title="No reply yet">
+              <p>Choose a path. Paths and bodies come from the server's OpenAPI description.</p>
+            </Empty>
+          </Panel>
+        ) : (
+          <AnswerPanel answer={answer} />
+        )}
+      </div>
+      <HistoryPanel
+        onOpen={(request) => {
+          clear()
+          open(request)
+        }}
+      />
     </div>
   )
+}
+
+/** The names that completions offer; filter keys only of a collection that exists. */
+function useKnownNames(collection: string | undefined): KnownNames {
+  const all = collections.value ?? []
+  const found = all.find(({ name, condition }) => name === collection && condition === 'ready')
+  const keys = useLoad(
+    async (signal) => (found === undefined ? [] : filterKeysOf(found.name, { signal })),
+    [found?.name ?? ''],
+  )
+  return {
+    collections: all.map(({ name }) => name),
+    fields: found?.fields.map(({ name }) => name) ?? [],
+    filterKeys: keys.kind === 'ready' ? keys.value : [],
+  }
 }
 
 function BodyFields(props: { readonly body: NonNullable<Call['body']>; readonly schemas: Schemas }) {
@@ -151,7 +218,7 @@ function AnswerPanel({ answer }: { readonly answer: Answer }) {
       title="Reply"
       actions={
         <>
-          <Badge kind={answer.status < 400 ? 'good' : answer.status < 500 ? 'warn' : 'bad'}>{answer.status}</Badge>
+          <Badge kind={statusKind(answer.status)}>{answer.status}</Badge>
           <span class="muted num">
             {ms(answer.ms)} · {bytes(new Blob([answer.text]).size)}
           </span>
@@ -170,19 +237,4 @@ function pretty(text: string): string {
   } catch {
     return text
   }
-}
-
-/** Path templates, and paths filled in with the existing collections. */
-function completions(calls: readonly Call[], method: string) {
-  return calls
-    .filter((call) => call.method === method)
-    .flatMap(({ template, summary }) => [
-      { path: template, summary },
-      ...(template.startsWith('/api/v2/collection/{name}')
-        ? (collections.value ?? []).slice(0, 20).map(({ name }) => ({
-            path: template.replace('{name}', encodeURIComponent(name)),
-            summary,
-          }))
-        : []),
-    ])
 }

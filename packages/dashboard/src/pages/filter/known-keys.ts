@@ -1,18 +1,18 @@
 // Filter keys of the first objects of a collection, and the most frequent values of a key. They are suggestions, not complete lists.
 import { facets, listObjects } from '../../api/objects.ts'
+import type { CallOptions } from '../../api/request.ts'
 import { useLoad } from '../../load.ts'
 
 const lookedAt = 50
 const valuesShown = 24
 
+export async function filterKeysOf(collection: string, options: CallOptions): Promise<readonly string[]> {
+  const { objects } = await listObjects(collection, { limit: lookedAt, texts: false }, options)
+  return [...new Set(objects.flatMap(({ filter }) => Object.keys(filter)))].filter((key) => !key.startsWith('$'))
+}
+
 export function useFilterKeys(collection: string): readonly string[] {
-  const keys = useLoad(
-    async (signal) => {
-      const { objects } = await listObjects(collection, { limit: lookedAt, texts: false }, { signal })
-      return [...new Set(objects.flatMap(({ filter }) => Object.keys(filter)))].filter((key) => !key.startsWith('$'))
-    },
-    [collection],
-  )
+  const keys = useLoad((signal) => filterKeysOf(collection, { signal }), [collection])
   return keys.kind === 'ready' ? keys.value : []
 }
 
