@@ -487,6 +487,6 @@ test('replays, checkpoints, restores, clones, rebuilds, and undo have the texts 
   await world.change(live, 60)
   await world.check(t, live, 'changed')
   await database.history.undo({ collection: 'c', asOf: { lsn: moment }, ids: then.ids(150) })
-  await world.check(t, live, 'undone')
+  await then.check(t, live, 'undone')
   await replayed.close()
 })
