@@ -62,6 +62,7 @@ export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: s
       section('Time', ['guide/time', 'guide/history', 'guide/changes', 'guide/aliases-and-branches', 'guide/replay']),
       section('Run', [
         'guide/operate',
+        'guide/runbooks',
         'guide/tuning',
         'guide/cluster',
         'guide/backup-and-restore',

@@ -9,6 +9,8 @@ export interface MemoryCgroup {
   readonly join: readonly string[]
   /** Number of times that the kernel killed a process of the group because of memory. */
   kills(): Promise<number>
+  /** Changes the limit. Rejects if the members need more. */
+  limit(bytes: number): Promise<void>
   /** All members must have exited. */
   remove(): Promise<void>
 }
@@ -67,6 +69,9 @@ async function bounded(
     version,
     join: ['/bin/sh', '-c', `echo $$ > "${dir}/cgroup.procs" || exit 70; exec "$@"`, 'sh'],
     kills: async () => Number(/oom_kill (\d+)/.exec(await readFile(path.join(dir, events), 'utf8'))?.[1] ?? 0),
+    limit: async (bytes) => {
+      for (const [name] of limits) await writeFile(path.join(dir, name), String(bytes))
+    },
     remove: () => rmdir(dir),
   }
 }
