@@ -63,6 +63,7 @@ export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: s
       section('Run', [
         'guide/operate',
         'guide/runbooks',
+        'guide/kubernetes',
         'guide/tuning',
         'guide/cluster',
         'guide/backup-and-restore',
