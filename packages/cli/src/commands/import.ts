@@ -14,6 +14,7 @@ export interface ImportOptions extends ConnectionOptions {
   readonly format?: string
   readonly field: string
   readonly ids?: string
+  readonly dataset?: string
   readonly column: readonly string[]
   readonly filterKeys?: string
   readonly sourceToken?: string
@@ -104,7 +105,7 @@ async function fieldsOfFirst(source: Source) {
   for await (const { objects } of source.pieces(undefined)) {
     for (const object of objects) return fieldsOf(object)
   }
-  throw usageError(`${source.name}has no fields and no objects to derive a collection from`)
+  throw usageError(`${source.name} has no fields and no objects to derive a collection from`)
 }
 
 /** Yields the objects of a source, and records the source position for each number of objects. */

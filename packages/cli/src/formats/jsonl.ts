@@ -16,13 +16,14 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
   }
 }
 
-function recordOf(line: string, where: string): ObjectInput {
+/** The object of a line; `where` precedes errors. */
+export function recordOf(line: string, where: string): ObjectInput {
   const value = parseObject(line, where)
   if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: missing id`)
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
     throw usageError(`${where}: fields must be an object of vectors by name`)
   }
-  const { meta, meta_base64: bytes, filter, expires_at: expiresAt } = value
+  const { meta, meta_base64: bytes, filter, expires_at: expiresAt, ttl_seconds: ttlSeconds } = value
   return {
     id: String(value.id),
     // The server reports errors inside an object and names the field.
@@ -31,6 +32,7 @@ function recordOf(line: string, where: string): ObjectInput {
     ...(meta != null && { meta: meta as JsonObject }),
     ...(filter != null && { filter: filter as ObjectInput['filter'] }),
     ...(expiresAt != null && { expiresAt: expiresAt as string | number }),
+    ...(ttlSeconds != null && { ttlSeconds: ttlSeconds as number }),
   }
 }
 

@@ -1,4 +1,15 @@
 // The values of --format.
 
-export const importFormats = ['jsonl', 'csv', 'tsv', 'parquet', 'npy', 'fvecs', 'bvecs'] as const
+export const importFormats = [
+  'jsonl',
+  'json',
+  'csv',
+  'tsv',
+  'parquet',
+  'arrow',
+  'hdf5',
+  'npy',
+  'fvecs',
+  'bvecs',
+] as const
 export const exportFormats = ['jsonl', 'csv', 'parquet', 'npy', 'fvecs', 'bvecs'] as const

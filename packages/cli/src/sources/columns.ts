@@ -87,6 +87,7 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     const value = values[i]
     if (value === undefined || value === null) continue
     const where = `${source}, row ${number + 1}, column ${name}`
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw usageError(`${where}: the time is out of range`)
     if (purpose.kind === 'id') id = idOf(value, where)
     else if (purpose.kind === 'field') fields.push([purpose.field, fieldValue(value, where)])
     else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, where)))

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import type { ObjectInput } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { readCsv } from '../formats/csv.ts'
+import { readJson } from '../formats/json-values.ts'
 import { readJsonl } from '../formats/jsonl.ts'
 import { importFormats } from '../formats/names.ts'
 import { openParquet } from '../formats/parquet.ts'
@@ -19,6 +20,8 @@ export interface FileOptions {
   readonly field: string
   /** A file with the ids of these vectors, one per line. */
   readonly ids?: string | undefined
+  /** The matrix of an HDF5 file. */
+  readonly dataset?: string | undefined
   readonly renames: Renames
 }
 
@@ -26,20 +29,40 @@ type Rows = (firstRow: number) => AsyncIterable<ObjectInput>
 
 export async function openFile(file: string, options: FileOptions): Promise<Source> {
   const { size } = await stat(file)
-  const { total, rows } = await openRows(file, options)
-  return { name: `${path.resolve(file)}, ${size} bytes`, total, pieces: (from) => piecesOfRows(from, rows) }
+  const { total, rows, close } = await openRows(file, options)
+  const name = `${path.resolve(file)}, ${size} bytes`
+  return { name, total, pieces: (from) => piecesOfRows(from, rows), ...(close && { close }) }
 }
 
-async function openRows(file: string, options: FileOptions): Promise<{ readonly total?: number; readonly rows: Rows }> {
+interface Opened {
+  readonly total?: number
+  readonly rows: Rows
+  readonly close?: () => Promise<void>
+}
+
+/** Extensions that are not the name of a format. */
+const endings: Readonly<Record<string, string>> = { ndjson: 'jsonl', feather: 'arrow', arrows: 'arrow', h5: 'hdf5' }
+
+async function openRows(file: string, options: FileOptions): Promise<Opened> {
   const ending = path.extname(file).slice(1).toLowerCase()
-  const format = options.format ?? (ending === 'ndjson' ? 'jsonl' : ending)
+  const format = options.format ?? endings[ending] ?? ending
   const { renames } = options
   if (format === 'jsonl') return { rows: (first) => readJsonl(file, first) }
+  if (format === 'json') return { rows: (first) => readJson(file, first) }
   if (format === 'csv') return { rows: (first) => readCsv(file, { delimiter: ',', renames }, first) }
   if (format === 'tsv') return { rows: (first) => readCsv(file, { delimiter: '\t', renames }, first) }
   if (format === 'parquet') {
     const parquet = await openParquet(file, renames)
     return { total: parquet.rows, rows: parquet.read }
+  }
+  if (format === 'arrow') {
+    const { readArrow } = await import('../formats/arrow.ts')
+    return { rows: (first) => readArrow(file, renames, first) }
+  }
+  if (format === 'hdf5') {
+    const { openHdf5 } = await import('../formats/hdf5.ts')
+    const matrix = await openHdf5(file, options.dataset)
+    return { ...vectorRows(matrix, options), close: async () => matrix.close() }
   }
   if (format === 'npy') return vectorRows(await openNpy(file), options)
   if (format === 'fvecs' || format === 'bvecs') return vectorRows(await openVecs(file, format), options)

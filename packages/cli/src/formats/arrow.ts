@@ -1,0 +1,113 @@
+// Arrow files (Feather, version 2) and streams: columns as in Parquet; see sources/columns.ts for their names. One batch of rows is in
+// memory at a time.
+import { open } from 'node:fs/promises'
+import type { ObjectInput } from '@annal/client'
+import {
+  CompressionType,
+  compressionRegistry,
+  DataType,
+  Precision,
+  type RecordBatch,
+  RecordBatchReader,
+  type Vector,
+} from 'apache-arrow'
+import { compressors } from 'hyparquet-compressors'
+import { usageError } from '../exit-code.ts'
+import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { fromHalf } from './half.ts'
+import { fromLz4Frame } from './lz4-frame.ts'
+
+compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: fromLz4Frame })
+// Zstandard says itself how long the content is.
+compressionRegistry.set(CompressionType.ZSTD, { decode: (bytes) => compressors.ZSTD?.(bytes, 0) as Uint8Array })
+
+export async function* readArrow(file: string, renames: Renames, firstRow: number): AsyncGenerator<ObjectInput> {
+  const handle = await open(file)
+  try {
+    if ((await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead === 0) throw usageError(`${file} is empty`)
+    const reader = await told(file, async () => (await RecordBatchReader.from(handle)).open())
+    const names = reader.schema.fields.map(({ name }) => name)
+    const columns = columnsOf(names, renames, file)
+    let number = 0
+    for await (const batch of batchesOf(reader, file, () => number)) {
+      const first = Math.max(0, firstRow - number)
+      for (let row = first; row < batch.numRows; row += 1) {
+        const where = `${file}, row ${number + row + 1}`
+        const values = names.map((_, i) => toldNow(where, () => cellOf(batch.getChildAt(i), row)))
+        yield objectOf({ values, number: number + row }, columns, file)
+      }
+      number += batch.numRows
+    }
+  } finally {
+    await handle.close().catch(() => undefined)
+  }
+}
+
+/** The library closes its file at the end, so ours may be closed already. */
+async function* batchesOf(reader: RecordBatchReader, file: string, row: () => number): AsyncGenerator<RecordBatch> {
+  const batches = (reader as AsyncIterable<RecordBatch>)[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await told(`${file}, after row ${row()}`, () => batches.next())
+    if (done) return
+    yield value
+  }
+}
+
+function cellOf(column: Vector | null, row: number): unknown {
+  return column === null ? undefined : plain(column.type, column.get(row))
+}
+
+/** The value of a cell as Parquet files have it: lists are arrays, moments are dates. */
+function plain(type: DataType, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined
+  if (DataType.isDictionary(type)) return plain(type.dictionary, value)
+  if (DataType.isTimestamp(type) || DataType.isDate(type)) return new Date(Number(value))
+  if (DataType.isList(type) || DataType.isFixedSizeList(type) || DataType.isLargeList(type)) {
+    return listOf(
+      (type as DataType & { readonly children: readonly { readonly type: DataType }[] }).children[0]?.type,
+      value as Vector,
+    )
+  }
+  if (DataType.isStruct(type)) {
+    const row = value as { readonly [name: string]: unknown }
+    return Object.fromEntries(type.children.map((child) => [child.name, plain(child.type, row[child.name])]))
+  }
+  if (DataType.isMap(type)) return Object.fromEntries(value as Iterable<[string, unknown]>)
+  if (DataType.isDecimal(type)) return String(value)
+  return value
+}
+
+/** No server takes more, in a vector or in meta. In a damaged file, lists have any length. */
+const listMax = 100_000
+
+function listOf(type: DataType | undefined, list: Vector): unknown {
+  if (type === undefined) return undefined
+  if (list.length > listMax) throw new Error(`a list of ${list.length} values; the limit is ${listMax}`)
+  if (DataType.isFloat(type) && list.nullCount === 0) {
+    // The library has the bits of halves in its arrays.
+    const numbers = list.toArray() as ArrayLike<number>
+    return type.precision === Precision.HALF ? Float32Array.from(numbers, fromHalf) : Array.from(numbers)
+  }
+  return Array.from(list, (value) => plain(type, value))
+}
+
+async function told<T>(where: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asUsage(error, where)
+  }
+}
+
+function toldNow<T>(where: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw asUsage(error, where)
+  }
+}
+
+function asUsage(error: unknown, where: string): unknown {
+  if (!(error instanceof Error) || error.name === 'CommandEnd' || 'syscall' in error) return error
+  return usageError(`${where}: not readable as Arrow: ${error.message.split('\n', 1)[0]}`)
+}
