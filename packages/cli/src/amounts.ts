@@ -11,3 +11,8 @@ export function bytesText(bytes: number): string {
   while (value >= 1_000 && unit < units.length - 1) [value, unit] = [value / 1_000, unit + 1]
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
+
+/** `1 object`, `1,203 objects` */
+export function objectsText(count: number): string {
+  return `${amount(count)} ${count === 1 ? 'object' : 'objects'}`
+}

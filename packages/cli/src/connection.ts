@@ -1,29 +1,50 @@
-// What a command connects to: a running server over HTTP, or a closed data directory in this process. The client is the same.
-import { AnnalError, type Client, connect } from '@annal/client'
+// What a command connects to: a running server over HTTP, a closed data directory in this process, or what a shell is connected to. The
+// client is the same.
+import { AnnalError, Client, httpTransport, type Transport } from '@annal/client'
 import { CommandEnd, exitCode } from './exit-code.ts'
+import { secretOf } from './secrets.ts'
+import { type Session, sessionNow } from './session.ts'
 
 export interface ConnectionOptions {
   readonly server: string
-  readonly token?: string
-  readonly dataDir?: string
-  readonly database?: string
+  readonly tokenFile?: string | undefined
+  readonly dataDir?: string | undefined
+  readonly database?: string | undefined
 }
 
 /** Runs the work with a client, closes the client, and turns errors into exit codes. */
 export async function withClient<T>(options: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
+  const session = sessionNow()
   try {
-    await using client = await open(options)
+    if (session !== undefined) return await work(new Client(interruptible(session)))
+    await using client = new Client(await openTransport(options))
     return await work(client)
   } catch (error) {
+    if (session?.signal.aborted) throw new CommandEnd(exitCode.interrupted, 'interrupted')
     if (error instanceof AnnalError) throw refusal(error)
     throw error
   }
 }
 
-async function open({ server, token, dataDir, database }: ConnectionOptions): Promise<Client> {
-  if (dataDir === undefined) return connect({ url: server, token })
-  const { openEmbedded } = await import('@annal/client/embedded')
-  return openEmbedded({ dataDir, ...(database !== undefined && { database }) })
+export async function openTransport(options: ConnectionOptions): Promise<Transport> {
+  const { server, tokenFile, dataDir, database } = options
+  if (dataDir === undefined) {
+    const token = secretOf('--token-file', tokenFile, 'ANNAL_TOKEN')
+    return httpTransport({ url: server, ...(token !== undefined && { token }) })
+  }
+  const { openEmbeddedTransport } = await import('@annal/client/embedded')
+  return openEmbeddedTransport({ dataDir, ...(database !== undefined && { database }) })
+}
+
+/** Its calls end with the command; the shell closes the transport. */
+function interruptible({ transport, signal }: Session): Transport {
+  return {
+    call: (name, input, options) => {
+      const signals = [signal, ...(options?.signal ? [options.signal] : [])]
+      return transport.call(name, input, { ...options, signal: AbortSignal.any(signals) })
+    },
+    close: () => Promise.resolve(),
+  }
 }
 
 const codes: { readonly [code: string]: number } = {

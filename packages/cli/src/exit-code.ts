@@ -2,7 +2,7 @@
 
 export const exitCode = {
   good: 0,
-  /** Not an error, but `annal doctor` found something to fix. */
+  /** Not an error, but `annal doctor` found something to fix, or an id does not exist. */
   attention: 1,
   /** Wrong usage of the command. */
   usage: 64,
@@ -22,6 +22,10 @@ export const exitCode = {
   permission: 77,
   /** Written by another version, or invalid settings. */
   configuration: 78,
+  /** Interrupted with Ctrl-C: 128 and the number of the signal, as shells have it. */
+  interrupted: 130,
+  /** The reader of the output ended. */
+  noReader: 141,
 } as const
 
 /** The end of a command that failed for a reported reason. */

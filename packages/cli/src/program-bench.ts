@@ -75,7 +75,7 @@ function replaying(bench: Command, terminal: Terminal, ends: Ends): void {
     .description('replay a trace in a new engine or against a server, and measure it')
     .argument('<trace>')
     .addOption(new Option('-s, --server <url>', 'URL of a running server, instead of a new engine'))
-    .addOption(new Option('--token <token>', 'server token').env('NDD_AUTH_TOKEN'))
+    .addOption(new Option('--token-file <file>', 'file with the server token (default: the token in NDD_AUTH_TOKEN)'))
     .addOption(new Option('--speed <speed>', '`max`, or a multiple of the recorded speed: 1x, 10x').argParser(speedOf))
     .addOption(
       new Option(

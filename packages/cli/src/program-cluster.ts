@@ -1,9 +1,12 @@
 // The commands of a cluster.
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { served } from './connected.ts'
+import { withTokenFile } from './secrets.ts'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function describeCluster(program: Command, terminal: Terminal, ends: (code: number) => void): void {
+  program.commandsGroup('Cluster and license:')
   const cluster = program
     .command('cluster')
     .description(
@@ -44,9 +47,7 @@ export function describeCluster(program: Command, terminal: Terminal, ends: (cod
 }
 
 function node(command: Command): Command {
-  return json(command)
-    .addOption(new Option('-s, --server <url>', 'URL of a node').env('NDD_SERVER_URL').default('http://127.0.0.1:8080'))
-    .addOption(new Option('--token <token>', 'token of the server, or the root token').env('ANNAL_TOKEN'))
+  return withTokenFile(served(json(command)))
 }
 
 function json(command: Command): Command {

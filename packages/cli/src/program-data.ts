@@ -21,6 +21,7 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
 }
 
 function backups(program: Command, terminal: Terminal, ends: Ends): void {
+  program.commandsGroup('Back up and restore:')
   const backup = program.command('backup').description('create, list, verify, move and delete backups of collections')
   const commands = () => import('./commands/backup.ts')
   const bucket = () => import('./commands/bucket.ts')
@@ -120,7 +121,7 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
 }
 
 function agents(program: Command, ends: Ends): void {
-  connected(program.command('mcp'))
+  connected(program.command('mcp').helpGroup('Serve:'))
     .description('provide search and read tools to an agent over standard input and output (Model Context Protocol)')
     .option('--allow-writes', 'also provide tools that store and delete')
     .action(async (options) => {

@@ -10,6 +10,7 @@ const kMax = 4_096
 const roundsMax = 10_000_000
 
 export function describeJudging(program: Command, terminal: Terminal, ends: (code: number) => void): void {
+  program.commandsGroup('Measure:')
   connected(program.command('evaluate'))
     .description('measure nDCG, recall and MRR of searches against judged queries, for one setting or two side by side')
     .argument('<collection>')

@@ -2,22 +2,25 @@
 import { type Command, Option } from 'commander'
 import { connected } from './connected.ts'
 import { exportFormats, importFormats } from './formats/names.ts'
+import { secretOf } from './secrets.ts'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
 type Ends = (code: number) => void
 
 export function describeMoving(program: Command, terminal: Terminal, ends: Ends): void {
+  program.commandsGroup('Move data:')
   connected(program.command('import'))
     .description('import objects from a file or another database')
     .argument('<collection>')
     .argument(
       '<source>',
-      'a file (JSONL, CSV, TSV, Parquet, NPY, fvecs, bvecs), or qdrant://, chroma:// or postgres://',
+      'a file (JSONL, JSON, CSV, TSV, Parquet, Arrow, HDF5, NPY, fvecs, bvecs), or qdrant://, chroma:// or postgres://',
     )
     .addOption(new Option('-f, --format <format>', 'file format (default: by extension)').choices(importFormats))
     .option('--field <name>', 'field for vectors without a name', 'dense')
-    .option('--ids <file>', 'file with the ids for NPY, fvecs and bvecs, one per line (default: row numbers)')
+    .option('--ids <file>', 'file with the ids for HDF5, NPY, fvecs and bvecs, one per line (default: row numbers)')
+    .option('--dataset <name>', 'matrix of an HDF5 file (default: train, or the only one)')
     .addOption(
       new Option('--column <name=use>', 'map a column to id, fields.FIELD, meta.KEY or filter.KEY; repeatable')
         .default([])
@@ -27,8 +30,9 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
       '--filter-keys <keys>',
       'Qdrant and Chroma: comma-separated keys to store as filter values (default: all that can be)',
     )
-    .addOption(
-      new Option('--source-token <token>', 'token or API key of the source database').env('ANNAL_SOURCE_TOKEN'),
+    .option(
+      '--source-token-file <file>',
+      'file with the token, API key or password of the source database (default: in ANNAL_SOURCE_TOKEN)',
     )
     .option('--create', 'create the collection with the fields of the source')
     .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
@@ -46,9 +50,10 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     )
     .option('--resume <file>', 'save progress to this file, and continue from it if it exists')
     .addOption(new Option('--batch <count>', 'objects per request').default(500).argParser(wholeNumber))
-    .action(async (collection, source, options) => {
+    .action(async (collection, source, { sourceTokenFile, ...options }) => {
       const { importInto } = await import('./commands/import.ts')
-      ends(await importInto(collection, source, options, terminal))
+      const sourceToken = secretOf('--source-token-file', sourceTokenFile, 'ANNAL_SOURCE_TOKEN')
+      ends(await importInto(collection, source, { ...options, sourceToken }, terminal))
     })
   connected(program.command('changes'))
     .description('follow the changes of a database')

@@ -6,6 +6,7 @@ import { wholeNumber } from './whole-number.ts'
 type Ends = (code: number | undefined) => void
 
 export function describeServing(program: Command, terminal: Terminal, ends: Ends): void {
+  program.commandsGroup('Serve:')
   serving(program, ends)
   following(program, terminal, ends)
   dashboard(program, terminal, ends)

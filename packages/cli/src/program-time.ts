@@ -7,6 +7,7 @@ import { wholeNumber } from './whole-number.ts'
 type Ends = (code: number) => void
 
 export function describeTime(program: Command, terminal: Terminal, ends: Ends): void {
+  program.commandsGroup('Look into the past, and name collections:')
   history(program, terminal, ends)
   undoing(program, terminal, ends)
   aliases(program, terminal, ends)

@@ -7,6 +7,7 @@ const directory = ['[dir]', 'data directory (default: NDD_DATA_DIR, or ./data)']
 const asJson = ['--json', 'print one JSON document instead of text'] as const
 
 export function describeTools(program: Command, terminal: Terminal, ends: (code: number) => void): void {
+  program.commandsGroup('Check and repair a data directory:')
   program
     .command('doctor')
     .description('check the machine, disk, directory, log and port, and report what to fix')

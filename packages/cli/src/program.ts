@@ -7,16 +7,19 @@ import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
 import { describeJudging } from './program-judging.ts'
 import { describeLicenses } from './program-licenses.ts'
+import { describeObjects } from './program-objects.ts'
 import { describeServing } from './program-serving.ts'
+import { describeTerminal } from './program-terminal.ts'
 import { describeTime } from './program-time.ts'
 import { describeTools } from './program-tools.ts'
+import { refuseSecrets } from './secrets.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
 const epilogue = `
 Settings come from NDD_ environment variables; options override them.
 Exit codes: 0 success, 1 problems found, 64 usage, 65 damaged, 69 unavailable, 70 internal error (please report it),
-73 locked, 74 disk, 76 refused, 77 permission, 78 configuration. Reference: docs/reference/cli.md`
+73 locked, 74 disk, 76 refused, 77 permission, 78 configuration, 130 interrupted. Reference: docs/reference/cli.md`
 
 /** Resolves to the exit code, or to undefined while a started server keeps running. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number | undefined> {
@@ -25,6 +28,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     ended = code
   })
   try {
+    refuseSecrets(args)
     const [first] = args
     if (first !== undefined && /^[a-z]/i.test(first) && !isCommand(program, first)) {
       throw usageError(`unknown command ${first}; annal --help lists the commands`)
@@ -74,12 +78,14 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
       writeErr: (text) => terminal.say(text.trimEnd()),
     })
   describeServing(program, terminal, ends)
-  describeTools(program, terminal, ends)
+  describeObjects(program, terminal, ends)
+  describeTerminal(program, terminal, ends)
   describeData(program, terminal, ends)
   describeTime(program, terminal, ends)
+  describeTools(program, terminal, ends)
   describeJudging(program, terminal, ends)
+  describeBench(program, terminal, ends)
   describeCluster(program, terminal, ends)
   describeLicenses(program, terminal, ends)
-  describeBench(program, terminal, ends)
   return program
 }

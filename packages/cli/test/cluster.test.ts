@@ -53,7 +53,7 @@ test('cluster status lists the nodes, and step-down hands the lead on', async (t
   second.view.known = undefined
   t.match((await run(second.url, 'status')).out, 'no node leads')
 
-  const wrong = await annal(['cluster', 'status', '-s', second.url, '--token', 'wrong'])
+  const wrong = await annal(['cluster', 'status', '-s', second.url], { ANNAL_TOKEN: 'wrong' })
   t.match([wrong.code, wrong.err], [76, /invalid_token/])
   t.match(await annal(['cluster', 'status', '-s', 'http://127.0.0.1:1']), { code: 69, err: /did not answer: bad port/ })
 })

@@ -25,6 +25,7 @@ import {
 import { amount } from '../amounts.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
+import { secretOf } from '../secrets.ts'
 import type { Terminal } from '../terminal.ts'
 
 export interface RecordCommand {
@@ -84,7 +85,7 @@ function written(
 
 export interface ReplayCommand {
   readonly server?: string
-  readonly token?: string
+  readonly tokenFile?: string
   readonly speed?: 'max' | number
   readonly precision?: string
   readonly M?: number
@@ -131,7 +132,7 @@ async function replayOnce(
   precision: Precision | undefined,
   terminal: Terminal,
 ): Promise<ReplayResult> {
-  const { server, token, speed, until, stretches, M, efConstruction, threads, fsync } = options
+  const { server, tokenFile, speed, until, stretches, M, efConstruction, threads, fsync } = options
   const scratch = options.scratch ?? (await mkdtemp(join(tmpdir(), 'annal-bench-')))
   const changes: Omit<EngineTargetOptions, 'dataDir'> = {
     ...(precision !== undefined && { precision }),
@@ -140,6 +141,7 @@ async function replayOnce(
     ...(threads !== undefined && { threads }),
     ...(fsync !== undefined && { fsync }),
   }
+  const token = secretOf('--token-file', tokenFile, 'NDD_AUTH_TOKEN')
   const target = server
     ? serverTarget(connect({ url: server, ...(token !== undefined && { token }) }), server)
     : await engineTarget({ dataDir: join(scratch, precision ?? 'data'), ...changes })

@@ -1,12 +1,13 @@
 // `annal cluster status` and `step-down`: the status of a cluster as one of its nodes knows it, and handing the lead to another node.
 import { refusal } from '../connection.ts'
 import { CommandEnd, exitCode } from '../exit-code.ts'
+import { secretOf } from '../secrets.ts'
 import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 export interface ClusterOptions {
   readonly server: string
-  readonly token?: string
+  readonly tokenFile?: string
   readonly json?: boolean
 }
 
@@ -75,7 +76,8 @@ export async function clusterStepDown(options: ClusterOptions, terminal: Termina
 }
 
 /** Sends a request to the node. Throws CommandEnd if it is refused, or if nobody replies. */
-export async function call<T>(method: string, path: string, { server, token }: ClusterOptions): Promise<T> {
+export async function call<T>(method: string, path: string, { server, tokenFile }: ClusterOptions): Promise<T> {
+  const token = secretOf('--token-file', tokenFile, 'ANNAL_TOKEN')
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   let reply: Response
   let body: unknown
