@@ -4,13 +4,13 @@ import { withTokenFile } from './secrets.ts'
 import { sessionNow } from './session.ts'
 
 /** The connection options of every such command. The commands of a shell have the connection of the shell. */
-export function connected(command: Command): Command {
+export function connected(command: Command, { json = true }: { readonly json?: boolean } = {}): Command {
   if (sessionNow() === undefined) {
     withTokenFile(served(command))
       .addOption(new Option('-d, --data-dir <dir>', 'use a data directory that no server has open instead of a server'))
       .addOption(new Option('--database <name>', 'with --data-dir: the database to use').default('default'))
   }
-  return command.option('--json', 'print one JSON document instead of text')
+  return !json ? command : command.option('--json', 'print one JSON document instead of text')
 }
 
 /** The URL of a server. */

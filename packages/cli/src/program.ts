@@ -7,12 +7,14 @@ import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
 import { describeJudging } from './program-judging.ts'
 import { describeLicenses } from './program-licenses.ts'
+import { describeMoving } from './program-moving.ts'
 import { describeObjects } from './program-objects.ts'
 import { describeServing } from './program-serving.ts'
 import { describeTerminal } from './program-terminal.ts'
 import { describeTime } from './program-time.ts'
 import { describeTools } from './program-tools.ts'
 import { refuseSecrets } from './secrets.ts'
+import { sessionNow } from './session.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
@@ -77,9 +79,20 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
       writeOut: (text) => terminal.line(text.trimEnd()),
       writeErr: (text) => terminal.say(text.trimEnd()),
     })
+  // In a shell, there are only the commands on data.
+  if (sessionNow() !== undefined) {
+    describeObjects(program, terminal, ends)
+    describeMoving(program, terminal, ends)
+    describeTime(program, terminal, ends)
+    return program
+  }
   describeServing(program, terminal, ends)
   describeObjects(program, terminal, ends)
-  describeTerminal(program, terminal, ends)
+  const ended = () => undefined
+  describeTerminal(program, terminal, ends, {
+    run: (words) => run(words, terminal),
+    program: () => describe(terminal, ended),
+  })
   describeData(program, terminal, ends)
   describeTime(program, terminal, ends)
   describeTools(program, terminal, ends)
