@@ -36,7 +36,7 @@ test('addresses, in a browser and with a server that their tests share', { skip,
     const seen = await openPage(browser, address)
     const current = () =>
       seen.page.$$eval('nav[aria-label=Main] [aria-current=page]', (found) =>
-        found.map((link) => link.querySelector('.truncate')?.textContent ?? link.textContent?.trim()),
+        found.map((link) => link.querySelector('.name')?.textContent ?? link.textContent?.trim()),
       )
     for (const [hash, text, links] of addresses) {
       await seen.page.goto('about:blank')

@@ -27,12 +27,13 @@ const sizes = new ResizeObserver((entries) => {
 
 /** A cut name has its whole text as a tip, and is a stop of the keyboard unless it is part of one. */
 function reachable(name: HTMLElement): void {
-  if (name.matches(':focus, :focus *')) return
+  const part = name.closest('a, button, label, summary')
+  // While it has the focus it is shown whole.
+  if ((part ?? name).matches(':focus')) return
   const isCut = name.scrollWidth > name.clientWidth
-  const isInside = name.closest('a, button, label, summary') !== null
   if (isCut) name.title = name.dataset.whole ?? ''
   else name.removeAttribute('title')
-  if (isCut && !isInside) name.tabIndex = 0
+  if (isCut && part === null) name.tabIndex = 0
   else name.removeAttribute('tabindex')
 }
 

@@ -61,7 +61,7 @@ export function MapTab({ collection }: CollectionTab) {
   }
   const walkFrom = (id: string) => go(href(['collections', collection.name, 'map'], { walk: id }))
   return (
-    <div class="split">
+    <div class="split shown-first">
       <div class="stack">
         <Panel title="Map">
           <form

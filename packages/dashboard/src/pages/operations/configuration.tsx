@@ -2,8 +2,8 @@
 import { configuration } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
 import { Badge, Panel } from '../../parts/panel.tsx'
-import { Scrollable } from '../../parts/scrollable.tsx'
 import { Show } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
 
 export function Configuration() {
   const settings = useLoad((signal) => configuration({ signal }), ['configuration'])
@@ -11,23 +11,19 @@ export function Configuration() {
     <Panel flush title="Current configuration">
       <Show source={settings}>
         {(list) => (
-          <Scrollable>
-            <table class="tight">
-              <tbody>
-                {list.map(({ name, value, fallback, meaning }) => (
-                  <tr key={name}>
-                    <td>
-                      <span class="mono">{name}</span>
-                      <div class="muted small">{meaning.replaceAll('`', '')}</div>
-                    </td>
-                    <td class="fit num">
-                      {value === fallback ? value || 'not set' : <Badge kind="accent">{value}</Badge>}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scrollable>
+          <Table heads={['Setting', 'Value']} kind="tight">
+            {list.map(({ name, value, fallback, meaning }) => (
+              <tr key={name}>
+                <td>
+                  <span class="mono">{name}</span>
+                  <div class="muted small">{meaning.replaceAll('`', '')}</div>
+                </td>
+                <td class="fit num">
+                  {value === fallback ? value || 'not set' : <Badge kind="accent">{value}</Badge>}
+                </td>
+              </tr>
+            ))}
+          </Table>
         )}
       </Show>
     </Panel>
