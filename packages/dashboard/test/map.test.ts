@@ -4,7 +4,7 @@ import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { callServer, realServer } from './real-server.ts'
 
-test('a sample is drawn, zoomed and selected with a lasso, and a point leads to its neighbors', {
+test('a map is drawn by itself, zoomed and selected with a lasso, and a point leads to its neighbors', {
   skip,
   timeout: 120_000,
 }, async (t) => {
@@ -12,9 +12,12 @@ test('a sample is drawn, zoomed and selected with a lasso, and a point leads to 
   await makeArticles(address)
   const seen = await openPage(await browserFor(t), address)
   await seen.go('#/collections/articles/map')
-  await seen.click('Draw')
   await seen.sees('Drawn')
   await seen.sees('300 objects')
+  t.equal(
+    await seen.page.$eval('::-p-aria([name="Color by"])', (select) => (select as HTMLSelectElement).value),
+    'color',
+  )
   await seen.page.select('::-p-aria([name="Color by"])', 'color')
   await seen.sees('green')
   await seen.picture('map')
@@ -49,6 +52,23 @@ test('a sample is drawn, zoomed and selected with a lasso, and a point leads to 
   await seen.fill('From object', 'article-3')
   await seen.click('Start')
   await seen.sees('is linked to')
+
+  // The tab of the objects has the same name.
+  await seen.page.locator('::-p-aria([name="Objects"][role="spinbutton"])').fill('150')
+  await seen.click('Draw')
+  await seen.sees('150 objects, a random sample of 300')
+  await seen.page.waitForFunction(() => /Drawn/.test(document.querySelector('.shown-first')?.textContent ?? ''))
+  const counts = await seen.page.$$eval('.map-legend .muted', (found) =>
+    found.map(({ textContent }) => Number(textContent)),
+  )
+  t.equal(
+    counts.reduce((sum, count) => sum + count, 0),
+    150,
+  )
+  const last = await seen.page.$$eval('.map-legend li', (found) => found.length)
+  t.equal(last, 3)
+  // The first 150 objects would have 50 of each of the three colors.
+  t.notSame(counts, [50, 50, 50], 'not the first objects')
   t.strictSame(seen.faults, [])
 })
 
