@@ -4,7 +4,7 @@ import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { callServer, realServer } from './real-server.ts'
 
-test('a map is drawn by itself, zoomed and selected with a lasso, and a point leads to its neighbors', {
+test('a map is drawn when the page opens, zoomed and selected with a lasso, and a point leads to its neighbors', {
   skip,
   timeout: 120_000,
 }, async (t) => {

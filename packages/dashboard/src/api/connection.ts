@@ -9,7 +9,7 @@ export const workTimeoutMs = 86_400_000
 /** Cookies and caches have no part in the dashboard. */
 const fetchAlone: typeof fetch = (input, init) => fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
 
-/** Reads that a page sends on its own, which the list of the newest requests leaves out. */
+/** Reads that a page sends automatically, which the list of the newest requests leaves out. */
 const fetchForPage: typeof fetch = async (input, init) => {
   const response = await fetchAlone(input, init)
   const { method, url } = new Request(input, { method: init?.method ?? 'GET' })

@@ -1,5 +1,5 @@
-// The requests by which this page keeps itself up to date. The list of the newest requests leaves them out: nobody
-// looks for them. A line does not say who sent the request, but this tab counts its own: as many lines of a path are left out as this tab
+// The requests by which this page keeps itself up to date. The list of the newest requests leaves them out: they are not what a reader looks
+// for. Which line is whose a line does not say, but how many of them are ours can: as many lines of a path are left out as this tab
 // requested, the newest ones, and what others request of the same path stays in the list.
 
 const storageKey = 'annal.reads'
