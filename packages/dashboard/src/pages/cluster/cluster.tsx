@@ -51,9 +51,12 @@ export function ClusterPage() {
   const leads = loaded.kind === 'ready' && loaded.value.role === 'leader'
   if (loaded.kind === 'failed' && loaded.error instanceof AnnalError && loaded.error.code === 'not_clustered')
     return (
-      <Empty title="Not a cluster">
-        <p>This server is not a node of a cluster. Set NDD_CLUSTER_URL to make it one.</p>
-      </Empty>
+      <>
+        <PageHead title="Cluster" />
+        <Empty title="Not a cluster">
+          <p>This server is not a node of a cluster. Set NDD_CLUSTER_URL to make it one.</p>
+        </Empty>
+      </>
     )
   return (
     <>
