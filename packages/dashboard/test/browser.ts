@@ -45,14 +45,19 @@ export interface Watched {
   barriers(): Promise<string[]>
 }
 
-/** `names` are host names that resolve to this machine, as if an attacker's name server returned it. */
-export async function browserFor(t: Test, names: readonly string[] = []): Promise<Browser> {
+/** `names` are host names that resolve to this machine, as if an attacker's name server returned it. `flags` go to Chromium. */
+export async function browserFor(
+  t: Test,
+  names: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<Browser> {
   const browser = await puppeteer.launch({
     executablePath: executable!,
     // Containers rarely allow the sandbox, and only our own page is opened.
     args: [
       ...['--no-sandbox', '--disable-dev-shm-usage'],
       `--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`,
+      ...flags,
     ],
   })
   t.teardown(() => browser.close())
