@@ -4,12 +4,12 @@ import { createReadStream } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-const fileName = 'SHA256SUMS'
+export const checksumsFile = 'SHA256SUMS'
 
 /** Digests by name, in the order of names. */
 export async function digestsOf(dir: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(dir, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isFile() && entry.name !== fileName).map((entry) => entry.name)
+  const names = entries.filter((entry) => entry.isFile() && entry.name !== checksumsFile).map((entry) => entry.name)
   const digests = new Map<string, string>()
   for (const name of names.sort()) digests.set(name, await sha256Of(path.join(dir, name)))
   return digests
@@ -24,7 +24,7 @@ async function sha256Of(file: string): Promise<string> {
 /** Resolves to the path of the file. */
 export async function writeChecksums(dir: string): Promise<string> {
   const lines = [...(await digestsOf(dir))].map(([name, digest]) => `${digest}  ${name}\n`)
-  const file = path.join(dir, fileName)
+  const file = path.join(dir, checksumsFile)
   await writeFile(file, lines.join(''))
   return file
 }

@@ -2,13 +2,13 @@
 // images where a builder can make them, lists of components, checksums; then the commands that would publish it.
 // `npm run release -- prepare VERSION`: writes the version and the heading of the changelog, for a commit.
 // `npm run release -- --publish`: the same as a dry run, and then the commands. Any fault stops it before them.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildPackages, type Checkout, checkOut } from './build-packages.ts'
-import { differences, digestsOf, writeChecksums } from './checksums.ts'
+import { checksumsFile, differences, digestsOf, writeChecksums } from './checksums.ts'
 import { buildImages, listComponents, missingForImages } from './images.ts'
 import { publicationCommands } from './publication.ts'
 import { runStep } from './run-step.ts'
@@ -64,7 +64,7 @@ async function release(): Promise<number> {
   const top = await mkdtemp(path.join(os.tmpdir(), 'annal-release-'))
   try {
     const out = path.resolve(root, values.out)
-    await rm(out, { recursive: true, force: true })
+    await clearFolder(out)
     const faults = await workingTreeFaults()
     const commit = (await runStep('git', ['rev-parse', 'HEAD'], { cwd: root })).trim()
     say(`commit ${commit}`)
@@ -97,6 +97,18 @@ async function release(): Promise<number> {
   } finally {
     await rm(top, { recursive: true, force: true })
   }
+}
+
+/** Removes an earlier release. A folder with anything else is refused. */
+async function clearFolder(out: string): Promise<void> {
+  await mkdir(out, { recursive: true })
+  const names = await readdir(out)
+  if (names.length > 0 && !names.includes(checksumsFile))
+    throw new Error(`--out ${out} has files, and no ${checksumsFile} of an earlier release: choose another folder`)
+  await rm(out, { recursive: true })
+  await mkdir(out)
+  // A run that fails leaves a folder that the next one may remove.
+  await writeFile(path.join(out, checksumsFile), '')
 }
 
 function end(faults: readonly string[]): number {

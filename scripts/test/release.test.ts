@@ -153,3 +153,13 @@ test('without --dry-run or --publish nothing happens', (t) => {
   }
   t.end()
 })
+
+test('a folder with files that are not of a release is not removed', (t) => {
+  const out = t.testdir({ 'letter.txt': 'kept' })
+  const main = path.join(root, 'scripts/release/main.ts')
+  const { status, stderr } = spawnSync(process.execPath, [main, '--dry-run', '--out', out], { encoding: 'utf8' })
+  t.not(status, 0)
+  t.match(stderr, /has files, and no SHA256SUMS of an earlier release/)
+  t.strictSame(readdirSync(out), ['letter.txt'])
+  t.end()
+})
