@@ -8,9 +8,10 @@ import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
 import { hasWordsAt, placesOf } from '../text/phrase.ts'
-import type { DenseHits, FieldTotals, SparseField } from '../vector/field.ts'
+import type { DenseHits, FieldTotals, SparseField, TextQueryTerm } from '../vector/field.ts'
 import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
 import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
+import { type PlainTerm, plainTerms } from './plain-terms.ts'
 import type { Task, TextTask } from './request.ts'
 import { isConditional, type PhraseWord, type TextPart } from './text-query.ts'
 
@@ -73,10 +74,40 @@ const noHits: DenseHits = {
   distances: 0,
 }
 
+const exact = { plan: 'lists', reason: 'inverted lists are exact' } as const
+/** Nobody reads why. */
+const nothing: FieldRun = {
+  found: noHits,
+  complete: true,
+  explanation: { plan: 'nothing', reason: 'no text has a word that every hit must have' },
+}
+
 /** Throws invalid_argument if the query is a stored object without a text in the field. */
-export async function runText(task: TextTask, k: number, context: RunContext): Promise<TextRun> {
-  const run = new TextSearchRun(task, k, context)
-  return run.run()
+export function runText(task: TextTask, k: number, context: RunContext): Promise<FieldRun> {
+  const { source, options } = task
+  const isBare = !context.input.explain && !options.highlight
+  const terms = isBare && source.kind === 'vector' ? plainTerms(source.query) : undefined
+  return terms ? runPlain(terms, task, k, context) : new TextSearchRun(task, k, context).run()
+}
+
+/** Most queries are only terms. The lists count their rows as of the version, in the turn that pinned it. */
+async function runPlain(
+  wanted: ReadonlyMap<string, PlainTerm>,
+  { fieldIndex, options }: TextTask,
+  k: number,
+  { replica, version, matches }: RunContext,
+): Promise<FieldRun> {
+  const terms: TextQueryTerm[] = []
+  for (const [term, { boost, isRequired }] of wanted) {
+    const index = replica.terms.find(fieldIndex, term)
+    if (index >= 0) terms.push({ index, boost, isRequired })
+    else if (isRequired) return nothing
+  }
+  if (terms.length === 0 || matches?.count === 0) return nothing
+  const query = { terms, k1: options.k1, b: options.b }
+  const search = matches ? { k, version, allowed: matches.bitmap } : { k, version }
+  const found = await (replica.sparse[fieldIndex] as SparseField).search(query, search)
+  return { found, complete: true, explanation: exact }
 }
 
 /** A condition on the texts of a field, of which the terms are known. */
@@ -135,7 +166,7 @@ class TextSearchRun {
     if (search === undefined)
       return this.#answer(noHits, { plan: 'nothing', reason: 'no text has a word that every hit must have' })
     const found = await this.#search(search)
-    return this.#answer(found, { plan: 'lists', reason: 'inverted lists are exact' })
+    return this.#answer(found, exact)
   }
 
   condition(): TextCondition {

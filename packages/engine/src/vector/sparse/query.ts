@@ -130,7 +130,6 @@ export function fillDescriptor(
   f64[(head + word.unscale) / 2] = 1 / scale
   // Lists that can add least come first, because they are the ones that are only probed.
   const ordered = impacts?.isDriven ? lists : [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
-  const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
   ordered.forEach(({ list, weight, magnitude }, i) => {
     const from = (address + headBytes + i * listBytes) / 4
     if ('ordinal' in list) writeSingle(views, single, list)
@@ -141,8 +140,16 @@ export function fillDescriptor(
     u32[from + listWord.current] = 0
     u32[from + listWord.probe] = 0
     f64[(from + listWord.weight) / 2] = weight * scale
-    bounds[(i * listBytes + listWord.bound * 4) / 8] = BigInt(Math.ceil(weight * scale * magnitude)) + 1n
+    writeAbove(u32, from + listWord.bound, Math.ceil(weight * scale * magnitude))
   })
+}
+
+/** Writes a whole number, below 2^63, plus 1, as i64. The sum may have more digits than a number. */
+function writeAbove(u32: SparseViews['u32'], at: number, whole: number): void {
+  const low = whole % 2 ** 32
+  const carries = low === 2 ** 32 - 1
+  u32[at] = carries ? 0 : low + 1
+  u32[at + 1] = (whole - low) / 2 ** 32 + Number(carries)
 }
 
 /** A list with one block of one posting, as lists.ts would create it. */
