@@ -1,24 +1,20 @@
 // Seeded texts whose words have the frequencies of a language (Zipf): the word of rank r is in a text with a probability of about 1/r.
-import { packCount } from '../../../packages/engine/src/vector/sparse/packed-counts.ts'
 
 /** Letters of a word: no word begins another one. */
 const letters = 5
 
-export interface Texts {
-  readonly rows: number
-  readonly vocabulary: number
-  /** Number of texts with each word. */
+export interface RankedTexts {
+  /** Number of texts with each word, by its rank. */
   readonly having: Uint32Array
   /** Ranks of the words of a text, in order. */
   words(row: number): Uint32Array
-  text(row: number): string
 }
 
 export function zipfTexts(options: {
   readonly rows: number
   readonly vocabulary: number
   readonly seed: number
-}): Texts {
+}): RankedTexts {
   const { rows, vocabulary, seed } = options
   const random = createRandom(seed)
   const starts = new Float64Array(rows + 1)
@@ -35,8 +31,7 @@ export function zipfTexts(options: {
       having[word] = (having[word] as number) + 1
     }
   }
-  const words = (row: number) => all.subarray(starts[row], starts[row + 1])
-  return { rows, vocabulary, having, words, text: (row) => Array.from(words(row), wordOf).join(' ') }
+  return { having, words: (row) => all.subarray(starts[row], starts[row + 1]) }
 }
 
 /** The word of a rank. */
@@ -48,29 +43,6 @@ export function wordOf(rank: number): string {
     rest = Math.floor(rest / 26)
   }
   return word
-}
-
-/** The rows of a field of texts from `from` up to `to`. */
-export function fieldRows(texts: Texts, from: number, to: number) {
-  const counts = new Uint32Array(to - from)
-  const indices: number[] = []
-  const values: number[] = []
-  for (let row = from; row < to; row++) {
-    const words = texts.words(row)
-    const sorted = words.slice().sort()
-    for (let i = 0, j = 0; i < sorted.length; i = j) {
-      while (j < sorted.length && sorted[j] === sorted[i]) j++
-      indices.push(sorted[i] as number)
-      values.push(packCount(j - i, words.length))
-      counts[row - from] = (counts[row - from] as number) + 1
-    }
-  }
-  return {
-    ordinals: Uint32Array.from({ length: to - from }, (_, i) => from + i),
-    counts,
-    indices: Uint32Array.from(indices),
-    values: Float32Array.from(values),
-  }
 }
 
 /** Numbers in [0, 1) that depend on the seed only. */
