@@ -12,19 +12,32 @@ export function samplesOf(text: string): readonly Sample[] {
     const [, name, labels = '', value] = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
     if (name === undefined || value === undefined) return []
     const pairs = Array.from(labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, key = '', text = '']) => [key, text])
-    return [{ name, labels: Object.fromEntries(pairs), value: value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value) }]
+    return [
+      { name, labels: Object.fromEntries(pairs), value: value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value) },
+    ]
   })
 }
 
 /** The sum of the samples of a name, of those that fit. */
-export function total(samples: readonly Sample[], name: string, fits: (sample: Sample) => boolean = () => true): number {
+export function total(
+  samples: readonly Sample[],
+  name: string,
+  fits: (sample: Sample) => boolean = () => true,
+): number {
   return samples.reduce((sum, sample) => (sample.name === name && fits(sample) ? sum + sample.value : sum), 0)
 }
 
 /** The bound of a histogram below which the share of what came between two measurements is; undefined if nothing came. */
-export function quantile(share: number, name: string, before: readonly Sample[], now: readonly Sample[]): number | undefined {
+export function quantile(
+  share: number,
+  name: string,
+  before: readonly Sample[],
+  now: readonly Sample[],
+): number | undefined {
   const bucket = `${name}_bucket`
-  const bounds = [...new Set(now.flatMap(({ name: of, labels }) => (of === bucket && labels.le !== undefined ? [labels.le] : [])))]
+  const bounds = [
+    ...new Set(now.flatMap(({ name: of, labels }) => (of === bucket && labels.le !== undefined ? [labels.le] : []))),
+  ]
     .map((le) => ({ le, bound: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le) }))
     .sort((a, b) => a.bound - b.bound)
   const counts = bounds.map(({ le, bound }) => {

@@ -26,6 +26,19 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
         .default([])
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
+    .addOption(
+      new Option('--text <name:language>', 'a field of type text, with its language for --create; repeatable')
+        .default([])
+        .argParser((value: string, before: readonly string[]) => [...before, value]),
+    )
+    .addOption(
+      new Option(
+        '--embed <name=provider:text>',
+        'with --create: a field whose vectors the provider makes of a text field; repeatable',
+      )
+        .default([])
+        .argParser((value: string, before: readonly string[]) => [...before, value]),
+    )
     .option(
       '--filter-keys <keys>',
       'Qdrant and Chroma: comma-separated keys to store as filter values (default: all that can be)',

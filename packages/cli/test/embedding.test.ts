@@ -157,8 +157,8 @@ test('an agent stores texts, and searches by words and by meaning', async (t) =>
   t.strictSame(await fieldsOf('--no-texts'), [['meaning'], ['meaning']])
   t.strictSame(await linesOf('--no-vectors', '--format', 'csv'), [
     'id,meta,meta_base64,filter,expires_at,fields.body',
-    'a,,,,,"""banana bread"""',
-    'b,,,,,"""onion soup"""',
+    'a,,,,,banana bread',
+    'b,,,,,onion soup',
   ])
   const wrong = await start(['export', 'notes', '--server', address, '--match', '["soups"]']).ended
   t.match(wrong, { code: 64, err: /--match must be a JSON object/ })
@@ -166,6 +166,72 @@ test('an agent stores texts, and searches by words and by meaning', async (t) =>
   const { fields } = await notes.describe()
   t.match(fields[1], { params: { embed: { provider: 'local', from: 'body', model: 'm' } } })
   await agent.close()
+})
+
+test('text columns of CSV and Parquet become text fields, and a provider makes their vectors', async (t) => {
+  const { dir, made, address } = await world(t)
+  const client = connect({ url: address })
+  const options = (...more: string[]) => [...more, '--server', address]
+  const csv = path.join(dir, 'parts.csv')
+  const texts = { '1': 'A pump, with "two" valves\nand a motor', '2': '4711', '3': '[1,2]' }
+  const rows = Object.entries(texts).map(([id, text]) => `${id},"${text.replaceAll('"', '""')}",1${id}\n`)
+  writeFileSync(csv, `sku,description,price\n${rows.join('')}`)
+  const columns = ['sku=id', 'description=fields.body', 'price=filter.price'].flatMap((one) => ['--column', one])
+  const create = options('import', 'parts', csv, '--create', ...columns, '--space', 'l2')
+  const without = await start(create).ended
+  t.match(without, { code: 64, err: /row 1, column description: not a vector .*--text names a field of type text/ })
+  for (const [more, said] of [
+    [['--text', ':english'], /--text :english: use NAME or NAME:LANGUAGE/],
+    [['--embed', 'meaning=local'], /--embed meaning=local: use NAME=PROVIDER:TEXT/],
+    [['--embed', 'meaning=far:body'], /the server has no provider far; it has local/],
+    [['--text', 'body:klingon'], /klingon/],
+  ] as const)
+    t.match(await start([...create, ...more]).ended, { code: /^6[45]$/, err: said }, more.join(' '))
+  const early = await start(options('import', 'notes', csv, ...columns, '--embed', 'meaning=local:body')).ended
+  t.match(early, { code: 64, err: /--embed needs --create/ })
+
+  const stored = await start([...create, '--text', 'body:english', '--embed', 'meaning=local:body']).ended
+  t.match(stored, { code: 0, out: /^3 objects stored/ }, stored.err)
+  const parts = client.collection('parts')
+  const { fields } = await parts.describe()
+  t.match(fields, [
+    { name: 'body', type: 'text', params: { language: 'english' } },
+    {
+      name: 'meaning',
+      type: 'vector',
+      params: { dimension: 2, spaceType: 'l2', embed: { provider: 'local', from: 'body', model: 'm' } },
+    },
+  ])
+  const read = async (name: string) => {
+    const objects = await client.collection(name).getMany(['1', '2', '3'])
+    return objects.map(({ id, filter, text, dense }) => ({ id, filter, text, vector: dense.meaning?.vector }))
+  }
+  const first = await read('parts')
+  t.strictSame(
+    first.map(({ id, filter, text }) => ({ id, filter, text })),
+    Object.entries(texts).map(([id, body]) => ({ id, filter: { price: Number(`1${id}`) }, text: { body } })),
+  )
+  t.strictSame([...(first[0]?.vector ?? [])], [texts['1'].length, texts['1'].split('a').length])
+  const found = await parts.search({
+    fields: { body: { query: 'valve' }, meaning: { query: { text: '[1,2]' }, limit: 1 } },
+  })
+  t.strictSame(
+    [found.results.body, found.results.meaning].map((hits) => hits?.map(({ id }) => id)),
+    [['1'], ['3']],
+  )
+
+  // Back and forth, into collections whose text fields are known.
+  const calls = made.texts()
+  for (const format of ['csv', 'parquet', 'jsonl']) {
+    const file = path.join(dir, `parts.${format}`)
+    t.equal((await start(options('export', 'parts', '-o', file)).ended).code, 0)
+    const definition = fields.map(({ name, type, params }) => ({ name, type, params }))
+    await client.createCollection({ name: format, fields: definition as never })
+    const back = await start(options('import', format, file)).ended
+    t.match(back, { code: 0, out: /^3 objects stored/ }, format)
+    t.strictSame(await read(format), first, format)
+  }
+  t.equal(made.texts(), calls, 'vectors of a file are kept')
 })
 
 test('the error of a client names the objects', async (t) => {

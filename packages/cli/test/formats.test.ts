@@ -169,7 +169,7 @@ async function mistakes(t: Test, server: string): Promise<void> {
     ],
     ['meta.csv', 'id,meta,fields.v\na,[],"[1,2]"\n', /meta\.csv, row 1, column meta: not a JSON object/],
     ['expiry.csv', 'id,expires_at,fields.v\na,soon,"[1,2]"\n', /record 1 of the source: .*expires_at must be a time/],
-    ['none.csv', 'id,title\na,b\n', /none\.csv has no vector column; choose one with --column/],
+    ['none.csv', 'id,title\na,b\n', /none\.csv has no column for a field; choose one with --column/],
     ['twice.csv', 'id,fields.v,fields.v\na,"[1,2]","[1,2]"\n', /columns fields\.v and fields\.v map to the same part/],
     ['cells.csv', 'id,fields.v\na,"[1,2]",c\n', /cells\.csv: Invalid Record Length.* on line 2/],
     ['quote.csv', 'id,fields.v\na,"[1,2]\n', /quote\.csv: Quote Not Closed/],

@@ -11,7 +11,14 @@ import { noPty, onTerminal } from './pty.ts'
 tap.setTimeout(300_000)
 
 test('words have quotes, and JSON needs none', (t) => {
-  t.strictSame(wordsOf(`search films --vector [1, 2] --filter [{"a": "] \\" x"}]`), ['search', 'films', '--vector', '[1, 2]', '--filter', '[{"a": "] \\" x"}]'])
+  t.strictSame(wordsOf(`search films --vector [1, 2] --filter [{"a": "] \\" x"}]`), [
+    'search',
+    'films',
+    '--vector',
+    '[1, 2]',
+    '--filter',
+    '[{"a": "] \\" x"}]',
+  ])
   t.strictSame(wordsOf(`get films 'a b' "c \\" d" e''f`), ['get', 'films', 'a b', 'c " d', 'ef'])
   for (const open of ['upsert x {"a": [1', "get x 'a", 'get x "a', 'x [']) t.equal(wordsOf(open), undefined, open)
   t.strictSame(wordsOf('upsert x {"a":\n1}'), ['upsert', 'x', '{"a":\n1}'])

@@ -10,9 +10,14 @@ tap.setTimeout(300_000)
 
 test('samples, sums, and quantiles of the text of metrics', (t) => {
   const of = (fast: number, slow: number) =>
-    samplesOf(`# HELP s x\ns_bucket{route="/a{b}\\"",le="0.1"} ${fast}\ns_bucket{route="/a{b}\\"",le="+Inf"} ${fast + slow}\nup 1\n`)
+    samplesOf(
+      `# HELP s x\ns_bucket{route="/a{b}\\"",le="0.1"} ${fast}\ns_bucket{route="/a{b}\\"",le="+Inf"} ${fast + slow}\nup 1\n`,
+    )
   t.strictSame(of(1, 2)[1], { name: 's_bucket', labels: { route: '/a{b}\\"', le: '+Inf' }, value: 3 })
-  t.equal(total(of(1, 2), 's_bucket', ({ labels }) => labels.le === '0.1'), 1)
+  t.equal(
+    total(of(1, 2), 's_bucket', ({ labels }) => labels.le === '0.1'),
+    1,
+  )
   t.equal(quantile(0.5, 's', of(1, 2), of(9, 3)), 0.1)
   t.equal(quantile(0.99, 's', of(1, 2), of(9, 3)), Number.POSITIVE_INFINITY)
   t.equal(quantile(0.5, 's', of(1, 2), of(1, 2)), undefined)
@@ -23,7 +28,10 @@ test('against a running server', async (t) => {
   const { address } = await serve(t, path.join(freshDir(t), 'data'))
   const environment = { NDD_SERVER_URL: address }
   await using client = connect(address)
-  const films = await client.createCollection({ name: 'films', fields: [{ name: 'v', type: 'vector', params: { dimension: 2 } }] })
+  const films = await client.createCollection({
+    name: 'films',
+    fields: [{ name: 'v', type: 'vector', params: { dimension: 2 } }],
+  })
   await films.upsert([{ id: 'a', fields: { v: [1, 2] } }])
   let goesOn = true
   const searching = (async () => {
@@ -34,10 +42,18 @@ test('against a running server', async (t) => {
   })()
   const json = JSON.parse((await annal(['top', '--once', '--json', '--interval', '1'], environment)).out)
   t.match(json, { status: 'ok', objects: 1, collections: 1 })
-  t.ok(json.searchesPerSecond > 0 && json.requestsPerSecond >= json.searchesPerSecond && json.p99Seconds > 0 && json.residentBytes > 0)
+  t.ok(
+    json.searchesPerSecond > 0 &&
+      json.requestsPerSecond >= json.searchesPerSecond &&
+      json.p99Seconds > 0 &&
+      json.residentBytes > 0,
+  )
   const lines = await annal(['top', '--count', '2', '--interval', '0.5'], environment)
   t.match(lines.out, /^(\S+Z {2}\d\S* requests\/s {2}\d\S* searches\/s {2}.* in progress {2}.* resident\n){2}$/)
-  t.match((await annal(['top', '--once', '--interval', '0.5'], environment)).out, /newest requests\n.*POST \/api\/v2\/collection\/films\//)
+  t.match(
+    (await annal(['top', '--once', '--interval', '0.5'], environment)).out,
+    /newest requests\n.*POST \/api\/v2\/collection\/films\//,
+  )
   t.match(await annal(['top', '--interval', '0'], environment), { code: 64, err: /from 0\.1 to 3600/ })
   await t.test('on a terminal', { skip: noPty }, async (t) => {
     const shown = onTerminal(['top', '--interval', '0.2'], environment)

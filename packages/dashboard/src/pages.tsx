@@ -13,7 +13,6 @@ import { access } from './session.ts'
 const Changes = lazy(async () => (await import('./pages/changes/changes.tsx')).Changes)
 const Console = lazy(async () => (await import('./pages/console/console.tsx')).Console)
 const ClusterPage = lazy(async () => (await import('./pages/cluster/cluster.tsx')).ClusterPage)
-const Console = lazy(async () => (await import('./pages/console/console.tsx')).Console)
 const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
 const Texts = lazy(async () => (await import('./pages/texts/texts.tsx')).Texts)
 const Operations = lazy(async () => (await import('./pages/operations/operations.tsx')).Operations)

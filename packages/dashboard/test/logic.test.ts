@@ -274,7 +274,14 @@ test('a text field is searched by words or clauses, and the request has what was
   t.throws(() => fieldOf({ text: ' ' }), /enter the words/)
   for (const text of ['', '[1]', '"red"', 'null', '{'])
     t.throws(() => fieldOf({ by: 'clauses', clauses: text }), /enter the clauses as JSON/)
-  const dense = { dimension: 3, space_type: 'cosine', precision: 'int8', M: 16, ef_con: 128, embed: { provider: 'p' } }
+  const dense = {
+    dimension: 3,
+    space_type: 'cosine',
+    precision: 'int8',
+    M: 16,
+    ef_con: 128,
+    embed: { provider: 'p', from: 'body' },
+  }
   const embedded = [{ name: 'body', type: 'vector' as const, params: dense, element_count: 0 }]
   const byMeaning = bodyOf(withField({ text: 'red fox', by: 'words' }), draft.settings, embedded)
   t.strictSame(byMeaning.fields.body, { query: { text: 'red fox' }, limit: 10 }, 'a provider makes the vector')

@@ -1,6 +1,13 @@
 // `annal import`: stores the objects of a file or another database in a collection. An object with an existing id is replaced, so that
 // an interrupted import can be repeated, or continued with --resume.
-import type { Client, JsonValue, ObjectInput } from '@annal/client'
+import {
+  AnnalError,
+  type Client,
+  type DenseFieldDefinition,
+  type JsonValue,
+  type ObjectInput,
+  type SpaceType,
+} from '@annal/client'
 import { amount } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
@@ -18,6 +25,10 @@ export interface ImportOptions extends ConnectionOptions {
   readonly column: readonly string[]
   readonly filterKeys?: string
   readonly sourceToken?: string
+  /** NAME or NAME:LANGUAGE of text fields. */
+  readonly text?: readonly string[]
+  /** NAME=PROVIDER:TEXT of fields that a provider makes vectors for. */
+  readonly embed?: readonly string[]
   readonly create?: boolean
   readonly space?: string
   readonly precision: string
@@ -29,23 +40,64 @@ export interface ImportOptions extends ConnectionOptions {
 }
 
 export async function importInto(collection: string, from: string, options: ImportOptions, terminal: Terminal) {
-  const source = await openSource(from, options)
+  const languages = languagesOf(options)
+  const texts = new Set(languages.keys())
+  const source = await openSource(from, options, texts)
   try {
-    return await withClient(options, (client) => load(client, collection, source, options, terminal))
+    return await withClient(options, async (client) => {
+      for (const name of await textFieldsOf(client, collection)) texts.add(name)
+      return load(client, collection, source, { ...options, languages }, terminal)
+    })
   } finally {
     await source.close?.()
   }
 }
 
-async function openSource(from: string, options: ImportOptions): Promise<Source> {
+async function openSource(from: string, options: ImportOptions, texts: ReadonlySet<string>): Promise<Source> {
   const renames = renamesOf(options.column)
   const scheme = /^([a-z]+):\/\//.exec(from)?.[1]
-  if (scheme === undefined) return openFile(from, { ...options, renames })
+  if (scheme === undefined) return openFile(from, { ...options, renames, texts })
   const { openDatabase } = await import('../sources/database-source.ts')
-  return openDatabase(from, { ...options, renames })
+  return openDatabase(from, { ...options, renames, texts })
 }
 
-async function load(client: Client, collection: string, source: Source, options: ImportOptions, terminal: Terminal) {
+/** Language by text field; undefined for the default. */
+type Languages = ReadonlyMap<string, string | undefined>
+
+function languagesOf({ text = [], embed = [], create }: ImportOptions): Languages {
+  if (embed.length > 0 && !create) throw usageError('--embed needs --create; a collection keeps the fields that it has')
+  const named = text.map((one) => {
+    const [, name, language] = /^([^:]+)(?::(.+))?$/.exec(one) ?? []
+    if (name === undefined) throw usageError(`--text ${one}: use NAME or NAME:LANGUAGE, such as body:english`)
+    return [name, language] as const
+  })
+  const languages = new Map<string, string | undefined>(named)
+  for (const { from } of embed.map(embeddingOf)) if (!languages.has(from)) languages.set(from, undefined)
+  return languages
+}
+
+function embeddingOf(given: string): { readonly name: string; readonly provider: string; readonly from: string } {
+  const [, name, provider, from] = /^([^=]+)=([^:]+):(.+)$/.exec(given) ?? []
+  if (name !== undefined && provider !== undefined && from !== undefined) return { name, provider, from }
+  throw usageError(
+    `--embed ${given}: use NAME=PROVIDER:TEXT, such as meaning=local:body; annal providers lists providers`,
+  )
+}
+
+/** The text fields that a collection has; none if there is no such collection yet. */
+async function textFieldsOf(client: Client, collection: string): Promise<readonly string[]> {
+  try {
+    const { fields } = await client.collection(collection).describe()
+    return fields.filter(({ type }) => type === 'text').map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof AnnalError && error.code === 'collection_not_found') return []
+    throw error
+  }
+}
+
+type LoadOptions = ImportOptions & { readonly languages: Languages }
+
+async function load(client: Client, collection: string, source: Source, options: LoadOptions, terminal: Terminal) {
   const resume = await openResumeFile(options.resume, { source: source.name, collection })
   const { earlier } = resume
   if (options.create && earlier === undefined) {
@@ -90,15 +142,46 @@ async function load(client: Client, collection: string, source: Source, options:
   }
 }
 
-/** Uses the fields that the source reports, or else those of its first object. */
+/** Uses the fields that the source reports, or else those of its first object, and those that the options name. */
 async function create(
   client: Client,
   name: string,
   source: Source,
-  { space, precision, recall }: ImportOptions,
+  { space, precision, recall, languages, embed = [] }: LoadOptions,
 ): Promise<void> {
-  const fields = source.fields ?? (await fieldsOfFirst(source))
-  await client.createCollection({ name, fields: definitionsOf(fields, { space, precision, recall }) })
+  const made = await Promise.all(
+    embed.map((one) => embeddedField(client, embeddingOf(one), { space, precision, recall })),
+  )
+  const found = source.fields ?? (await fieldsOfFirst(source))
+  const texts = [...languages.keys()].filter((text) => !found.some((field) => field.name === text))
+  const fields = [...found, ...texts.map((text) => ({ name: text, type: 'text' }) as const)]
+  // A vector that the source has is kept, and the provider makes the others.
+  const others = fields.filter((field) => !made.some((one) => one.name === field.name))
+  await client.createCollection({
+    name,
+    fields: [...definitionsOf(others, { space, precision, recall, languages }), ...made],
+  })
+}
+
+async function embeddedField(
+  client: Client,
+  { name, provider, from }: ReturnType<typeof embeddingOf>,
+  { space, precision, recall }: Parameters<typeof definitionsOf>[1],
+): Promise<DenseFieldDefinition> {
+  const providers = await client.providers()
+  const found = providers.find((one) => one.name === provider)
+  if (found?.dimension === undefined) {
+    const names = providers.map((one) => one.name).join(', ')
+    throw usageError(
+      `--embed ${name}=${provider}:${from}: the server has no provider ${provider}; it has ${names || 'none'}`,
+    )
+  }
+  const params = {
+    dimension: found.dimension,
+    spaceType: (space ?? 'cosine') as SpaceType,
+    precision: precision as 'int8',
+  }
+  return { name, type: 'vector', params: { ...params, recall, embed: { provider, from } } }
 }
 
 async function fieldsOfFirst(source: Source) {

@@ -190,7 +190,11 @@ class History {
 
   get newestFirst(): string[] {
     try {
-      return readFileSync(this.#file, 'utf8').split('\n').filter((line) => line !== '').slice(-historyMax).reverse()
+      return readFileSync(this.#file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .slice(-historyMax)
+        .reverse()
     } catch {
       // There is none yet, or it cannot be read: the shell works without it.
       return []

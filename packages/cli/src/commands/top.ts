@@ -144,7 +144,8 @@ function numberOf(values: JsonObject, name: string): number | undefined {
 
 /** One line, for files and pipes. */
 function lineOf(activity: Activity): string {
-  const { time, requestsPerSecond, searchesPerSecond, errorsPerSecond, p99Seconds, requestsInFlight, residentBytes } = activity
+  const { time, requestsPerSecond, searchesPerSecond, errorsPerSecond, p99Seconds, requestsInFlight, residentBytes } =
+    activity
   const parts = [
     `${rateText(requestsPerSecond)} requests/s`,
     searchesPerSecond === undefined ? '' : `${rateText(searchesPerSecond)} searches/s`,
@@ -160,12 +161,18 @@ const partsShown = 6
 
 function* linesOf(activity: Activity): Generator<string> {
   const { time, status, version, memory, requests } = activity
-  const known = (value: number | undefined, text: (value: number) => string) => (value === undefined ? '-' : text(value))
+  const known = (value: number | undefined, text: (value: number) => string) =>
+    value === undefined ? '-' : text(value)
   yield `annal ${visible(version)}  ${visible(status)}  ${time}`
   yield ''
   yield* aligned([
     ['requests/s', rateText(activity.requestsPerSecond), 'in progress', known(activity.requestsInFlight, amount)],
-    ['searches/s', known(activity.searchesPerSecond, rateText), 'queries waiting', known(activity.queriesWaiting, amount)],
+    [
+      'searches/s',
+      known(activity.searchesPerSecond, rateText),
+      'queries waiting',
+      known(activity.queriesWaiting, amount),
+    ],
     ['errors/s', known(activity.errorsPerSecond, rateText), 'collections', known(activity.collections, amount)],
     ['p50', known(activity.p50Seconds, boundText), 'objects', known(activity.objects, amount)],
     ['p99', known(activity.p99Seconds, boundText), 'log', known(activity.logBytes, bytesText)],
@@ -174,7 +181,10 @@ function* linesOf(activity: Activity): Generator<string> {
   if (memory !== undefined) {
     const parts = Object.entries(memory).sort(([, a], [, b]) => b - a)
     yield ''
-    yield `memory: ${parts.slice(0, partsShown).map(([part, bytes]) => `${visible(part)} ${bytesText(bytes)}`).join(', ')}`
+    yield `memory: ${parts
+      .slice(0, partsShown)
+      .map(([part, bytes]) => `${visible(part)} ${bytesText(bytes)}`)
+      .join(', ')}`
   }
   yield ''
   yield 'newest requests'

@@ -21,7 +21,12 @@ compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: fromLz4Frame })
 // Zstandard says itself how long the content is.
 compressionRegistry.set(CompressionType.ZSTD, { decode: (bytes) => compressors.ZSTD?.(bytes, 0) as Uint8Array })
 
-export async function* readArrow(file: string, renames: Renames, firstRow: number): AsyncGenerator<ObjectInput> {
+export async function* readArrow(
+  file: string,
+  renames: Renames,
+  firstRow: number,
+  texts: ReadonlySet<string>,
+): AsyncGenerator<ObjectInput> {
   const handle = await open(file)
   try {
     if ((await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead === 0) throw usageError(`${file} is empty`)
@@ -34,7 +39,7 @@ export async function* readArrow(file: string, renames: Renames, firstRow: numbe
       for (let row = first; row < batch.numRows; row += 1) {
         const where = `${file}, row ${number + row + 1}`
         const values = names.map((_, i) => toldNow(where, () => cellOf(batch.getChildAt(i), row)))
-        yield objectOf({ values, number: number + row }, columns, file)
+        yield objectOf({ values, number: number + row }, columns, file, texts)
       }
       number += batch.numRows
     }

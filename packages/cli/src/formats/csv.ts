@@ -6,16 +6,18 @@ import { CsvError, parse } from 'csv-parse'
 import { usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
 import { jsonText } from './json-text.ts'
-import { expiryText, fieldsOfObject, keptMeta } from './object-parts.ts'
+import { expiryText, fieldsOfObject, keptMeta, type PlainValue } from './object-parts.ts'
 
 export interface CsvOptions {
   readonly delimiter: string
   readonly renames: Renames
+  /** Fields of type text. */
+  readonly texts: ReadonlySet<string>
 }
 
 export async function* readCsv(
   file: string,
-  { delimiter, renames }: CsvOptions,
+  { delimiter, renames, texts }: CsvOptions,
   firstRow: number,
 ): AsyncGenerator<ObjectInput> {
   const parser = parse({ bom: true, delimiter, skip_empty_lines: true, max_record_size: rowCharactersMax })
@@ -26,7 +28,7 @@ export async function* readCsv(
   try {
     for await (const cells of parser as AsyncIterable<readonly string[]>) {
       columns ??= columnsOf(cells, renames, file)
-      if (number >= firstRow) yield objectOf({ values: valuesOf(cells, columns), number }, columns, file)
+      if (number >= firstRow) yield objectOf({ values: valuesOf(cells, columns), number }, columns, file, texts)
       number += 1
     }
   } catch (error) {
@@ -68,7 +70,13 @@ export function csvObject(object: StoredObject, fields: readonly string[]): stri
     isEmpty(object.filter) ? '' : JSON.stringify(object.filter),
     expiryText(object) ?? '',
   ]
-  return csvLine([object.id, ...cells, ...fields.map((name) => (name in values ? jsonText(values[name]) : ''))])
+  return csvLine([object.id, ...cells, ...fields.map((name) => cellOf(values[name]))])
+}
+
+/** A text stands as it is, so that other programs read it. */
+function cellOf(value: PlainValue | undefined): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : jsonText(value)
 }
 
 function isEmpty(value: object | undefined): boolean {

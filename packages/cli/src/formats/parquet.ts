@@ -21,7 +21,7 @@ export interface ParquetFile {
   read(firstRow: number): AsyncGenerator<ObjectInput>
 }
 
-export async function openParquet(file: string, renames: Renames): Promise<ParquetFile> {
+export async function openParquet(file: string, renames: Renames, texts: ReadonlySet<string>): Promise<ParquetFile> {
   const bytes = await asyncBufferFromFile(file)
   const metadata = await parquetMetadataAsync(bytes).catch((error: Error) => {
     throw usageError(`${file} is not a Parquet file: ${error.message}`)
@@ -34,7 +34,7 @@ export async function openParquet(file: string, renames: Renames): Promise<Parqu
       for (const { from, to } of stretches(metadata, firstRow)) {
         const rows = await readStretch({ file, bytes, metadata, from, to })
         for (const [i, row] of rows.entries()) {
-          yield objectOf({ values: names.map((name) => row[name]), number: from + i }, columns, file)
+          yield objectOf({ values: names.map((name) => row[name]), number: from + i }, columns, file, texts)
         }
       }
     },

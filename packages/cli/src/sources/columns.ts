@@ -1,7 +1,7 @@
 // Converts rows of named columns (CSV, Parquet, SQL) to objects. The name of a column determines its part of the object:
 //
 //   id            the object's id; without this column the row number, from 0
-//   fields.NAME   the vector, sparse terms or vectors of the field NAME
+//   fields.NAME   the text, vector, sparse terms or vectors of the field NAME
 //   meta, filter  a whole JSON object; meta_base64 is meta in bytes
 //   expires_at    when the object expires: a time, or milliseconds since 1970
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
@@ -54,7 +54,7 @@ export function columnsOf(names: readonly string[], renames: Renames, source: st
   }
   if (!columns.some(({ purpose }) => purpose.kind === 'field')) {
     throw usageError(
-      `${source} has no vector column; choose one with --column NAME=fields.FIELD; its columns are ${names.join(', ')}`,
+      `${source} has no column for a field; choose one with --column NAME=fields.FIELD; its columns are ${names.join(', ')}`,
     )
   }
   return columns
@@ -76,7 +76,13 @@ export interface Row {
   readonly number: number
 }
 
-export function objectOf({ values, number }: Row, columns: readonly Column[], source: string): ObjectInput {
+/** `texts` are the fields of type text: their values are taken as they are. */
+export function objectOf(
+  { values, number }: Row,
+  columns: readonly Column[],
+  source: string,
+  texts: ReadonlySet<string>,
+): ObjectInput {
   const fields: [string, FieldValue][] = []
   const meta: [string, JsonValue][] = []
   const filter: [string, JsonValue][] = []
@@ -89,8 +95,10 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     const where = `${source}, row ${number + 1}, column ${name}`
     if (value instanceof Date && Number.isNaN(value.getTime())) throw usageError(`${where}: the time is out of range`)
     if (purpose.kind === 'id') id = idOf(value, where)
-    else if (purpose.kind === 'field') fields.push([purpose.field, fieldValue(value, where)])
-    else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, where)))
+    else if (purpose.kind === 'field') {
+      const isText = texts.has(purpose.field)
+      fields.push([purpose.field, isText ? textOf(value, where) : fieldValue(value, where)])
+    } else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, where)))
     else if (purpose.kind === 'filter') filter.push(...Object.entries(jsonObject(value, where)))
     else if (purpose.kind === 'meta_base64') bytes = Buffer.from(String(value), 'base64')
     else if (purpose.kind === 'expires_at') expiresAt = expiryOf(value, where)
@@ -105,6 +113,13 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectInput['filter'] }),
     ...(expiresAt !== undefined && { expiresAt }),
   }
+}
+
+function textOf(value: unknown, where: string): string {
+  const plain = jsonOf(value)
+  if (typeof plain === 'string') return plain
+  if (typeof plain === 'number' || typeof plain === 'boolean') return String(plain)
+  throw usageError(`${where}: a text field takes text, not ${shown(JSON.stringify(plain))}`)
 }
 
 function idOf(value: unknown, where: string): string {

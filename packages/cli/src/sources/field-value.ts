@@ -24,7 +24,7 @@ function fromText(text: string, where: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw usageError(`${where}: not a vector such as [0.5,1]: ${text.slice(0, 60)}`)
+    throw usageError(`${where}: not a vector such as [0.5,1]; --text names a field of type text: ${text.slice(0, 60)}`)
   }
 }
 

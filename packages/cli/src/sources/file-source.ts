@@ -23,6 +23,8 @@ export interface FileOptions {
   /** The matrix of an HDF5 file. */
   readonly dataset?: string | undefined
   readonly renames: Renames
+  /** Fields of type text; complete when the source is read. */
+  readonly texts: ReadonlySet<string>
 }
 
 type Rows = (firstRow: number) => AsyncIterable<ObjectInput>
@@ -46,18 +48,18 @@ const endings: Readonly<Record<string, string>> = { ndjson: 'jsonl', feather: 'a
 async function openRows(file: string, options: FileOptions): Promise<Opened> {
   const ending = path.extname(file).slice(1).toLowerCase()
   const format = options.format ?? endings[ending] ?? ending
-  const { renames } = options
+  const { renames, texts } = options
   if (format === 'jsonl') return { rows: (first) => readJsonl(file, first) }
   if (format === 'json') return { rows: (first) => readJson(file, first) }
-  if (format === 'csv') return { rows: (first) => readCsv(file, { delimiter: ',', renames }, first) }
-  if (format === 'tsv') return { rows: (first) => readCsv(file, { delimiter: '\t', renames }, first) }
+  if (format === 'csv') return { rows: (first) => readCsv(file, { delimiter: ',', renames, texts }, first) }
+  if (format === 'tsv') return { rows: (first) => readCsv(file, { delimiter: '\t', renames, texts }, first) }
   if (format === 'parquet') {
-    const parquet = await openParquet(file, renames)
+    const parquet = await openParquet(file, renames, texts)
     return { total: parquet.rows, rows: parquet.read }
   }
   if (format === 'arrow') {
     const { readArrow } = await import('../formats/arrow.ts')
-    return { rows: (first) => readArrow(file, renames, first) }
+    return { rows: (first) => readArrow(file, renames, first, texts) }
   }
   if (format === 'hdf5') {
     const { openHdf5 } = await import('../formats/hdf5.ts')

@@ -28,8 +28,8 @@ export async function openPostgres(url: URL, options: DatabaseOptions): Promise<
     return {
       name,
       total: table.rows,
-      fields: fieldsOf(table.columns, columns),
-      pieces: (from) => pages(client, table, columns, from),
+      fields: fieldsOf(table.columns, columns, options.texts),
+      pieces: (from) => pages(client, table, { columns, texts: options.texts }, from),
       close: () => client.end(),
     }
   } catch (error) {
@@ -123,9 +123,14 @@ function renamesFor({ columns, key }: Table, given: Renames): Renames {
 }
 
 /** Undefined if the vector type has no dimension; then the first row determines it. */
-function fieldsOf(described: readonly TableColumn[], columns: readonly Column[]): readonly SourceField[] | undefined {
+function fieldsOf(
+  described: readonly TableColumn[],
+  columns: readonly Column[],
+  texts: ReadonlySet<string>,
+): readonly SourceField[] | undefined {
   const fields = columns.flatMap(({ purpose }, i): (SourceField | undefined)[] => {
     if (purpose.kind !== 'field') return []
+    if (texts.has(purpose.field)) return [{ name: purpose.field, type: 'text' }]
     const { type = '', operators = null } = described[i] ?? {}
     const [, kind, dimension] = vectorType.exec(type) ?? []
     if (kind === 'sparsevec') return [{ name: purpose.field, type: 'sparse' }]
@@ -140,7 +145,12 @@ function spaceOf(operators: string | null): SpaceType | undefined {
   return word as SpaceType | undefined
 }
 
-async function* pages(client: Client, table: Table, columns: readonly Column[], from: JsonValue | undefined) {
+async function* pages(
+  client: Client,
+  table: Table,
+  { columns, texts }: { readonly columns: readonly Column[]; readonly texts: ReadonlySet<string> },
+  from: JsonValue | undefined,
+) {
   const { sqlName, key } = table
   // Qualified with the table name, so that a column is never confused with a result.
   const columnName = (name: string) => `source.${client.escapeIdentifier(name)}`
@@ -161,7 +171,7 @@ async function* pages(client: Client, table: Table, columns: readonly Column[], 
     if (typeof last !== 'string') return
     const objects: ObjectInput[] = []
     for (const [place, ...values] of rows) {
-      objects.push(objectOf({ values, number }, columns, `${sqlName}, ${key.name} ${place}`))
+      objects.push(objectOf({ values, number }, columns, `${sqlName}, ${key.name} ${place}`, texts))
       number += 1
     }
     after = last

@@ -56,11 +56,18 @@ export function definitionsOf(
     space,
     precision,
     recall,
-  }: { readonly space: string | undefined; readonly precision: string; readonly recall?: number | undefined },
+    languages = new Map(),
+  }: {
+    readonly space: string | undefined
+    readonly precision: string
+    readonly recall?: number | undefined
+    /** Of text fields. */
+    readonly languages?: ReadonlyMap<string, string | undefined>
+  },
 ): readonly FieldDefinition[] {
   return fields.map((field) => {
     if (field.type === 'sparse') return { name: field.name, type: 'sparse' }
-    if (field.type === 'text') return { name: field.name, type: 'text' }
+    if (field.type === 'text') return textDefinition(field.name, languages.get(field.name))
     const params = {
       dimension: field.dimension,
       spaceType: (space ?? field.space ?? 'cosine') as SpaceType,
@@ -69,6 +76,10 @@ export function definitionsOf(
     if (field.type === 'vector') return { name: field.name, type: 'vector', params: { ...params, recall } }
     return { name: field.name, type: field.type, params }
   })
+}
+
+function textDefinition(name: string, language: string | undefined): FieldDefinition {
+  return { name, type: 'text', ...(language !== undefined && { params: { language } }) }
 }
 
 /** The field as an object shows it. */

@@ -3,7 +3,8 @@ import { differenceOf, type JudgedQuery, mostDifferent } from '@annal/client/jud
 import { useMemo, useState } from 'preact/hooks'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { count, json } from '../../show.ts'
+import { Json } from '../../parts/stored.tsx'
+import { count } from '../../show.ts'
 import { measured, signed } from './figures.ts'
 import type { Judgment } from './judge.ts'
 import { QueryHits } from './query-hits.tsx'
@@ -61,7 +62,7 @@ function Judged(props: { readonly one: JudgedQuery; readonly collection: string;
       <summary>
         <span class="judged-line">
           <bdi class="mono wrap-anywhere">{query.id}</bdi>
-          <bdi class="of-text">{query.text ?? json(query.vector ?? query.fields, 80)}</bdi>
+          <bdi class="of-text">{query.text ?? <Json value={query.vector ?? query.fields} max={80} />}</bdi>
           <span class="num">
             {b === undefined ? measured(a.ndcg) : `${measured(a.ndcg)} → ${measured(b.ndcg)}`}{' '}
             {b !== undefined && <DifferenceText value={differenceOf(one, 'ndcg')} />}

@@ -5,8 +5,9 @@ import { getMany, type StoredObject } from '../../api/objects.ts'
 import { type Loaded, useLoad } from '../../load.ts'
 import { Badge } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
+import { Json } from '../../parts/stored.tsx'
 import { Excerpt } from '../../parts/texts.tsx'
-import { count, json } from '../../show.ts'
+import { count } from '../../show.ts'
 import type { Judgment } from './judge.ts'
 
 /** So many hits of each side are shown, and so many documents that were not found. */
@@ -104,5 +105,9 @@ function About({ id, loaded }: { readonly id: string; readonly loaded: Loaded<Re
       </p>
     )
   }
-  return <p class="muted small wrap-anywhere">{json(object.meta ?? object.filter)}</p>
+  return (
+    <p class="muted small wrap-anywhere">
+      <Json value={object.meta ?? object.filter} />
+    </p>
+  )
 }
