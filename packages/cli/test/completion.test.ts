@@ -5,13 +5,16 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, denseField, textField } from '@annal/client'
 import tap, { type Test, test } from 'tap'
+import { run } from '../src/program.ts'
+import { silentBar } from '../src/progress-bar.ts'
 import { annal, freshDir, serve } from './command.ts'
 
-tap.setTimeout(300_000)
+// A loaded machine is slow.
+tap.setTimeout(900_000)
 
 const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
 
-test('completion', async (t) => {
+test('completion', { timeout: 600_000 }, async (t) => {
   const dir = freshDir(t)
   const { address } = await serve(t, path.join(dir, 'data'))
   await using client = connect(address)
@@ -43,13 +46,18 @@ function missing(shell: string): string | false {
 
 async function candidates(t: Test, address: string): Promise<void> {
   const after = async (words: readonly string[], server = address) => {
-    const { code, out, err } = await annal(['__complete', '--', ...words], { NDD_SERVER_URL: server })
-    t.match({ code, err }, { code: 0, err: '' })
-    return out
-      .split('\n')
-      .map((line) => line.split('\t')[0])
-      .filter((text) => text !== '')
+    const out: string[] = []
+    const say = (text: string) => t.fail(text)
+    process.env.NDD_SERVER_URL = server
+    const code = await run(['__complete', '--', ...words], { line: (text) => out.push(text), say, bar: silentBar })
+    t.equal(code, 0)
+    return out.map((line) => line.split('\t')[0])
   }
+  const before = process.env.NDD_SERVER_URL
+  t.teardown(() => {
+    if (before === undefined) delete process.env.NDD_SERVER_URL
+    else process.env.NDD_SERVER_URL = before
+  })
   t.strictSame(await after(['se']), ['serve', 'search'])
   t.strictSame(await after(['backup', 'ver']), ['verify'])
   t.strictSame(await after(['search', 'fi']), ['films', 'film-notes'])
