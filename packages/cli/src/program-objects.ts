@@ -144,8 +144,8 @@ function reading(program: Command, terminal: Terminal, ends: Ends): void {
     .argument('<collection>')
     .argument('<ids...>')
     .action(async (collection, ids, options) => {
-      const { getObjects } = await import('./commands/get.ts')
-      ends(await getObjects(collection, ids, options, terminal))
+      const { printObjects } = await import('./commands/get.ts')
+      ends(await printObjects(collection, ids, options, terminal))
     })
   connected(program.command('count'))
     .description('count the objects of a collection')

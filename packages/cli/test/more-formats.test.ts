@@ -50,7 +50,7 @@ async function objectsOf(
   from = 0,
   most = Number.POSITIVE_INFINITY,
 ): Promise<ObjectInput[]> {
-  const source = await openFile(file, { field: 'v', renames: new Map(), ...options })
+  const source = await openFile(file, { field: 'v', renames: new Map(), texts: new Set(), ...options })
   const objects: ObjectInput[] = []
   try {
     for await (const piece of source.pieces(from)) {

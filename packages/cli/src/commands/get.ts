@@ -17,7 +17,7 @@ export interface GetOptions extends ConnectionOptions {
 const idsAtOnce = 100
 
 /** Prints the objects in the order of the ids. Ends with `attention` if one does not exist. */
-export function getObjects(collection: string, ids: readonly string[], options: GetOptions, terminal: Terminal) {
+export function printObjects(collection: string, ids: readonly string[], options: GetOptions, terminal: Terminal) {
   return withClient(options, async (client) => {
     let isFirst = true
     let isMissing = false

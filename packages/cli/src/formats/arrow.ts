@@ -30,7 +30,7 @@ export async function* readArrow(
   const handle = await open(file)
   try {
     if ((await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead === 0) throw usageError(`${file} is empty`)
-    const reader = await told(file, async () => (await RecordBatchReader.from(handle)).open())
+    const reader = await naming(file, async () => (await RecordBatchReader.from(handle)).open())
     const names = reader.schema.fields.map(({ name }) => name)
     const columns = columnsOf(names, renames, file)
     let number = 0
@@ -38,7 +38,7 @@ export async function* readArrow(
       const first = Math.max(0, firstRow - number)
       for (let row = first; row < batch.numRows; row += 1) {
         const where = `${file}, row ${number + row + 1}`
-        const values = names.map((_, i) => toldNow(where, () => cellOf(batch.getChildAt(i), row)))
+        const values = names.map((_, i) => namingNow(where, () => cellOf(batch.getChildAt(i), row)))
         yield objectOf({ values, number: number + row }, columns, file, texts)
       }
       number += batch.numRows
@@ -52,7 +52,7 @@ export async function* readArrow(
 async function* batchesOf(reader: RecordBatchReader, file: string, row: () => number): AsyncGenerator<RecordBatch> {
   const batches = (reader as AsyncIterable<RecordBatch>)[Symbol.asyncIterator]()
   for (;;) {
-    const { done, value } = await told(`${file}, after row ${row()}`, () => batches.next())
+    const { done, value } = await naming(`${file}, after row ${row()}`, () => batches.next())
     if (done) return
     yield value
   }
@@ -96,7 +96,7 @@ function listOf(type: DataType | undefined, list: Vector): unknown {
   return Array.from(list, (value) => plain(type, value))
 }
 
-async function told<T>(where: string, work: () => Promise<T>): Promise<T> {
+async function naming<T>(where: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -104,7 +104,7 @@ async function told<T>(where: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function toldNow<T>(where: string, work: () => T): T {
+function namingNow<T>(where: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

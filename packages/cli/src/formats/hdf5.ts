@@ -17,9 +17,9 @@ export async function openHdf5(file: string, dataset: string | undefined): Promi
   if (!(await stat(file)).isFile()) throw usageError(`${file}: it is not a file`)
   const { activate_throwing_error_handler: throwErrors } = await hdf5.ready
   throwErrors()
-  const opened = told(file, () => new hdf5.File(file, 'r'))
+  const opened = naming(file, () => new hdf5.File(file, 'r'))
   try {
-    const matrix = told(file, () => chosen(opened, dataset, file))
+    const matrix = naming(file, () => chosen(opened, dataset, file))
     const [rows = 0, dimension = 0] = matrix.shape ?? []
     const rowBytes = dimension * matrix.metadata.size
     const rowsOfBlock = Math.max(1, Math.floor(blockBytes / rowBytes))
@@ -30,7 +30,7 @@ export async function openHdf5(file: string, dataset: string | undefined): Promi
         for (let from = firstRow; from < rows; from += rowsOfBlock) {
           const to = Math.min(rows, from + rowsOfBlock)
           const where = `${file}, rows ${from + 1} to ${to}`
-          const numbers = told(where, () =>
+          const numbers = naming(where, () =>
             matrix.slice([
               [from, to],
               [0, dimension],
@@ -106,7 +106,7 @@ function matricesIn(root: Group, file: string): readonly Matrix[] {
 }
 
 /** Errors of the library are stacks of many lines, the last of which says why. */
-function told<T>(where: string, work: () => T): T {
+function naming<T>(where: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
