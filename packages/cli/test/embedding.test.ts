@@ -192,6 +192,14 @@ test('text columns of CSV and Parquet become text fields, and a provider makes t
 
   const stored = await start([...create, '--text', 'body:english', '--embed', 'meaning=local:body']).ended
   t.match(stored, { code: 0, out: /^3 objects stored/ }, stored.err)
+  const bare = path.join(dir, 'bare.csv')
+  writeFileSync(bare, 'sku,description\n1,words\n2,\n')
+  const texted = ['--create', '--column', 'sku=id', '--column', 'description=fields.body', '--text', 'body']
+  t.match(await start(options('import', 'bare', bare, ...texted)).ended, { code: 0, out: /^2 objects stored/ })
+  t.strictSame(
+    (await client.collection('bare').getMany(['2'])).map(({ text }) => text),
+    [{ body: '' }],
+  )
   const parts = client.collection('parts')
   const { fields } = await parts.describe()
   t.match(fields, [

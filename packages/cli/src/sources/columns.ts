@@ -105,6 +105,9 @@ export function objectOf(
     else if (purpose.kind === 'meta key') meta.push([purpose.key, jsonOf(value)])
     else if (purpose.kind === 'filter key') filter.push([purpose.key, jsonOf(value)])
   }
+  // An object has a value in some field. An empty text is one.
+  const empty = fields.length > 0 ? undefined : columns.find((column) => isTextColumn(column, texts))?.purpose
+  if (empty?.kind === 'field') fields.push([empty.field, ''])
   return {
     id,
     fields: Object.fromEntries(fields),
@@ -113,6 +116,10 @@ export function objectOf(
     ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectInput['filter'] }),
     ...(expiresAt !== undefined && { expiresAt }),
   }
+}
+
+function isTextColumn({ purpose }: Column, texts: ReadonlySet<string>): boolean {
+  return purpose.kind === 'field' && texts.has(purpose.field)
 }
 
 function textOf(value: unknown, where: string): string {
