@@ -18,6 +18,8 @@ export function plainTerms({ must, should, mustNot }: TextSearch): ReadonlyMap<s
 /** False: it is not plain. A text must have one term of a clause of `must` whose operator is `or`, and all or none of one of `should` with `and`. */
 function addPart(terms: Map<string, PlainTerm>, part: TextPart, isRequired: boolean): boolean {
   if (part.kind !== 'words') return false
+  // Texts without a score are found in another way.
+  if (part.boost === 0 && !isRequired) return false
   if (part.terms.length > 1 && (part.operator === 'and') !== isRequired) return false
   for (const { term, times } of part.terms) {
     const known = terms.get(term)

@@ -166,7 +166,24 @@ class TextSearchRun {
     if (search === undefined)
       return this.#answer(noHits, { plan: 'nothing', reason: 'no text has a word that every hit must have' })
     const found = await this.#search(search)
-    return this.#answer(found, exact)
+    return this.#answer(await this.#withUnscored(search, found), exact)
+  }
+
+  /** Texts that match clauses of boost 0 only have no score, so the lists do not return them. They follow the others. */
+  async #withUnscored(search: Search, found: DenseHits): Promise<DenseHits> {
+    const { terms, conditional } = search
+    const optional = [...terms.values()].filter(({ isRequired }) => !isRequired)
+    const boosts = [...optional, ...conditional.flatMap((one) => one.terms)]
+    if (found.ordinals.length >= this.#k || !boosts.some(({ boost }) => boost === 0)) return found
+    const within = this.#context.matches?.bitmap ?? new Bitmap().not(this.#field.end)
+    const rows = await this.#rowsMatching(search, within, this.#k + found.ordinals.length)
+    for (const ordinal of found.ordinals) rows.clear(ordinal)
+    const added = rows.toOrdinals().subarray(0, this.#k - found.ordinals.length)
+    return {
+      ...found,
+      ordinals: Uint32Array.from([...found.ordinals, ...added]),
+      similarities: Float32Array.from([...found.similarities, ...new Float32Array(added.length)]),
+    }
   }
 
   condition(): TextCondition {

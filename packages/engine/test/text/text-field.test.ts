@@ -356,6 +356,55 @@ test('texts are returned unchanged', async (t) => {
   await engine.close()
 })
 
+test('a boost of 0 makes a clause a condition only', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const find = async (query: Query['query'], limit = 10) => {
+    const { results } = await collection.search({ fields: { body: { query, limit } } })
+    return results.body?.map(({ id, similarity }) => [id, similarity > 0])
+  }
+  const unscored = { words: 'quick dog', boost: 0 } as const
+  t.strictSame(await find({ should: [unscored] }), [
+    ['a', false],
+    ['b', false],
+    ['c', false],
+  ])
+  t.strictSame(await find({ should: [unscored] }, 2), [
+    ['a', false],
+    ['b', false],
+  ])
+  t.strictSame(await find({ must: [{ ...unscored, operator: 'or' }] }), [
+    ['a', false],
+    ['b', false],
+    ['c', false],
+  ])
+  t.strictSame(await find({ must: [{ ...unscored, operator: 'and' }] }), [
+    ['a', false],
+    ['c', false],
+  ])
+  t.strictSame(await find({ must: [{ ...unscored, operator: 'or' }], should: ['slow'] }), [
+    ['b', true],
+    ['a', false],
+    ['c', false],
+  ])
+  t.strictSame(await find({ should: [unscored, 'nothing'], must_not: ['slow'] }), [
+    ['d', true],
+    ['a', false],
+    ['c', false],
+  ])
+  t.strictSame(
+    await find({
+      should: [
+        { phrase: 'brown dogs', boost: 0 },
+        { prefix: 'quick', boost: 0 },
+      ],
+      must_not: ['fox'],
+    }),
+    [['b', false]],
+  )
+  t.strictSame(await find({ should: [{ phrase: 'brown dogs', boost: 0 }] }), [['c', false]])
+  await engine.close()
+})
+
 test('clauses that need several words count only in the texts that have them', async (t) => {
   const { engine, collection } = await withTexts(t, { language: 'none' })
   const scores = async (query: Query['query']) => {
