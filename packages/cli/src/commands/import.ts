@@ -1,5 +1,6 @@
 // `annal import`: stores the objects of a file or another database in a collection. An object with an existing id is replaced, so that
 // an interrupted import can be repeated, or continued with --resume.
+import path from 'node:path'
 import {
   AnnalError,
   type Client,
@@ -9,12 +10,15 @@ import {
   type SpaceType,
 } from '@annal/client'
 import { amount } from '../amounts.ts'
+import { confirm } from '../confirm.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { renamesOf } from '../sources/columns.ts'
+import { type Renames, renamesOf } from '../sources/columns.ts'
 import { openFile } from '../sources/file-source.ts'
+import { guessColumns } from '../sources/guess-columns.ts'
 import { openResumeFile } from '../sources/resume-file.ts'
 import { definitionsOf, fieldsOf, type Source } from '../sources/source.ts'
+import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 export interface ImportOptions extends ConnectionOptions {
@@ -30,6 +34,8 @@ export interface ImportOptions extends ConnectionOptions {
   /** NAME=PROVIDER:TEXT of fields that a provider makes vectors for. */
   readonly embed?: readonly string[]
   readonly create?: boolean
+  /** Guessed columns are used without a question. */
+  readonly yes?: boolean
   readonly space?: string
   readonly precision: string
   readonly recall?: number
@@ -42,7 +48,7 @@ export interface ImportOptions extends ConnectionOptions {
 export async function importInto(collection: string, from: string, options: ImportOptions, terminal: Terminal) {
   const languages = languagesOf(options)
   const texts = new Set(languages.keys())
-  const source = await openSource(from, options, texts)
+  const source = await openSource(from, options, texts, terminal)
   try {
     return await withClient(options, async (client) => {
       for (const name of await textFieldsOf(client, collection)) texts.add(name)
@@ -53,12 +59,37 @@ export async function importInto(collection: string, from: string, options: Impo
   }
 }
 
-async function openSource(from: string, options: ImportOptions, texts: ReadonlySet<string>): Promise<Source> {
-  const renames = renamesOf(options.column)
+async function openSource(
+  from: string,
+  options: ImportOptions,
+  texts: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<Source> {
   const scheme = /^([a-z]+):\/\//.exec(from)?.[1]
-  if (scheme === undefined) return openFile(from, { ...options, renames, texts })
+  if (scheme === undefined) {
+    const renames = (await guessedColumns(from, options, texts, terminal)) ?? renamesOf(options.column)
+    return openFile(from, { ...options, renames, texts })
+  }
   const { openDatabase } = await import('../sources/database-source.ts')
-  return openDatabase(from, { ...options, renames, texts })
+  return openDatabase(from, { ...options, renames: renamesOf(options.column), texts })
+}
+
+/** Undefined if nothing is guessed. What is guessed is shown, and used after a confirmation. */
+async function guessedColumns(
+  file: string,
+  { format, column, field, yes = false }: ImportOptions,
+  texts: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<Renames | undefined> {
+  const kind = format ?? path.extname(file).slice(1).toLowerCase()
+  if (column.length > 0 || (kind !== 'csv' && kind !== 'tsv')) return undefined
+  const guess = await guessColumns(file, { delimiter: kind === 'csv' ? ',' : '\t', field, texts })
+  if (guess === undefined) return undefined
+  const rows = guess.preview.map((one) => [one.column, one.becomes, one.first])
+  for (const line of aligned([['column', 'becomes', 'first value'], ...rows])) terminal.say(line)
+  const options = [...guess.renames].map(([name, use]) => `--column ${name}=${use}`).join(' ')
+  await confirm(`The columns of ${file} were guessed; ${options} says the same`, { yes })
+  return guess.renames
 }
 
 /** Language by text field; undefined for the default. */

@@ -24,8 +24,18 @@ function fromText(text: string, where: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
+    const list = numberList(text)
+    if (list !== undefined) return list
     throw usageError(`${where}: not a vector such as [0.5,1]; --text names a field of type text: ${text.slice(0, 60)}`)
   }
+}
+
+/** Numbers with spaces, commas or semicolons between them, with or without brackets: JSON, pgvector, NumPy, pandas. Undefined: something else. */
+export function numberList(text: string): readonly number[] | undefined {
+  const inner = /^\s*\[([^[\]]*)\]\s*$/.exec(text)?.[1] ?? text
+  const parts = inner.trim().split(/\s*[,;]\s*|\s+/)
+  const numbers = parts.map((part) => (part === '' ? Number.NaN : Number(part)))
+  return numbers.every(Number.isFinite) ? numbers : undefined
 }
 
 function fromSparseText(text: string): SparseVector {
