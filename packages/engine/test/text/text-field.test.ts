@@ -386,7 +386,7 @@ test('a boost of 0 makes a clause a condition only', async (t) => {
     ['a', false],
     ['c', false],
   ])
-  t.strictSame(await find({ should: [unscored, 'nothing'], must_not: ['slow'] }), [
+  t.strictSame(await find({ should: [unscored, 'nothing'], mustNot: ['slow'] }), [
     ['d', true],
     ['a', false],
     ['c', false],
@@ -397,7 +397,7 @@ test('a boost of 0 makes a clause a condition only', async (t) => {
         { phrase: 'brown dogs', boost: 0 },
         { prefix: 'quick', boost: 0 },
       ],
-      must_not: ['fox'],
+      mustNot: ['fox'],
     }),
     [['b', false]],
   )
