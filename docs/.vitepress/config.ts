@@ -57,6 +57,7 @@ export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: s
         'guide/python',
         'guide/embedded',
         'guide/agents',
+        'guide/command-line',
         'guide/import-and-migrate',
       ]),
       section('Time', ['guide/time', 'guide/history', 'guide/changes', 'guide/aliases-and-branches', 'guide/replay']),

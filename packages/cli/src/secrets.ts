@@ -18,7 +18,9 @@ export function refuseSecrets(args: readonly string[]): void {
     const advice = options[name]
     if (advice !== undefined) throw usageError(`${name}: other users of this machine can read arguments; ${advice}`)
     if (passwordInUrl.test(arg)) {
-      const way = 'set PGPASSWORD or ANNAL_SOURCE_TOKEN, or use --source-token-file FILE'
+      const way = /^(?:nats|tls|wss?):/i.test(arg)
+        ? 'name the servers of NDD_CLUSTER_URL without user and password, and set NDD_CLUSTER_CREDENTIALS'
+        : 'set PGPASSWORD or ANNAL_SOURCE_TOKEN, or use --source-token-file FILE'
       throw usageError(`a URL with a password: other users of this machine can read arguments; ${way}`)
     }
   }
