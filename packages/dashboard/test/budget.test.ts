@@ -1,4 +1,5 @@
 // What the first page costs: its files as the server sends them, and which parts wait until they are shown.
+import { setTimeout } from 'node:timers/promises'
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
@@ -30,6 +31,8 @@ test('the first page is small, and charts, map and console are loaded when they 
   const nameOf = (path: string) => path.replace(/^.*\//, '').replace(/-[\w-]{8}\.\w+$/, '')
   await seen.page.reload({ waitUntil: 'networkidle0' })
   await seen.sees('articles')
+  // The icon of the tab may arrive later.
+  for (let i = 0; i < 100 && [...files.values()].some(({ bytes }) => bytes === 0); i++) await setTimeout(50)
   const first = [...files.values()]
   const bytes = first.reduce((sum, file) => sum + file.bytes, 0)
   t.ok(first.length >= 3 && first.every((file) => file.bytes > 0), first.map(({ name }) => name).join(' '))

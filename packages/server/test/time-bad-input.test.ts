@@ -253,7 +253,7 @@ test('every parameter of these operations is in the table, or older than they ar
 /** Operations without parameters that have to do with time, conditions, or names. */
 const earlierAreas =
   /^\/api\/v2\/(admin|dbs|tokens|license|cluster|logs|log|schedules|health|stats|info|configuration)\b|\/(rebuild|schedule|calibrate|neighbors|links|fields|filters|upload|verify|download|backup)$/
-/** Parameters of every operation, and of those that are older. */
+/** Parameters of every operation, of those that are older, and of texts, which text-fields.test.ts sends. */
 const earlier = new Set([
   ...['query consistency', 'query max_staleness_ms', 'query min_lsn', 'header Idempotency-Key', 'header X-Annal-Actor'],
   ...['path backup', 'path id', 'path field', 'query id', 'query field', 'query sample', 'query limit', 'query ef'],
@@ -290,7 +290,8 @@ function isEarlier(path: string, place: string, name: string): boolean {
   const [head = ''] = own.split(/[.[]/)
   return (
     earlier.has(`${place} ${own}`) ||
-    (!own.startsWith('objects[]') && ['fusion', 'filter_params', 'fields', 'group_by'].includes(head))
+    (!own.startsWith('objects[]') &&
+      ['fusion', 'filter_params', 'fields', 'group_by', 'match', 'include_texts'].includes(head))
   )
 }
 

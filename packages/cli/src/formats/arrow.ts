@@ -36,9 +36,10 @@ export async function* readArrow(
     let number = 0
     for await (const batch of batchesOf(reader, file, () => number)) {
       const first = Math.max(0, firstRow - number)
+      const left: ListsLeft = { values: batch.data.byteLength * 8 + listMax }
       for (let row = first; row < batch.numRows; row += 1) {
         const where = `${file}, row ${number + row + 1}`
-        const values = names.map((_, i) => namingNow(where, () => cellOf(batch.getChildAt(i), row)))
+        const values = names.map((_, i) => namingNow(where, () => cellOf(batch.getChildAt(i), row, left)))
         yield objectOf({ values, number: number + row }, columns, file, texts)
       }
       number += batch.numRows
@@ -58,24 +59,30 @@ async function* batchesOf(reader: RecordBatchReader, file: string, row: () => nu
   }
 }
 
-function cellOf(column: Vector | null, row: number): unknown {
-  return column === null ? undefined : plain(column.type, column.get(row))
+/** Values that lists may still have: each takes at least a bit. In a damaged file, lists overlap, so that they have more than the file. */
+interface ListsLeft {
+  values: number
+}
+
+function cellOf(column: Vector | null, row: number, left: ListsLeft): unknown {
+  return column === null ? undefined : plain(column.type, column.get(row), left)
 }
 
 /** The value of a cell as Parquet files have it: lists are arrays, moments are dates. */
-function plain(type: DataType, value: unknown): unknown {
+function plain(type: DataType, value: unknown, left: ListsLeft): unknown {
   if (value === null || value === undefined) return undefined
-  if (DataType.isDictionary(type)) return plain(type.dictionary, value)
+  if (DataType.isDictionary(type)) return plain(type.dictionary, value, left)
   if (DataType.isTimestamp(type) || DataType.isDate(type)) return new Date(Number(value))
   if (DataType.isList(type) || DataType.isFixedSizeList(type) || DataType.isLargeList(type)) {
     return listOf(
       (type as DataType & { readonly children: readonly { readonly type: DataType }[] }).children[0]?.type,
       value as Vector,
+      left,
     )
   }
   if (DataType.isStruct(type)) {
     const row = value as { readonly [name: string]: unknown }
-    return Object.fromEntries(type.children.map((child) => [child.name, plain(child.type, row[child.name])]))
+    return Object.fromEntries(type.children.map((child) => [child.name, plain(child.type, row[child.name], left)]))
   }
   if (DataType.isMap(type)) return Object.fromEntries(value as Iterable<[string, unknown]>)
   if (DataType.isDecimal(type)) return String(value)
@@ -85,15 +92,17 @@ function plain(type: DataType, value: unknown): unknown {
 /** No server takes more, in a vector or in meta. In a damaged file, lists have any length. */
 const listMax = 100_000
 
-function listOf(type: DataType | undefined, list: Vector): unknown {
+function listOf(type: DataType | undefined, list: Vector, left: ListsLeft): unknown {
   if (type === undefined) return undefined
   if (list.length > listMax) throw new Error(`a list of ${list.length} values; the limit is ${listMax}`)
+  left.values -= list.length
+  if (left.values < 0) throw new Error('its lists have more values than the file')
   if (DataType.isFloat(type) && list.nullCount === 0) {
     // The library has the bits of halves in its arrays.
     const numbers = list.toArray() as ArrayLike<number>
     return type.precision === Precision.HALF ? Float32Array.from(numbers, fromHalf) : Array.from(numbers)
   }
-  return Array.from(list, (value) => plain(type, value))
+  return Array.from(list, (value) => plain(type, value, left))
 }
 
 async function naming<T>(where: string, work: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ const storageKey = 'annal.reads'
 const keptMax = 500
 
 /** Method and path, oldest first. They outlive a reload of the page, as the lines of the server do. */
-let reads: string[] = rememberedReads()
+let reads: string[] = typeof sessionStorage === 'undefined' ? [] : rememberedReads()
 
 /** Remembers a request that no person sent, once it was answered. */
 export function noteRead(method: string, path: string): void {
@@ -15,7 +15,9 @@ export function noteRead(method: string, path: string): void {
   if (reads.length > 2 * keptMax) reads = reads.slice(-keptMax)
 }
 
-addEventListener('pagehide', () => sessionStorage.setItem(storageKey, JSON.stringify(reads.slice(-keptMax))))
+globalThis.addEventListener?.('pagehide', () =>
+  sessionStorage.setItem(storageKey, JSON.stringify(reads.slice(-keptMax))),
+)
 
 function rememberedReads(): string[] {
   const kept: unknown = JSON.parse(sessionStorage.getItem(storageKey) ?? '[]')

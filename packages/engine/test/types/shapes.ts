@@ -70,7 +70,7 @@ type C = client.Collection<Known, Film>
 mutual<First<E, 'searchBatch'>, First<C, 'searchBatch'>>(true, true)
 mutual<First<E, 'getMany'>, First<C, 'getMany'>>(true, true)
 mutual<First<E, 'deleteWhere'>, First<C, 'deleteWhere'>>(true, true)
-mutual<First<E, 'count'>, First<C, 'count'>>(true, true)
+mutual<First<E, 'count'> | engine.Filter | undefined, First<C, 'count'>>(true, true)
 mutual<First<E, 'facets'>, First<C, 'facets'>>(true, true)
 mutual<First<E, 'scroll'>, First<C, 'scroll'>>(true, true)
 mutual<First<E, 'recall'>, First<C, 'recall'>>(true, true)

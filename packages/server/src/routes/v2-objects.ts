@@ -60,7 +60,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         const objects = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
         if (Array.isArray(objects)) checkObjects(database, objects.length)
         const beforeEmbedding = () => request.bodyRoom?.waitForProvider()
-        return open(request).upsert(objects, { ...atomicOptions(choice, requestKey), beforeEmbedding })
+        return open(request).upsert(objects, Object.assign(atomicOptions(choice, requestKey), { beforeEmbedding }))
       })
       const { upserted, lsn, durable } = written
       return { upserted, lsn, durable, ...writtenResults(written) }
@@ -189,7 +189,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   })
 }
 
-/** A large body says only at its end whether it is atomic, and the engine asks after it has read the objects. */
+/** A large body says only at its end whether it is atomic, and the engine asks after it has read the objects, so it must not be copied. */
 function atomicOptions(choice: AtomicChoice, requestKey: RequestClaim | undefined): ConditionalOptions {
   return {
     requestKey,

@@ -50,6 +50,10 @@ test('a write on a follower and one on the leader get their vectors once, and al
   const nodes = await startNodes(t, await startNatsServers(t, 1), 2, { NDD_PROVIDERS: file })
   const leader = await leaderOf(nodes)
   const follower = nodes.find((node) => node !== leader) as ClusterNode
+  await until(async () => {
+    const known = (await send(follower.url, 'GET', '/api/v2/cluster')).json() as { leader?: { node: string } }
+    return known.leader?.node === leader.name
+  })
   const fields = [
     { name: 'body', type: 'text' },
     {
