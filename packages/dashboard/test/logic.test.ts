@@ -377,7 +377,7 @@ test('the map separates clusters and selects the object under the pointer', (t) 
   const corner = toScreen(1, 1, view, size)
   const near = toScreen(1, 1, zoomed(view, 3, corner, size), size)
   t.ok(Math.hypot(near.x - corner.x, near.y - corner.y) < 1e-9, 'the point under the pointer stays fixed while zooming')
-  const objects = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((year) => ({
+  const objects = Array.from({ length: 18 }, (_, i) => i + 1).map((year) => ({
     id: String(year),
     filter: { year, kind: year < 5 ? 'a' : 'b' },
   }))

@@ -102,6 +102,9 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     tlsKey: 'k.pem',
     providers: [],
     tracesUrl: 'http://collector:4318/v1/traces',
+    metricsUrl: 'http://collector:4318/v1/metrics',
+    logsUrl: 'http://collector:4318/v1/logs',
+    metricsEveryMs: 60_000,
   })
   t.end()
 })
