@@ -1,33 +1,19 @@
 // Where judged queries come from: two files, dropped or chosen.
-import { useState } from 'preact/hooks'
 import { useAction } from '../../load.ts'
+import { DropZone } from '../../parts/drop-zone.tsx'
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { bytes } from '../../show.ts'
 import { accepted, type JudgedFiles, type TextFile, withFiles } from './judged-files.ts'
 
 export function FilesPanel(props: { readonly files: JudgedFiles; readonly onFiles: (files: JudgedFiles) => void }) {
-  const [dragged, setDragged] = useState(false)
   const { busy, error, run } = useAction()
   const read = (files: FileList | null | undefined) => {
     const chosen = [...(files ?? [])]
     if (chosen.length > 0) void run(async () => props.onFiles(await withFiles(chosen, props.files)))
   }
   return (
-    <section
-      aria-label="Judged queries"
-      class={dragged ? 'drop over' : 'drop'}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDragged(true)
-      }}
-      onDragLeave={() => setDragged(false)}
-      onDrop={(event) => {
-        event.preventDefault()
-        setDragged(false)
-        read(event.dataTransfer?.files)
-      }}
-    >
+    <DropZone label="Judged queries" onFiles={read}>
       <Panel title="Judged queries">
         <div class="form">
           <dl class="facts">
@@ -62,7 +48,7 @@ export function FilesPanel(props: { readonly files: JudgedFiles; readonly onFile
           {error && <Failure error={error} />}
         </div>
       </Panel>
-    </section>
+    </DropZone>
   )
 }
 

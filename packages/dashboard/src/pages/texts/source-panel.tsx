@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAction } from '../../load.ts'
+import { DropZone } from '../../parts/drop-zone.tsx'
 import { TextArea } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -23,7 +24,6 @@ export function SourcePanel(props: {
   readonly loading: boolean
 }) {
   const [text, setText] = useState('')
-  const [dragged, setDragged] = useState(false)
   const { busy, error, run } = useAction()
   const readText = () => run(async () => props.onTable(tableOf({ name: '', text })))
   const readFiles = (files: FileList | null | undefined) => {
@@ -37,20 +37,7 @@ export function SourcePanel(props: {
       props.onSample({ table, plan: samplePlan(props.taken()) })
     })
   return (
-    <section
-      aria-label="Texts"
-      class={dragged ? 'drop over' : 'drop'}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDragged(true)
-      }}
-      onDragLeave={() => setDragged(false)}
-      onDrop={(event) => {
-        event.preventDefault()
-        setDragged(false)
-        readFiles(event.dataTransfer?.files)
-      }}
-    >
+    <DropZone label="Texts" onFiles={readFiles}>
       <Panel
         title="Texts"
         actions={
@@ -102,6 +89,6 @@ export function SourcePanel(props: {
           {error && <Failure error={error} />}
         </form>
       </Panel>
-    </section>
+    </DropZone>
   )
 }
