@@ -5,7 +5,7 @@ import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
 import type { Committer } from '../commit.ts'
-import type { Embedder } from '../embed/embedder.ts'
+import { type Embedder, hasTextQuery } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { withActor, writtenBy } from '../events/author.ts'
 import type { ObjectEvent } from '../events/event.ts'
@@ -54,6 +54,7 @@ import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch, type SearchPlanInput } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
 import { searchAll } from '../search/search.ts'
+import { searchAtOnce } from '../search/search-at-once.ts'
 import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { ObjectWrites } from './object-writes.ts'
@@ -240,15 +241,21 @@ export class LocalCollection extends CollectionLife implements Collection {
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
     if (given?.asOf !== undefined) return (await this.asOf(given.asOf)).search(given, room)
-    await this.loaded()
-    const [request = given] = await this.#embedder.embedQueries([given], this.definition, this.#limits)
+    // Most searches wait for nothing, so they are not put off.
+    if (!this.isReady) await this.loaded()
+    const request = hasTextQuery(given) ? await this.#embedQuery(given) : given
     const input = parseSearch(request, this.definition, this.#limits)
     if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
     if (needsWholeVersion(input) || this.replica.expiry.isDue) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    const [result] = await this.#runSearches([request], [input], room)
+    const result = searchAtOnce(this.replica, input, room) ?? (await this.#runSearches([request], [input], room))[0]
     // The result has the fields that were parsed from the request.
     return result as SearchResult<Fields, Name>
+  }
+
+  async #embedQuery<R extends SearchRequest>(given: R): Promise<R> {
+    const [request = given] = await this.#embedder.embedQueries([given], this.definition, this.#limits)
+    return request
   }
 
   /** Runs searches that begin in this turn, and so at the same version. If the version moved, they run again between two applies. */

@@ -68,6 +68,11 @@ export class CollectionLife {
     this.checkOpen()
   }
 
+  /** Whether it serves, so that `loaded` has nothing to wait for. */
+  protected get isReady(): boolean {
+    return this.#closed === undefined && this.#condition === 'ready' && this.#replica !== undefined
+  }
+
   /**
    * Resolves when ids and filters belong to one version. A read in the same turn then does not have to complete a write
    * first.

@@ -20,14 +20,25 @@ const rowsAtOnce = 64
 export async function createHits(
   replica: ReadableReplica,
   task: Task,
-  { found, members, matched }: FieldAnswer,
+  answer: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
 ): Promise<SearchHit[]> {
+  if (!includeVectors || task.kind === 'multi') return hitsOf(replica, task, answer, version)
+  const rows = await readRows(replica, vectorFieldOf(replica, task), answer.found.ordinals, version)
+  return hitsOf(replica, task, answer, version, rows)
+}
+
+/** The hits of one field, with the vectors that were read. */
+export function hitsOf(
+  replica: ReadableReplica,
+  task: Task,
+  { found, members, matched }: Pick<FieldAnswer, 'found' | 'members' | 'matched'>,
+  version: number,
+  rows: readonly (DenseRow | undefined)[] = [],
+): SearchHit[] {
   const fieldIndex = vectorFieldOf(replica, task)
   const field = replica.dense[fieldIndex]
-  const spaceType = field?.definition.params.spaceType ?? 'ip'
-  const rows =
-    includeVectors && task.kind !== 'multi' ? await readRows(replica, fieldIndex, found.ordinals, version) : []
+  const isDistance = hasGraph(task) && (field?.definition.params.spaceType ?? 'ip') === 'cosine'
   const hits: SearchHit[] = []
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
@@ -37,9 +48,9 @@ export async function createHits(
     // A dense field returns only ordinals that it has, and keeps them while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
-    const hitMembers = includeVectors ? members?.[i] : undefined
+    const hitMembers = members?.[i]
     const memberVectors = hitMembers && memberRows(hitMembers, replica.definition.fields[fieldIndex])
-    const distance = hasGraph(task) && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
+    const distance = isDistance ? 1 - similarity : 0 - similarity
     const highlight = task.kind === 'text' ? highlightAt(replica, task, ordinal, matched) : undefined
     hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors, highlight }))
   }

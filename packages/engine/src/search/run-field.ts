@@ -2,17 +2,10 @@
 // than may exist, every match is compared.
 import type { ReadableField, ReadableReplica } from '../replica/readable.ts'
 import type { DenseHits, SparseField } from '../vector/field.ts'
-import { type FieldAnswer, type FieldRun, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
+import { type FieldAnswer, type FieldRun, missingVectorError, noHits, ordinalOf, type RunContext } from './field-run.ts'
 import { type DensePlan, planDense } from './plan.ts'
 import type { DenseTask, SparseTask, TextTask } from './request.ts'
 import { runText } from './run-text.ts'
-
-const noHits: DenseHits = {
-  ordinals: new Uint32Array(0),
-  similarities: new Float32Array(0),
-  visited: 0,
-  distances: 0,
-}
 
 /**
  * Searches one dense, sparse, or text field. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the

@@ -8,9 +8,9 @@ import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
 import { hasWordsAt, placesOf } from '../text/phrase.ts'
-import type { DenseHits, FieldTotals, SparseField, TextQueryTerm } from '../vector/field.ts'
+import type { DenseHits, FieldTotals, SparseField, TextQuery, TextQueryTerm } from '../vector/field.ts'
 import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
-import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
+import { type FieldRun, missingVectorError, noHits, type RunContext } from './field-run.ts'
 import { type PlainTerm, plainTerms } from './plain-terms.ts'
 import type { Task, TextTask } from './request.ts'
 import { isConditional, type PhraseWord, type TextPart } from './text-query.ts'
@@ -67,13 +67,6 @@ export interface TextRun extends FieldRun {
   readonly matched: ReadonlySet<string>
 }
 
-const noHits: DenseHits = {
-  ordinals: new Uint32Array(0),
-  similarities: new Float32Array(0),
-  visited: 0,
-  distances: 0,
-}
-
 const exact = { plan: 'lists', reason: 'inverted lists are exact' } as const
 /** Nobody reads why. */
 const nothing: FieldRun = {
@@ -92,22 +85,31 @@ export function runText(task: TextTask, k: number, context: RunContext): Promise
 
 /** Most queries are only terms. The lists count their rows as of the version, in the turn that pinned it. */
 async function runPlain(
-  wanted: ReadonlyMap<string, PlainTerm>,
-  { fieldIndex, options }: TextTask,
+  terms: ReadonlyMap<string, PlainTerm>,
+  task: TextTask,
   k: number,
   { replica, version, matches }: RunContext,
 ): Promise<FieldRun> {
+  const query = plainQuery(terms, task, replica)
+  if (query === undefined || matches?.count === 0) return nothing
+  const search = matches ? { k, version, allowed: matches.bitmap } : { k, version }
+  const found = await (replica.sparse[task.fieldIndex] as SparseField).search(query, search)
+  return { found, complete: true, explanation: exact }
+}
+
+/** The query of the lists for terms. Undefined: no text matches. */
+export function plainQuery(
+  wanted: ReadonlyMap<string, PlainTerm>,
+  { fieldIndex, options }: TextTask,
+  replica: ReadableReplica,
+): TextQuery | undefined {
   const terms: TextQueryTerm[] = []
   for (const [term, { boost, isRequired }] of wanted) {
     const index = replica.terms.find(fieldIndex, term)
     if (index >= 0) terms.push({ index, boost, isRequired })
-    else if (isRequired) return nothing
+    else if (isRequired) return undefined
   }
-  if (terms.length === 0 || matches?.count === 0) return nothing
-  const query = { terms, k1: options.k1, b: options.b }
-  const search = matches ? { k, version, allowed: matches.bitmap } : { k, version }
-  const found = await (replica.sparse[fieldIndex] as SparseField).search(query, search)
-  return { found, complete: true, explanation: exact }
+  return terms.length === 0 ? undefined : { terms, k1: options.k1, b: options.b }
 }
 
 /** A condition on the texts of a field, of which the terms are known. */

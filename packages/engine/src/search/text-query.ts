@@ -16,7 +16,7 @@ import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import { type FieldQuery, type TextOperator, textOperators } from '../model/query.ts'
 import type { TextFieldSchema } from '../model/schema.ts'
 import { analyzerOf, isSearchedByPrefix } from '../text/analyzers.ts'
-import type { Analyzer } from '../text/params.ts'
+import type { Analyzer, Token } from '../text/params.ts'
 
 /** A word of a phrase; `offset` is its place in the phrase. */
 export interface PhraseWord {
@@ -205,10 +205,8 @@ class TextQueryParser {
   }
 
   #words(text: string, operator: TextOperator, boost: number, path: string): TextPart {
-    const times = new Map<string, number>()
-    for (const { term } of this.#analyzer.queryTokens(text)) times.set(term, (times.get(term) ?? 0) + 1)
-    this.#countTerms(times.size, path)
-    const terms = Array.from(times, ([term, count]) => ({ term, times: count }))
+    const terms = distinctTerms(this.#analyzer.queryTokens(text))
+    this.#countTerms(terms.length, path)
     return { kind: 'words', terms, operator, boost }
   }
 
@@ -250,14 +248,30 @@ class TextQueryParser {
   }
 }
 
+/** Words that are compared one by one: a map of so few takes longer. */
+const comparedWordsMax = 8
+
+function distinctTerms(tokens: readonly Token[]): { readonly term: string; readonly times: number }[] {
+  if (tokens.length <= comparedWordsMax && tokens.every(({ term }, i) => isFirst(tokens, term, i)))
+    return tokens.map(({ term }) => ({ term, times: 1 }))
+  const times = new Map<string, number>()
+  for (const { term } of tokens) times.set(term, (times.get(term) ?? 0) + 1)
+  return Array.from(times, ([term, count]) => ({ term, times: count }))
+}
+
+function isFirst(tokens: readonly Token[], term: string, place: number): boolean {
+  for (let i = 0; i < place; i++) if (tokens[i]?.term === term) return false
+  return true
+}
+
 /**
  * A character of a script that is indexed in pairs stands for all pairs that begin with it. In words of which any is enough, and in those that
  * all are needed, it becomes a clause of its own.
  */
 function splitPairs(part: TextPart): TextPart[] {
   if (part.kind !== 'words') return [part]
+  if (!part.terms.some(({ term }) => isSearchedByPrefix(term))) return [part]
   const single = part.terms.filter(({ term }) => isSearchedByPrefix(term))
-  if (single.length === 0) return [part]
   const terms = part.terms.filter((one) => !single.includes(one))
   const others = terms.length > 0 ? [{ ...part, terms }] : []
   return [...others, ...single.map(({ term }) => ({ kind: 'prefix' as const, beginning: term, boost: part.boost }))]

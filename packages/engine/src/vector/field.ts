@@ -255,6 +255,8 @@ export interface SparseField {
    * scored rows.
    */
   search(query: SparseQuery | TextQuery, options: SparseSearch): Promise<DenseHits>
+  /** The same in the calling thread and in this turn. Undefined: the lists are so long that a worker should read them. */
+  searchAtOnce(query: TextQuery, options: SparseSearch): DenseHits | undefined
   /**
    * Sets the bit of each row that has the index and that a search as of `version` sees. The bitmap has 32 rows in a word; rows that it has no
    * space for are left out.

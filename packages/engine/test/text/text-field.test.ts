@@ -89,6 +89,26 @@ test('words, clauses, phrases, beginnings, and misspelled words find the texts t
   await engine.close()
 })
 
+test('a search that ends in its turn has the hits of one that waits', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  await collection.patch([{ id: 'a', meta: { n: 1 } }])
+  await collection.delete(['c'])
+  for (const query of ['quick', 'quick brown', 'brown quick brown', 'slow absent', 'absent', 'the', ''])
+    for (const operator of ['and', 'or'] as const)
+      for (const limit of [1, 2, 10]) {
+        const fields = { body: { query, operator, limit } }
+        const atOnce = await collection.search({ fields })
+        const { explain, ...others } = await collection.search({ fields, explain: true })
+        t.ok(explain, 'explained searches take the way of longer ones')
+        const shown = JSON.stringify(fields.body)
+        t.strictSame(JSON.stringify(atOnce), JSON.stringify(others), shown)
+        const [batched] = await collection.searchBatch([{ fields }, { fields: { v: { query: [1, 1] } } }])
+        t.strictSame(JSON.stringify(batched?.results), JSON.stringify(atOnce.results), shown)
+      }
+  await engine.close()
+  await t.rejects(collection.search({ fields: { body: { query: 'quick' } } }), { code: 'closed' })
+})
+
 test('filters, thresholds, fusion, and explain work as in other fields', async (t) => {
   const { engine, collection } = await withTexts(t)
   const filter = [{ odd: { $eq: true } }]

@@ -119,6 +119,11 @@ interface QueryLists {
 
 const noLists: QueryLists = { lists: [] }
 
+/** Whether a worker would take longer to begin than the search takes. */
+function isShort({ lists, impacts }: QueryLists): boolean {
+  return impacts !== undefined && postingsOfTexts({ lists, impacts }) <= postingsHereMax
+}
+
 /** The query is in its descriptor. */
 const noQuery = new Float32Array(0)
 
@@ -269,19 +274,27 @@ class InvertedField implements SparseField {
 
   async search(query: SparseQuery | TextQuery, options: SparseSearch): Promise<DenseHits> {
     this.#refuseWhenClosed()
-    const { memory } = this.#state
-    const { lists, impacts } = this.#weigh(query, options.version)
-    if (lists.length === 0) return noHits
-    const descriptor = writeDescriptor(memory, lists, { ...options, impacts, allowed: options.allowed?.words })
-    const isShort = impacts !== undefined && postingsOfTexts({ lists, impacts }) <= postingsHereMax
-    return isShort ? this.#searchHere(descriptor) : this.#searchInPool(descriptor, options)
+    const found = this.#weigh(query, options.version)
+    if (found.lists.length === 0) return noHits
+    return isShort(found) ? this.#searchHere(found, options) : this.#searchInPool(found, options)
   }
 
-  /** A worker would take longer to begin. */
-  #searchHere(descriptor: Descriptor): DenseHits {
+  searchAtOnce(query: TextQuery, options: SparseSearch): DenseHits | undefined {
+    this.#refuseWhenClosed()
+    const found = this.#weigh(query, options.version)
+    if (found.lists.length === 0) return noHits
+    return isShort(found) ? this.#searchHere(found, options) : undefined
+  }
+
+  #describe({ lists, impacts }: QueryLists, options: SparseSearch): Descriptor {
+    return writeDescriptor(this.#state.memory, lists, { ...options, impacts, allowed: options.allowed?.words })
+  }
+
+  #searchHere(lists: QueryLists, options: SparseSearch): DenseHits {
     const { memory } = this.#state
     assert(memory.memory !== undefined, 'lists are in a memory')
     this.#kernel ??= instantiateSparseKernel(this.#module, memory.memory)
+    const descriptor = this.#describe(lists, options)
     try {
       this.#kernel.search(descriptor.address)
       return this.#hitsOf(descriptor)
@@ -290,8 +303,10 @@ class InvertedField implements SparseField {
     }
   }
 
-  async #searchInPool(descriptor: Descriptor, { k, version }: SparseSearch): Promise<DenseHits> {
+  async #searchInPool(lists: QueryLists, options: SparseSearch): Promise<DenseHits> {
     const { memory } = this.#state
+    const { k, version } = options
+    const descriptor = this.#describe(lists, options)
     const leave = memory.enter()
     const found = this.#pool.submit({
       kind: 'sparse',

@@ -178,9 +178,15 @@ export function readDescriptor({ u32, f32 }: SparseViews, address: number): Spar
   const head = address / 4
   const found = elementAt(u32, head + word.found)
   const best = elementAt(u32, head + word.best) / 4
+  const ordinals = new Uint32Array(found)
+  const similarities = new Float32Array(found)
+  for (let i = 0; i < found; i++) {
+    ordinals[i] = elementAt(u32, best + i * 4)
+    similarities[i] = elementAt(f32, best + i * 4 + 1)
+  }
   return {
-    ordinals: Uint32Array.from({ length: found }, (_, i) => elementAt(u32, best + i * 4)),
-    similarities: Float32Array.from({ length: found }, (_, i) => elementAt(f32, best + i * 4 + 1)),
+    ordinals,
+    similarities,
     scored: elementAt(u32, head + word.scored),
     postings: elementAt(u32, head + word.postings),
   }

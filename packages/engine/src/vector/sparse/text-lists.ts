@@ -53,7 +53,8 @@ export function weighTexts(
   if (totals === undefined) return changing
   const base = k1 * (1 - b)
   const slope = totals.length > 0 ? (k1 * b * totals.rows) / totals.length : 0
-  const found: { readonly list: WeighedList; readonly rows: number; readonly isRequired: boolean }[] = []
+  const required: WeighedTerm[] = []
+  const others: WeighedTerm[] = []
   for (const { index, boost, isRequired, rows: knownRows } of terms) {
     if (!isRequired && !(boost > 0)) continue
     const place = placeOf(index)
@@ -66,19 +67,23 @@ export function weighTexts(
     }
     const weight = Math.max(0, boost) * rarity(totals.rows, rows) * (k1 + 1)
     const list = listAt(views, place)
-    found.push({
-      list: { list, weight, magnitude: largestImpact(boundAt(views, place), base, slope) },
-      rows,
-      isRequired,
-    })
+    const found = { list, weight, magnitude: largestImpact(boundAt(views, place), base, slope), rows }
+    if (isRequired) required.push(found)
+    else others.push(found)
   }
-  if (found.length === 0) return undefined
-  // Every hit is in the only list.
-  const required = found.filter(({ isRequired }) => isRequired || found.length === 1).sort((x, y) => x.rows - y.rows)
-  const others = found.filter((list) => !required.includes(list)).sort((x, y) => mostOf(y.list) - mostOf(x.list))
-  const lists = [...required, ...others].map(({ list }) => list)
+  const count = required.length + others.length
+  if (count === 0) return undefined
+  required.sort((x, y) => x.rows - y.rows)
+  others.sort((x, y) => mostOf(y) - mostOf(x))
   const isDriven = required.length > 0 || others.length <= drivenListsMax
-  return { lists, impacts: { base, slope, required: required.length, isDriven } }
+  // Every hit is in the only list.
+  const impacts = { base, slope, required: count === 1 ? 1 : required.length, isDriven }
+  return { lists: others.length === 0 ? required : [...required, ...others], impacts }
+}
+
+interface WeighedTerm extends WeighedList {
+  /** Number of live rows with the term. */
+  readonly rows: number
 }
 
 function mostOf({ weight, magnitude }: WeighedList): number {
