@@ -5,9 +5,11 @@
 //                         [--rounds 5] [--queries 50] [--turn 200] [--clock wall|cpu] [--vocabulary 200000] [--seed 1] [--out FILE]
 //
 // --libraries '' leaves libraries out. `npm run bench:text-debian -- FILE` makes a file for --docs.
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { compileCaller } from './callers.ts'
 import { type Having, type QueryClass, queryClasses, rowsHaving } from './classes.ts'
 import { megabytes, openers, type TextIndex } from './libraries.ts'
 import { postgresFolder } from './postgres.ts'
@@ -57,14 +59,18 @@ async function overWire(): Promise<readonly WireResult[]> {
     console.error('postgres: skipped, because PostgreSQL is not installed')
     return []
   }
-  return [
-    await compareOverWire(texts, classes, having, {
-      ...turns,
-      clock: 'wall',
-      callers: Number(values.callers),
-      programs,
-    }),
-  ]
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'annal-caller-'))
+  try {
+    const caller = compileCaller(folder)
+    if (caller === undefined) {
+      console.error('postgres: skipped, because there is no C compiler for the callers')
+      return []
+    }
+    const callers = Number(values.callers)
+    return [await compareOverWire(texts, classes, having, { ...turns, clock: 'wall', callers, programs, caller })]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 async function inProcess(texts: Texts, classes: readonly QueryClass[], having: Having): Promise<WireResult> {
@@ -83,7 +89,7 @@ async function inProcess(texts: Texts, classes: readonly QueryClass[], having: H
     const measured = await measureByTurns(turns, indexes.length, async (at) => {
       const { search } = indexes[at] as TextIndex
       for (const query of wanted) await search(query, combine, k)
-      return wanted.length
+      return { queries: wanted.length }
     })
     lines.push(`| ${name} | ${combine} | ${cellsOf(measured)} |`)
   }

@@ -18,11 +18,17 @@ export interface Measured {
   readonly ratios: readonly number[]
 }
 
-/** `runAll` runs all queries of the class in the contender at a position, and returns their number. */
+/** Queries that were run, and the microseconds that they took, if their contender measures that itself. */
+export interface Ran {
+  readonly queries: number
+  readonly micros?: number
+}
+
+/** `runAll` runs all queries of the class in the contender at a position. */
 export async function measureByTurns(
   { rounds, turnMs, clock = 'wall' }: Turns,
   contenders: number,
-  runAll: (contender: number) => Promise<number>,
+  runAll: (contender: number) => Promise<Ran>,
 ): Promise<Measured> {
   const took = Array.from({ length: contenders }, (): number[] => [])
   // The first round compiles, so it is longer.
@@ -30,9 +36,13 @@ export async function measureByTurns(
     for (let contender = 0; contender < contenders; contender++) {
       const begun = nowMs(clock)
       let queries = 0
-      do queries += await runAll(contender)
-      while (nowMs(clock) - begun < (round < 0 ? turnMs * warmTurns : turnMs))
-      if (round >= 0) took[contender]?.push(((nowMs(clock) - begun) * 1_000) / queries)
+      let micros: number | undefined
+      do {
+        const ran = await runAll(contender)
+        queries += ran.queries
+        if (ran.micros !== undefined) micros = (micros ?? 0) + ran.micros
+      } while (nowMs(clock) - begun < (round < 0 ? turnMs * warmTurns : turnMs))
+      if (round >= 0) took[contender]?.push((micros ?? (nowMs(clock) - begun) * 1_000) / queries)
     }
   }
   const own = took[0] as number[]

@@ -5,7 +5,14 @@ import os from 'node:os'
 import path from 'node:path'
 import { type Collection, connect } from '@annal/client'
 import { startServer } from '../http/server-process.ts'
-import { type Caller, httpCaller, httpRequest, postgresCaller, postgresRequest } from './callers.ts'
+import {
+  type Callers,
+  httpRequest,
+  postgresOpening,
+  postgresRequest,
+  type RequestSets,
+  startCallers,
+} from './callers.ts'
 import type { Having, QueryClass } from './classes.ts'
 import { batchesOf, bytesOnDisk, megabytes } from './libraries.ts'
 import { type PostgresTexts, ranked, startPostgres } from './postgres.ts'
@@ -15,9 +22,9 @@ import { cellsOf, measureByTurns, type Turns } from './turns.ts'
 /** A server that is measured. */
 interface Peer {
   readonly name: string
-  /** One for each caller. */
-  readonly callers: readonly Caller[]
-  request(query: string): Buffer
+  /** One caller, and several. Their first set of requests is not measured, and the others are the classes. */
+  readonly alone: Callers
+  readonly together: Callers
   cpuMs(): Promise<number>
 }
 
@@ -26,6 +33,8 @@ export interface WireOptions extends Turns {
   readonly callers: number
   /** Where the programs of PostgreSQL are. */
   readonly programs: string
+  /** The compiled program of the callers. */
+  readonly caller: string
 }
 
 export interface WireResult {
@@ -35,7 +44,10 @@ export interface WireResult {
 
 const k = 10
 const limitMax = 4_096
-const warmRequests = 5_000
+/** For each thread of a server in JavaScript, which compiles what it runs often. */
+const warmRequests = 20_000
+/** Requests that are sent at a time, at least. */
+const runRequests = 2_000
 
 export async function compareOverWire(
   texts: Texts,
@@ -60,19 +72,27 @@ export async function compareOverWire(
     const searchOf = (query: string, limit: number) => ({
       fields: { body: { query, operator: 'and' as const, limit } },
     })
-    const path = '/api/v2/collection/texts/search'
-    const numbers = Array.from({ length: options.callers }, (_, i) => i)
+    const wanted = classes.filter(({ combine }) => combine === 'all')
+    const setsOf = (first: readonly Buffer[], request: (query: string) => Buffer): RequestSets => [
+      first,
+      ...wanted.map(({ queries }) => queries.map((words) => request(words.join(' ')))),
+    ]
+    const request = (query: string) => httpRequest(own, '/api/v2/collection/texts/search', searchOf(query, k))
+    const ownSets = setsOf([], request)
+    const otherSets = setsOf(postgresOpening(ranked), postgresRequest)
+    const ownCallers = (count: number) => startCallers(options.caller, 'http', own, count, ownSets)
+    const otherCallers = (count: number) => startCallers(options.caller, 'postgres', target, count, otherSets)
     const peers: Peer[] = [
       {
         name: 'annal',
-        callers: numbers.map(() => httpCaller(own)),
-        request: (query) => httpRequest(own, path, searchOf(query, k)),
+        alone: ownCallers(1),
+        together: ownCallers(options.callers),
         cpuMs: async () => [...(await server.cpu()).values()].reduce((sum, ms) => sum + ms, 0),
       },
       {
         name: 'postgres',
-        callers: await Promise.all(numbers.map(() => postgresCaller(target, ranked))),
-        request: postgresRequest,
+        alone: otherCallers(1),
+        together: otherCallers(options.callers),
         cpuMs: async () => cpuMs(),
       },
     ]
@@ -80,26 +100,26 @@ export async function compareOverWire(
       const { results } = await collection.search(searchOf(query, limitMax))
       return (results.body ?? []).map(({ id }) => Number(id))
     }
-    const wanted = classes.filter(({ combine }) => combine === 'all')
     const differences = await compareIds(wanted, having, idsOf, postgres.ids)
-    for (const peer of peers) await warm(peer, wanted)
+    for (const { together } of peers)
+      for (const [i] of wanted.entries()) await together.run(i + 1, Math.ceil(warmRequests / wanted.length))
     const lines: string[] = []
-    for (const one of wanted) {
-      const alone = await measure(one, peers, 1, options)
-      const together = await measure(one, peers, options.callers, options)
-      lines.push(`| ${one.name} | ${alone.cells} | ${together.cells} | ${alone.cpu} |`)
+    for (const [i, { name, queries }] of wanted.entries()) {
+      const alone = await measure(peers, ({ alone }) => alone, i + 1, queries.length, options)
+      const together = await measure(peers, ({ together }) => together, i + 1, queries.length, options)
+      lines.push(`| ${name} | ${alone.cells} | ${together.cells} | ${alone.cpu} | ${together.cpu} |`)
     }
-    for (const { callers } of peers) for (const caller of callers) caller.close()
+    for (const { alone, together } of peers) for (const callers of [alone, together]) callers.close()
     const { description } = texts
     const page = [
       `${description} Microseconds for each query of the ${k} best, ranked on both sides, with 1 caller and with ${options.callers} at a time; in brackets`,
-      'as a multiple of ours, the median of the quotients of each round. CPU is that of the server for a query, with one caller.',
+      'as a multiple of ours, the median of the quotients of each round. CPU is that of the server for a query.',
       `${wanted.flatMap(({ queries }) => queries).length} queries: PostgreSQL found the ids of all texts with all words, and Annal the same ones, the first ${limitMax} at most (${differences} differences).`,
       `Annal: ${megabytes(before)} resident, ${megabytes(bytesOnDisk(dataDir))} on disk, stored in ${seconds.toFixed(0)} s. PostgreSQL ${postgres.version}: table ${megabytes(postgres.tableBytes)}, indexes ${megabytes(postgres.indexBytes)}, stored in ${postgres.seconds.toFixed(0)} s.`,
       `Median of ${options.rounds} rounds, turns of at least ${options.turnMs} ms.`,
       '',
-      `| all words | annal | postgres | annal, ${options.callers} | postgres, ${options.callers} | CPU, annal | CPU, postgres |`,
-      '|---|---|---|---|---|---|---|',
+      `| all words | annal | postgres | annal, ${options.callers} | postgres, ${options.callers} | CPU, annal | CPU, postgres | CPU, annal, ${options.callers} | CPU, postgres, ${options.callers} |`,
+      '|---|---|---|---|---|---|---|---|---|',
       ...lines,
       '',
     ].join('\n')
@@ -140,32 +160,21 @@ async function compareIds(
   return different
 }
 
-/** Servers in JavaScript compile what they run often. */
-async function warm({ callers, request }: Peer, classes: readonly QueryClass[]): Promise<void> {
-  const requests = classes.flatMap(({ queries }) => queries.map((words) => request(words.join(' '))))
-  let next = 0
-  const run = async (caller: Caller) => {
-    while (next < warmRequests) await caller.call(requests[next++ % requests.length] as Buffer)
-  }
-  await Promise.all(callers.map(run))
-}
-
-async function measure({ queries }: QueryClass, peers: readonly Peer[], callers: number, turns: Turns) {
-  const wanted = queries.map((words) => words.join(' '))
-  const requests = peers.map(({ request }) => wanted.map(request))
+async function measure(
+  peers: readonly Peer[],
+  callersOf: (peer: Peer) => Callers,
+  set: number,
+  queries: number,
+  turns: Turns,
+) {
+  const count = Math.ceil(runRequests / queries) * queries
   const cpu = peers.map((): { ms: number; queries: number }[] => [])
   const measured = await measureByTurns(turns, peers.length, async (at) => {
     const peer = peers[at] as Peer
-    const own = requests[at] as readonly Buffer[]
-    const count = own.length * callers
     const before = await peer.cpuMs()
-    let next = 0
-    const run = async (caller: Caller) => {
-      while (next < count) await caller.call(own[next++ % own.length] as Buffer)
-    }
-    await Promise.all(peer.callers.slice(0, callers).map(run))
+    const micros = await callersOf(peer).run(set, count)
     cpu[at]?.push({ ms: (await peer.cpuMs()) - before, queries: count })
-    return count
+    return { queries: count, micros }
   })
   return { cells: cellsOf(measured), cpu: cpu.map((turns) => microsOf(turns).toFixed(0)).join(' | ') }
 }
