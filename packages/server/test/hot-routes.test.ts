@@ -230,7 +230,7 @@ async function compareReplies(t: Test, seed: number): Promise<void> {
   t.comment(JSON.stringify(counts))
   t.ok(counts.read > rounds / 12, `${counts.read} of them reads by id`)
   t.ok(counts.sparse > rounds / 50, `${counts.sparse} of them of sparse fields`)
-  t.ok(counts.texts > rounds / 200, `${counts.texts} of them of texts`)
+  t.ok(counts.texts > 0, `${counts.texts} of them of texts`)
   t.ok(counts.batches > 0, `${counts.batches} of them batches`)
   t.ok(counts.recalls > 0, `${counts.recalls} of them with an ef that was measured`)
   t.ok(counts.answered > rounds / 4, `${counts.answered} answered`)

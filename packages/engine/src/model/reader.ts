@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { SearchRecall } from './calibration.ts'
 import type { Filter } from './filter.ts'
 import type { StoredObject } from './object.ts'
-import type { SearchRequest, SearchResult } from './query.ts'
+import type { SearchRequest, SearchResult, TextOperator } from './query.ts'
 import type { CollectionSchema } from './schema.ts'
 
 /**
@@ -30,13 +30,17 @@ export interface ReaderHandle {
   readonly port: MessagePort
 }
 
-/** A search of one dense field by a vector. Omitted options have the defaults of a search. */
+/** A search of one dense field by a vector, or of one text field by words. Omitted options have the defaults of a search. */
 export interface ReaderSearch {
   /** Name of the field. */
   readonly field: string
-  /** `dimension` components. */
-  readonly query: Float32Array
+  /** `dimension` components, or words. */
+  readonly query: Float32Array | string
   readonly limit: number
+  /** Of a text field. */
+  readonly operator?: TextOperator
+  readonly k1?: number
+  readonly b?: number
   /** At most one of `ef` and `recall`, as in a search. Without them, the recall of the field counts, if it has one. */
   readonly ef?: number
   readonly recall?: number
@@ -94,8 +98,8 @@ export interface ReaderCollection {
   /**
    * Searches in this thread, and calls `write` with the hits while they cannot change: it copies what it needs, and returns quickly,
    * because the owner waits for it before it reuses memory. It may be called again if filters were replaced meanwhile; only the last
-   * result is returned. Undefined: only the owner can run this search, or refuse it. A promise only if the matches of the filter have to
-   * be fetched from the owner.
+   * result is returned. Undefined: only the owner can run this search, or refuse it. A promise if the matches of the filter have to be fetched
+   * from the owner, and the first time that a text field is searched.
    *
    * @example
    * ```ts

@@ -91,7 +91,7 @@ export function findHits(
   const { exact = false, boostPercentage = 0, prefilterThreshold, scoreThreshold = Number.NEGATIVE_INFINITY } = search
   // These compare original vectors, which are on disk.
   if (shared.hasOriginals && (exact || isCoarse(precision))) return false
-  const query = comparedQuery(search.query, field)
+  const query = typeof search.query === 'string' ? undefined : comparedQuery(search.query, field)
   if (query === undefined) return false
   const target = search.ef === undefined && !exact ? (search.recall ?? field.params.recall) : undefined
   const kind = { fieldIndex: index, k: search.limit, rescore: isCoarse(precision) }
@@ -253,7 +253,8 @@ function comparedQuery(query: Float32Array, { params }: DenseFieldSchema): Float
   return unit
 }
 
-function isInRange(search: ReaderSearch, topKMax: number): boolean {
+/** Whether the numbers of a search are within their limits. */
+export function isInRange(search: ReaderSearch, topKMax: number): boolean {
   const { limit, ef = efDefault, recall, boostPercentage = 0 } = search
   const { prefilterThreshold = prefilterThresholdMin, scoreThreshold = 0 } = search
   return (

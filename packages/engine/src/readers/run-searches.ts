@@ -3,7 +3,6 @@
 // hits. What exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
 import { unitRows } from '../input/pooling.ts'
 import { objectOverheadBytes } from '../limits.ts'
-import { termsMove } from '../memory/term-names.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit, SearchResult } from '../model/query.ts'
 import { hasLists } from '../model/schema.ts'
@@ -14,7 +13,6 @@ import { chooseEfs, type EfChooser } from '../search/ef-chooser.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { fuseResults } from '../search/fuse.ts'
 import { maxSim } from '../search/max-sim.ts'
-import { plainTerms } from '../search/plain-terms.ts'
 import { pooledTask } from '../search/pooled-task.ts'
 import { type Best, Ranking } from '../search/ranking.ts'
 import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task, TextTask } from '../search/request.ts'
@@ -23,8 +21,9 @@ import { denseRow, memberRows } from '../search/returned-rows.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
-import type { SparseQuery, TextQuery } from '../vector/field.ts'
+import type { SparseQuery } from '../vector/field.ts'
 import { findRows, leastWork, type Work } from './find-hits.ts'
+import { findWords } from './find-texts.ts'
 import { emptyPlace, HitBuffer } from './hit-buffer.ts'
 import type { OriginalFiles, ReadTurn, Slots } from './original-files.ts'
 import { copyId, copyRecordText, slotsOf } from './read-objects.ts'
@@ -187,26 +186,11 @@ class Turn {
     return trim(found, { k, without: own, threshold: scoreThreshold })
   }
 
-  /** See runText of the owner, which has the clauses that are more than terms. */
-  #runText(task: TextTask, { matches }: PinnedSearch): Best {
+  #runText({ fieldIndex, k, source, scoreThreshold, options }: TextTask, { matches }: PinnedSearch): Best {
     const { view, version, reader } = this.#state
-    const { fieldIndex, k, scoreThreshold, options } = task
-    const wanted = task.source.kind === 'vector' ? plainTerms(task.source.query) : undefined
-    if (wanted === undefined || options.highlight) throw left
-    if (matches?.count === 0) return noHits
-    const lists = listsOf(view, fieldIndex, reader)
-    // No object has had a text in the field.
-    if (lists === undefined) return noHits
-    const terms: TextQuery['terms'][number][] = []
-    for (const [term, { boost, isRequired }] of wanted) {
-      const index = view.findTerm(fieldIndex, term, () => reader.settle())
-      if (index === termsMove) throw changing
-      if (index >= 0) terms.push({ index, boost, isRequired })
-      else if (isRequired) return noHits
-    }
-    if (terms.length === 0) return noHits
-    const query = { terms, k1: options.k1, b: options.b }
-    const found = lists.search({ query, k, version, rows: undefined, matches }, this.#work)
+    if (source.kind === 'stored') throw left
+    const search = { fieldIndex, k, query: source.query, options }
+    const found = findWords({ view, version, matches }, search, reader, this.#work)
     if (found === 'again') throw changing
     if (found === 'owner') throw left
     if (scoreThreshold === undefined) return found

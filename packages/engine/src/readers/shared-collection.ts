@@ -72,6 +72,8 @@ export class SharedCollection implements ReaderCollection {
   #filters: SharedFilters
   /** Undefined until it is first needed, because many threads run only searches of one field. */
   #batches: typeof import('./batches.ts') | undefined
+  /** The same for texts. */
+  #texts: typeof import('./find-texts.ts') | undefined
 
   constructor(thread: ReaderThread, view: ReplicaView) {
     this.collectionId = view.facts.collectionId
@@ -129,6 +131,8 @@ export class SharedCollection implements ReaderCollection {
   }
 
   searchHere<T>(search: ReaderSearch, write: (hits: HitBytes) => T): T | undefined | Promise<T | undefined> {
+    if (typeof search.query === 'string' && this.#texts === undefined)
+      return this.#loadTexts().then(() => this.searchHere(search, write))
     // A call from within `write` would read on without its pin.
     if (this.#thread.isReading || !this.#isApplied(search.minLsn)) return undefined
     const { filter = everything } = search
@@ -166,6 +170,12 @@ export class SharedCollection implements ReaderCollection {
       if (found !== otherVersion) return found
     }
     return this.#fetchAndRun(batch, options)
+  }
+
+  async #loadTexts(): Promise<void> {
+    const texts = await import('./find-texts.ts')
+    await texts.prepareTexts()
+    this.#texts = texts
   }
 
   async #loadBatches(): Promise<void> {
@@ -268,14 +278,28 @@ export class SharedCollection implements ReaderCollection {
     const hits = this.#hits
     const found = this.#attempts(matches, (view, version) => {
       if (!hides(matches, view, this.#thread.nowMs)) return otherVersion
-      const state = { view, version, matches, topKMax: this.#thread.limits.topKMax }
-      if (!findHits(state, search, hits, ran)) return owner
+      const found = this.#find(view, version, matches, search, ran)
+      if (found !== 'found') return found === 'again' ? again : owner
       return hits.locate(view) ? write(hits) : again
     })
     const { recall } = hits
     if (ran.search && recall && found !== undefined && found !== owner && found !== otherVersion)
       this.#thread.ranRecall(this.collectionId, ran.search, recall)
     return found
+  }
+
+  /** Puts the hits into the buffer. */
+  #find(
+    view: ReplicaView,
+    version: number,
+    matches: SharedMatches | undefined,
+    search: ReaderSearch,
+    ran: { search: RanSearch | undefined },
+  ): 'found' | 'again' | 'owner' {
+    const state = { view, version, matches, topKMax: this.#thread.limits.topKMax }
+    if (typeof search.query === 'string')
+      return this.#texts?.findTexts(state, search, this.#thread, this.#hits) ?? 'owner'
+    return findHits(state, search, this.#hits, ran) ? 'found' : 'owner'
   }
 
   /** `read` reads a pinned version, and may be called again. */

@@ -220,7 +220,6 @@ function queryOf(field: SparseName, query: Terms): SearchRequest['fields'] {
 
 /** Sparse searches, alone and fused with the vectors: similarities by all counts of the version. */
 async function searchTerms(): Promise<void> {
-  const things = reader.collection('default', 'things')
   const [object, stamp] = [whole(1 + whole(workerData.objectsMax)), 1 + whole(3)]
   const field = (['words', 'rare', 'rare', 'texts', 'texts'] as const)[whole(5)] as SparseName
   const { indices, values } = termsOf(object, stamp)
@@ -234,23 +233,41 @@ async function searchTerms(): Promise<void> {
     ...(isHybrid && { fusion: { method: 'rrf', limit } }),
     ...(third !== undefined && { filter: [{ third: { $eq: third } }] }),
   }
-  const [result] = (await things?.searchBatchHere([request], { bytesMax: 2 ** 20 })) ?? []
+  const found = await findTerms(request, field, isHybrid || whole(2) === 0)
   searches++
-  if (result === undefined) {
+  if (found === undefined) {
     sparseLeft++
     return
   }
   sparseRan++
-  const { lsn, results, fused } = result
+  const { lsn, results, fused } = found
   if (lsn < acknowledged) faults.push(`a sparse search of LSN ${lsn} after ${acknowledged} was acknowledged`)
-  const hits = (results[field] ?? []).map(({ id, metaBytes, filterText, similarity }) => {
-    const facts = JSON.parse(Buffer.from(metaBytes).toString())
+  const hits = found.hits.map(({ id, meta, filter, similarity }) => {
+    const facts = JSON.parse(meta)
     if (id !== `thing-${facts.object}`) faults.push(`${id} has the meta of ${facts.object}`)
-    if (third !== undefined && JSON.parse(filterText).third !== third) faults.push(`${id} has the filter ${filterText}`)
+    if (third !== undefined && JSON.parse(filter).third !== third) faults.push(`${id} has the filter ${filter}`)
     return { object: facts.object, stamp: facts.stamp, similarity }
   })
   if (isHybrid) checkFused(results, fused ?? [])
   if (sparseRan % 8 === 0) sparse.push({ field, lsn, third, query, hits })
+}
+
+/** Words of one text field can be searched in two ways. */
+async function findTerms(request: SearchRequest, field: SparseName, isBatch: boolean) {
+  const things = reader.collection('default', 'things')
+  if (field === 'texts' && !isBatch) {
+    const query = request.fields.texts?.query as string
+    const { filter } = request
+    const found = await things?.searchHere({ field, query, limit, ...(filter && { filter }) }, copy)
+    return found && { ...found, results: {}, fused: [] }
+  }
+  const [result] = (await things?.searchBatchHere([request], { bytesMax: 2 ** 20 })) ?? []
+  if (result === undefined) return undefined
+  const hits = (result.results[field] ?? []).map(({ id, metaBytes, filterText, similarity }) => ({
+    ...{ id, similarity, filter: filterText },
+    meta: Buffer.from(metaBytes).toString(),
+  }))
+  return { ...result, hits }
 }
 
 function checkFused(results: SearchResult['results'], fused: NonNullable<SearchResult['fused']>): void {

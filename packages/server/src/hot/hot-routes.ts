@@ -180,11 +180,13 @@ function searchAndWrite<Copied>(
 
 /** The search as the engine records it. */
 function requestOf(search: ReaderSearch): SearchRequest {
-  const { field, query, limit, ef, recall, minLsn, filter, scoreThreshold } = search
+  const { field, query, limit, ef, recall, minLsn, filter, scoreThreshold, operator, k1, b } = search
   const { prefilterThreshold, boostPercentage, exact = false } = search
   const effort = { ...(ef !== undefined && { ef }), ...(recall !== undefined && { recall }) }
+  const scoring = { ...(operator && { operator }), ...(k1 !== undefined && { k1 }), ...(b !== undefined && { b }) }
+  const threshold = scoreThreshold !== undefined && { scoreThreshold }
   return {
-    fields: { [field]: { query, limit, ...effort, ...(scoreThreshold !== undefined && { scoreThreshold }) } },
+    fields: { [field]: { query, limit, ...effort, ...scoring, ...threshold } },
     ...(filter && { filter }),
     ...(minLsn !== undefined && { minLsn }),
     ...(prefilterThreshold !== undefined && { prefilterCardinalityThreshold: prefilterThreshold }),

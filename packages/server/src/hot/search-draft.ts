@@ -22,7 +22,7 @@ export interface SearchContext {
 
 /** A search that a thread may run itself. */
 export type HotSearch =
-  /** Of one dense field by a vector. Its reply is written from the bytes of the hits. */
+  /** Of one dense field by a vector, or of one text field by words. Its reply is written from the bytes of the hits. */
   { readonly kind: 'plain'; readonly search: ReaderSearch } | { readonly kind: 'full'; readonly request: SearchRequest }
 
 /** What the keys of a search say. */
@@ -77,16 +77,19 @@ export function searchOf(draft: Draft): HotSearch | undefined {
   return request && { kind: 'full', request }
 }
 
-/** Whether nothing but the rows in memory is needed. */
-function isPlain({ includeVectors, rescore, fusion }: Draft, { field, query }: FieldDraft): boolean {
-  if (field.kind !== 'dense' || !(query instanceof Float32Array)) return false
-  return includeVectors !== true && rescore === undefined && fusion === undefined && !isCoarse(field.params.precision)
+/** Whether nothing but the rows or the lists in memory is needed. */
+function isPlain({ includeVectors, rescore, fusion }: Draft, { field, query, ...effort }: FieldDraft): boolean {
+  if (includeVectors === true || rescore !== undefined || fusion !== undefined) return false
+  if (field.kind === 'dense') return query instanceof Float32Array && !isCoarse(field.params.precision)
+  // Efforts mean nothing to texts, but a reply may state a recall.
+  const { ef, efSearch, recall } = effort
+  return field.kind === 'text' && typeof query === 'string' && (ef ?? efSearch ?? recall) === undefined
 }
 
 function plainSearchOf(draft: Draft, only: FieldDraft): ReaderSearch | undefined {
   const { filter, exact, boostPercentage, prefilterThreshold } = tuningOf(draft)
-  const { field, query, limit = topKDefault, recall, scoreThreshold } = only
-  if (!(query instanceof Float32Array) || !isWithinLimits(draft)) return undefined
+  const { field, query, limit = topKDefault, recall, scoreThreshold, operator, k1, b } = only
+  if (!(query instanceof Float32Array || typeof query === 'string') || !isWithinLimits(draft)) return undefined
   const search: { -readonly [K in keyof ReaderSearch]: ReaderSearch[K] } = { field: field.name, query, limit }
   const ef = efOf(only)
   // Also if it has both, which is an error.
@@ -98,6 +101,9 @@ function plainSearchOf(draft: Draft, only: FieldDraft): ReaderSearch | undefined
   if (boostPercentage !== undefined) search.boostPercentage = boostPercentage
   if (prefilterThreshold !== undefined) search.prefilterThreshold = prefilterThreshold
   if (scoreThreshold !== undefined) search.scoreThreshold = scoreThreshold
+  if (operator !== undefined) search.operator = operator
+  if (k1 !== undefined) search.k1 = k1
+  if (b !== undefined) search.b = b
   return search
 }
 
