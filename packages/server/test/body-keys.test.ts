@@ -61,6 +61,19 @@ test('routes of the published protocol succeed and list the ignored keys', async
   t.match([refused.status, refused.json()], [400, { code: 'invalid_argument', warnings: [/did you mean "vector"/] }])
 })
 
+test('parameters of fields that nothing reads are named', async (t) => {
+  const running = await runningApp(t)
+  const fields = [
+    { name: 'body', type: 'text', params: { languge: 'english', stop_words: ['x'] } },
+    { name: 'v', type: 'vector', params: { dimension: 4, metric: 'l2', efConstruction: 64 } },
+  ]
+  const created = await running.send('POST', '/api/v2/collection', { json: { name: 'docs', fields }, accept })
+  t.equal(created.status, 200, created.text)
+  const { warnings } = created.json() as { warnings: string[] }
+  t.match(warnings, [/"fields\[0\].params.languge".*did you mean "language"/, /"fields\[1\].params.metric".*"space_type"/])
+  t.equal(warnings.length, 2)
+})
+
 test('keys and values that are properties of every object are unknown like any other', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)

@@ -102,6 +102,11 @@ const otherNames: ReadonlyMap<string, readonly string[]> = new Map([
   ['payload', ['meta']],
   ['values', ['vector', 'fields']],
   ['embedding', ['vector', 'fields']],
+  ['metric', ['space_type']],
+  ['metric_type', ['space_type']],
+  ['distance', ['space_type']],
+  ['dim', ['dimension']],
+  ['size', ['dimension']],
 ])
 
 function nearest(key: string, names: readonly string[]): string | undefined {

@@ -24,6 +24,13 @@ export const updateDefaultsBody = Type.Object(
 )
 export type UpdateDefaultsBody = Infer<typeof updateDefaultsBody>
 
+/** Params of fields of every type, with the names of published clients. The engine checks their values. */
+const paramNames = [
+  ...['dimension', 'space_type', 'spaceType', 'precision', 'M', 'm', 'ef_con', 'ef_construct', 'efConstruction'],
+  ...['keep_originals', 'keepOriginals', 'recall', 'embed', 'sparse_model', 'model', 'pooling'],
+  ...['language', 'analyzer', 'k1', 'b', 'stop_words', 'stopWords', 'kept_words', 'keptWords', 'prefixes'],
+]
+
 /** The engine checks the fields and names the invalid one; the schema fixes only the outer form. */
 export const createCollectionBody = Type.Object(
   {
@@ -35,7 +42,7 @@ export const createCollectionBody = Type.Object(
           properties: {
             name: { type: 'string' },
             type: { type: 'string' },
-            params: { type: 'object' },
+            params: { type: 'object', properties: Object.fromEntries(paramNames.map((name) => [name, {}])) },
             sparse_model: { type: 'string' },
           },
           required: ['name', 'type'],
