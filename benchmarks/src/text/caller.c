@@ -5,7 +5,8 @@
 //
 // FILE has whole numbers of 32 bits, the lowest byte first, and bytes: the number of sets; for each set the number of its requests; and for each request
 // its length and its bytes. With postgres, the first request of the first set is sent on each new connection, and so is the second one. Each line of the
-// input, `SET COUNT`, sends the requests of a set in turn, COUNT in all, and prints the microseconds that this took.
+// input, `SET MICROSECONDS`, sends the requests of a set in turn for that long, each at least once, and prints how many these were and the microseconds
+// until the last reply.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -106,13 +107,13 @@ static double now(void) {
   return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
 }
 
-static double run(const struct set *set, long count, int callers) {
+static void run(const struct set *set, double micros, int callers) {
   // The server has closed connections that were idle.
   for (int i = 0; is_http && i < callers; i++) renew(&connections[i]);
   double begun = now();
   long sent = 0;
-  for (int i = 0; i < callers && sent < count; i++) send_request(&connections[i], &set->requests[sent++ % set->count]);
-  for (long ended = 0; ended < count;) {
+  for (int i = 0; i < callers; i++) send_request(&connections[i], &set->requests[sent++ % set->count]);
+  for (long ended = 0; ended < sent;) {
     struct epoll_event events[connections_max];
     int ready = epoll_wait(queue, events, connections_max, -1);
     for (int i = 0; i < ready; i++) {
@@ -120,10 +121,11 @@ static double run(const struct set *set, long count, int callers) {
       if (!receive(one)) continue;
       ended++;
       if (is_last(one)) renew(one);
-      if (sent < count) send_request(one, &set->requests[sent++ % set->count]);
+      if (sent < set->count || now() - begun < micros) send_request(one, &set->requests[sent++ % set->count]);
     }
   }
-  return now() - begun;
+  printf("%ld %.0f\n", sent, now() - begun);
+  fflush(stdout);
 }
 
 static const char *take(const char **at, size_t bytes) {
@@ -169,10 +171,7 @@ int main(int count, char **arguments) {
   queue = epoll_create1(0);
   for (int i = 0; i < callers; i++) open_connection(&connections[i]);
   int set;
-  long requests;
-  while (scanf("%d %ld", &set, &requests) == 2) {
-    printf("%.0f\n", run(&sets[set], requests, callers));
-    fflush(stdout);
-  }
+  double micros;
+  while (scanf("%d %lf", &set, &micros) == 2) run(&sets[set], micros, callers);
   return 0;
 }

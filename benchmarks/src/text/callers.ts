@@ -6,10 +6,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Target } from '../http/connection.ts'
+import type { Ran } from './turns.ts'
 
 export interface Callers {
-  /** Sends the requests of a set in turn, `count` in all. Resolves to the microseconds that it took. */
-  run(set: number, count: number): Promise<number>
+  /** Sends the requests of a set in turn, for so many milliseconds, and each at least once. */
+  run(set: number, ms: number): Promise<Required<Ran>>
   close(): void
 }
 
@@ -41,11 +42,12 @@ export function startCallers(
   const caller = spawn(program, [protocol, `${port}`, `${connections}`, file], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: caller.stdout })[Symbol.asyncIterator]()
   return {
-    async run(set, count) {
-      caller.stdin.write(`${set} ${count}\n`)
+    async run(set, ms) {
+      caller.stdin.write(`${set} ${ms * 1_000}\n`)
       const { value, done } = await lines.next()
       if (done) throw new Error(`the callers of ${protocol} have ended`)
-      return Number(value)
+      const [queries, micros] = (value as string).split(' ').map(Number) as [number, number]
+      return { queries, micros }
     },
     close() {
       caller.stdin.end()

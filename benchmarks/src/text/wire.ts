@@ -44,10 +44,8 @@ export interface WireResult {
 
 const k = 10
 const limitMax = 4_096
-/** For each thread of a server in JavaScript, which compiles what it runs often. */
-const warmRequests = 20_000
-/** Requests that are sent at a time, at least. */
-const runRequests = 2_000
+/** Of each class before the first turn. A server in JavaScript compiles what it runs often, in each of its threads. */
+const warmMs = 2_000
 
 export async function compareOverWire(
   texts: Texts,
@@ -101,12 +99,11 @@ export async function compareOverWire(
       return (results.body ?? []).map(({ id }) => Number(id))
     }
     const differences = await compareIds(wanted, having, idsOf, postgres.ids)
-    for (const { together } of peers)
-      for (const [i] of wanted.entries()) await together.run(i + 1, Math.ceil(warmRequests / wanted.length))
+    for (const { together } of peers) for (const [i] of wanted.entries()) await together.run(i + 1, warmMs)
     const lines: string[] = []
-    for (const [i, { name, queries }] of wanted.entries()) {
-      const alone = await measure(peers, ({ alone }) => alone, i + 1, queries.length, options)
-      const together = await measure(peers, ({ together }) => together, i + 1, queries.length, options)
+    for (const [i, { name }] of wanted.entries()) {
+      const alone = await measure(peers, ({ alone }) => alone, i + 1, options)
+      const together = await measure(peers, ({ together }) => together, i + 1, options)
       lines.push(`| ${name} | ${alone.cells} | ${together.cells} | ${alone.cpu} | ${together.cpu} |`)
     }
     for (const { alone, together } of peers) for (const callers of [alone, together]) callers.close()
@@ -160,21 +157,14 @@ async function compareIds(
   return different
 }
 
-async function measure(
-  peers: readonly Peer[],
-  callersOf: (peer: Peer) => Callers,
-  set: number,
-  queries: number,
-  turns: Turns,
-) {
-  const count = Math.ceil(runRequests / queries) * queries
+async function measure(peers: readonly Peer[], callersOf: (peer: Peer) => Callers, set: number, turns: Turns) {
   const cpu = peers.map((): { ms: number; queries: number }[] => [])
   const measured = await measureByTurns(turns, peers.length, async (at) => {
     const peer = peers[at] as Peer
     const before = await peer.cpuMs()
-    const micros = await callersOf(peer).run(set, count)
-    cpu[at]?.push({ ms: (await peer.cpuMs()) - before, queries: count })
-    return { queries: count, micros }
+    const ran = await callersOf(peer).run(set, turns.turnMs)
+    cpu[at]?.push({ ms: (await peer.cpuMs()) - before, queries: ran.queries })
+    return ran
   })
   return { cells: cellsOf(measured), cpu: cpu.map((turns) => microsOf(turns).toFixed(0)).join(' | ') }
 }
