@@ -33,6 +33,7 @@ struct set {
 
 struct connection {
   int socket;
+  const struct request *request;
   size_t length;
   char reply[reply_max + 1];
 };
@@ -50,6 +51,7 @@ static void fail(const char *message) {
 
 static void send_request(struct connection *to, const struct request *request) {
   if (write(to->socket, request->bytes, request->length) != (ssize_t)request->length) fail("a request was not sent whole");
+  to->request = request;
   to->length = 0;
 }
 
@@ -69,11 +71,20 @@ static int is_whole(struct connection *from) {
   return from->length >= (size_t)(body + 4 - from->reply) + strtoul(length + 17, NULL, 10);
 }
 
+static void renew(struct connection *one);
+
 static int receive(struct connection *from) {
   ssize_t received = read(from->socket, from->reply + from->length, reply_max - from->length);
-  if (received <= 0) fail("the server closed a connection");
-  from->length += received;
-  return is_whole(from);
+  if (received > 0) {
+    from->length += received;
+    return is_whole(from);
+  }
+  if (!is_http || from->length > 0) fail("the server closed a connection");
+  /* It was idle for seconds. */
+  const struct request *request = from->request;
+  renew(from);
+  send_request(from, request);
+  return 0;
 }
 
 static void open_connection(struct connection *one) {
@@ -108,8 +119,8 @@ static double now(void) {
 }
 
 static void run(const struct set *set, double micros, int callers) {
-  // The server has closed connections that were idle.
-  for (int i = 0; is_http && i < callers; i++) renew(&connections[i]);
+  for (int i = 0; i < callers; i++)
+    if (connections[i].socket == 0) open_connection(&connections[i]);
   double begun = now();
   long sent = 0;
   for (int i = 0; i < callers; i++) send_request(&connections[i], &set->requests[sent++ % set->count]);
@@ -169,7 +180,6 @@ int main(int count, char **arguments) {
   if (callers < 1 || callers > connections_max) fail("1 to 64 connections");
   read_sets(arguments[4]);
   queue = epoll_create1(0);
-  for (int i = 0; i < callers; i++) open_connection(&connections[i]);
   int set;
   double micros;
   while (scanf("%d %lf", &set, &micros) == 2) run(&sets[set], micros, callers);
