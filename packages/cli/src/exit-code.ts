@@ -6,7 +6,7 @@ export const exitCode = {
   attention: 1,
   /** Wrong usage of the command. */
   usage: 64,
-  /** Damaged data. */
+  /** Damaged or wrong data. */
   damaged: 65,
   /** The server does not respond, or a port is in use. */
   unavailable: 69,
@@ -44,4 +44,9 @@ export class CommandEnd extends Error {
 
 export function usageError(message: string): CommandEnd {
   return new CommandEnd(exitCode.usage, message)
+}
+
+/** A file that cannot be read as what it is said to be. */
+export function dataError(message: string): CommandEnd {
+  return new CommandEnd(exitCode.damaged, message)
 }

@@ -1,5 +1,5 @@
 // Arrow files (Feather, version 2) and streams: columns as in Parquet; see sources/columns.ts for their names. One batch of rows is in
-// memory at a time.
+// memory at a time. The library gets only messages that were checked, and its columns are checked before they are read.
 import { open } from 'node:fs/promises'
 import type { ObjectInput } from '@annal/client'
 import {
@@ -12,8 +12,10 @@ import {
   type Vector,
 } from 'apache-arrow'
 import { compressors } from 'hyparquet-compressors'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { checkData } from './arrow-data.ts'
+import { arrowMessages } from './arrow-messages.ts'
 import { fromHalf } from './half.ts'
 import { fromLz4Frame } from './lz4-frame.ts'
 
@@ -29,13 +31,15 @@ export async function* readArrow(
 ): AsyncGenerator<ObjectInput> {
   const handle = await open(file)
   try {
-    if ((await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead === 0) throw usageError(`${file} is empty`)
-    const reader = await naming(file, async () => (await RecordBatchReader.from(handle)).open())
+    if ((await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead === 0) throw dataError(`${file} is empty`)
+    const reader = await naming(file, async () => (await RecordBatchReader.from(arrowMessages(handle))).open())
+    if (reader.schema === undefined) throw dataError(`${file} has no columns`)
     const names = reader.schema.fields.map(({ name }) => name)
     const columns = columnsOf(names, renames, file)
     let number = 0
     for await (const batch of batchesOf(reader, file, () => number)) {
       const first = Math.max(0, firstRow - number)
+      await naming(`${file}, after row ${number}`, async () => checkData(batch.data))
       const left: ListsLeft = { values: batch.data.byteLength * 8 + listMax }
       for (let row = first; row < batch.numRows; row += 1) {
         const where = `${file}, row ${number + row + 1}`
@@ -45,11 +49,10 @@ export async function* readArrow(
       number += batch.numRows
     }
   } finally {
-    await handle.close().catch(() => undefined)
+    await handle.close()
   }
 }
 
-/** The library closes its file at the end, so ours may be closed already. */
 async function* batchesOf(reader: RecordBatchReader, file: string, row: () => number): AsyncGenerator<RecordBatch> {
   const batches = (reader as AsyncIterable<RecordBatch>)[Symbol.asyncIterator]()
   for (;;) {
@@ -59,7 +62,7 @@ async function* batchesOf(reader: RecordBatchReader, file: string, row: () => nu
   }
 }
 
-/** Values that lists may still have: each takes at least a bit. In a damaged file, lists overlap, so that they have more than the file. */
+/** Values that lists may still have: each takes at least a bit. Entries of a dictionary may be lists, which rows repeat. */
 interface ListsLeft {
   values: number
 }
@@ -89,7 +92,7 @@ function plain(type: DataType, value: unknown, left: ListsLeft): unknown {
   return value
 }
 
-/** No server takes more, in a vector or in meta. In a damaged file, lists have any length. */
+/** No server takes more, in a vector or in meta. */
 const listMax = 100_000
 
 function listOf(type: DataType | undefined, list: Vector, left: ListsLeft): unknown {
@@ -109,7 +112,7 @@ async function naming<T>(where: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw asUsage(error, where)
+    throw readable(error, where)
   }
 }
 
@@ -117,11 +120,14 @@ function namingNow<T>(where: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw asUsage(error, where)
+    throw readable(error, where)
   }
 }
 
-function asUsage(error: unknown, where: string): unknown {
+function readable(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error.name === 'CommandEnd' || 'syscall' in error) return error
-  return usageError(`${where}: not readable as Arrow: ${error.message.split('\n', 1)[0]}`)
+  // The library stumbles over what it does not expect, and reports its own expressions.
+  const isOwn = error instanceof TypeError || error instanceof RangeError
+  const reason = isOwn ? 'the file is damaged' : error.message.split('\n', 1)[0]
+  return dataError(`${where}: not readable as Arrow: ${reason}`)
 }
