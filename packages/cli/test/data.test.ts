@@ -108,13 +108,13 @@ test('invalid input is reported with its place and an exit code', async (t) => {
   const bad = path.join(dir, 'bad.jsonl')
   writeFileSync(bad, '{"id":"a","fields":{"x":[1,2]}}\n{"id":\n')
   const refused: readonly [readonly string[], number, RegExp][] = [
-    [['import', 'x', bad, '--create'], 64, /bad\.jsonl, line 2: not a JSON object/],
+    [['import', 'x', bad, '--create'], 65, /bad\.jsonl, line 2: not a JSON object/],
     [['import', 'nowhere', jsonl(dir)], 76, /collection_not_found/],
     [['import', 'x', path.join(dir, 'none.npy')], 64, /none\.npy: no such file or directory$/m],
     [['import', 'x', path.join(dir, 'none.jsonl')], 64, /none\.jsonl: no such file or directory$/m],
     [['backup', 'upload', path.join(dir, 'none.annal-backup')], 64, /none\.annal-backup: no such file or directory$/m],
     [['import', 'x', dir, '--format', 'jsonl'], 64, /a directory, not a file/],
-    [['import', 'x', bad, '--format', 'npy'], 64, /not an NPY file/],
+    [['import', 'x', bad, '--format', 'npy'], 65, /not an NPY file/],
     [['restore', 'nothing', 'x'], 76, /backup_not_found/],
     [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a valid time/],
     [['export', 'x', '--filter', '{'], 64, /JSON list of conditions/],

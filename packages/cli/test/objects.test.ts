@@ -179,7 +179,7 @@ async function storing(t: Test, dir: string, address: string): Promise<void> {
   ]
   for (const [text, err] of wrong) {
     writeFileSync(file, text)
-    t.match(await ran('upsert', 'stored', file), { code: 64, err }, text)
+    t.match(await ran('upsert', 'stored', file), { code: 65, err }, text)
   }
   t.match(await ran('upsert', 'stored', '{"id":"a","fields":{"v":[1,2,3]}}'), { code: 64, err: /fields\.v/ })
   t.match(await ran('upsert', 'nothing', object('a')), { code: 76, err: /collection_not_found/ })

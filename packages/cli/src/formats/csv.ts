@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import type { JsonValue, ObjectInput, StoredObject } from '@annal/client'
 import { CsvError, parse } from 'csv-parse'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
 import { jsonText } from './json-text.ts'
 import { expiryText, fieldsOfObject, keptMeta, type PlainValue } from './object-parts.ts'
@@ -32,7 +32,7 @@ export async function* readCsv(
       number += 1
     }
   } catch (error) {
-    if (error instanceof CsvError) throw usageError(`${file}: ${error.message}`)
+    if (error instanceof CsvError) throw dataError(`${file}: ${error.message}`)
     throw error
   }
 }

@@ -2,19 +2,22 @@
 // larger than memory.
 import { stat } from 'node:fs/promises'
 import hdf5, { type Dataset, type Group } from 'h5wasm/node'
-import { usageError } from '../exit-code.ts'
+import { dataError, usageError } from '../exit-code.ts'
 import type { RowFile } from './rows.ts'
 
 /** The dataset of the vectors in files of ann-benchmarks. */
 const usual = 'train'
 const blockBytes = 16 * 1024 * 1024
 const dimensionMax = 10_000
+/** Bytes that a byte of the file can have: deflate packs 1,032. Rows that are nowhere in the file would have no end. */
+const packedMax = 1_100
 const namesShown = 20
 
 /** `dataset` is a path in the file; by default `train`, or the only matrix. Close it when the rows are read. */
 export async function openHdf5(file: string, dataset: string | undefined): Promise<RowFile & { close(): void }> {
   // A missing file and a folder have errors of their own.
-  if (!(await stat(file)).isFile()) throw usageError(`${file}: it is not a file`)
+  const stats = await stat(file)
+  if (!stats.isFile()) throw usageError(`${file}: it is not a file`)
   const { activate_throwing_error_handler: throwErrors } = await hdf5.ready
   throwErrors()
   const opened = naming(file, () => new hdf5.File(file, 'r'))
@@ -22,6 +25,8 @@ export async function openHdf5(file: string, dataset: string | undefined): Promi
     const matrix = naming(file, () => chosen(opened, dataset, file))
     const [rows = 0, dimension = 0] = matrix.shape ?? []
     const rowBytes = dimension * matrix.metadata.size
+    if (rows * rowBytes > stats.size * packedMax)
+      throw dataError(`${file}: ${rows} rows of ${dimension} numbers do not fit into its ${stats.size} bytes`)
     const rowsOfBlock = Math.max(1, Math.floor(blockBytes / rowBytes))
     return {
       rows,
@@ -36,7 +41,7 @@ export async function openHdf5(file: string, dataset: string | undefined): Promi
               [0, dimension],
             ]),
           ) as ArrayLike<number | bigint>
-          if (numbers.length !== (to - from) * dimension) throw usageError(`${where}: only ${numbers.length} numbers`)
+          if (numbers.length !== (to - from) * dimension) throw dataError(`${where}: only ${numbers.length} numbers`)
           for (let row = 0; row < to - from; row += 1) {
             yield Float32Array.from({ length: dimension }, (_, i) => Number(numbers[row * dimension + i]))
           }
@@ -94,7 +99,7 @@ function matricesIn(root: Group, file: string): readonly Matrix[] {
     const { group, prefix } = next
     for (const name of group.keys()) {
       names += 1
-      if (names > namesMax) throw usageError(`${file} has more than ${namesMax} names`)
+      if (names > namesMax) throw dataError(`${file} has more than ${namesMax} names`)
       const found = group.get(name)
       if (found === null) continue
       if ('shape' in found) {
@@ -112,6 +117,6 @@ function naming<T>(where: string, work: () => T): T {
   } catch (error) {
     if (!(error instanceof Error) || error.name === 'CommandEnd') throw error
     const reason = /^(?:.*minor: |)(.*?)\s*$/s.exec(error.message)?.[1] ?? ''
-    throw usageError(`${where}: not readable as HDF5: ${reason.split('\n').at(-1)}`)
+    throw dataError(`${where}: not readable as HDF5: ${reason.split('\n').at(-1)}`)
   }
 }

@@ -2,11 +2,8 @@
 // arrives, so that one value is in memory, not the file.
 import { createReadStream } from 'node:fs'
 import type { ObjectInput } from '@annal/client'
-import { usageError } from '../exit-code.ts'
-import { recordOf } from './jsonl.ts'
-
-/** An object at the limits of meta and of a multi-vector field takes less. */
-const valueCharactersMax = 64 * 1024 * 1024
+import { dataError } from '../exit-code.ts'
+import { recordOf, valueCharactersMax } from './jsonl.ts'
 
 export interface JsonValueText {
   readonly text: string
@@ -87,22 +84,22 @@ class Cutter {
     }
     if (this.#depth > 0) this.#text += piece.slice(from)
     if (this.#text.length > valueCharactersMax) {
-      throw usageError(`${this.#name}, line ${this.#textLine}: a value has more than ${valueCharactersMax} characters`)
+      throw dataError(`${this.#name}, line ${this.#textLine}: a value has more than ${valueCharactersMax} characters`)
     }
   }
 
   *end(): Generator<JsonValueText> {
     if (this.#depth > 0)
-      throw usageError(`${this.#name}, line ${this.#textLine}: not a JSON object: the text ends too early`)
+      throw dataError(`${this.#name}, line ${this.#textLine}: not a JSON object: the text ends too early`)
     if (this.#text !== '') yield this.#cut()
     if (this.#list === 'first' || this.#list === 'next' || this.#list === 'comma')
-      throw usageError(`${this.#name}, line ${this.#line}: the list has no end`)
+      throw dataError(`${this.#name}, line ${this.#line}: the list has no end`)
   }
 
   #begin(): void {
     if (this.#list === 'unknown') this.#list = 'none'
-    if (this.#list === 'next') throw usageError(`${this.#name}, line ${this.#line}: a comma is missing`)
-    if (this.#list === 'ended') throw usageError(`${this.#name}, line ${this.#line}: there is more after the list`)
+    if (this.#list === 'next') throw dataError(`${this.#name}, line ${this.#line}: a comma is missing`)
+    if (this.#list === 'ended') throw dataError(`${this.#name}, line ${this.#line}: there is more after the list`)
     this.#textLine = this.#line
   }
 

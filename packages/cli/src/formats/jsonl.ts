@@ -1,14 +1,16 @@
 // JSON Lines: one object per line, as the collection API accepts it: {"id","meta","filter","expires_at","fields":{name: value}}.
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectInput, StoredObject } from '@annal/client'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 import { jsonText } from './json-text.ts'
+import { linesOf } from './lines.ts'
 import { expiryText, fieldsOfObject, keptMeta } from './object-parts.ts'
+
+/** An object at the limits of meta and of a multi-vector field takes less. */
+export const valueCharactersMax = 64 * 1024 * 1024
 
 export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectInput> {
   let [number, row] = [0, 0]
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(file, valueCharactersMax)) {
     number += 1
     if (line.trim() === '') continue
     if (row >= firstRow) yield recordOf(line, `${file}, line ${number}`)
@@ -19,9 +21,9 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
 /** The object of a line; `where` precedes errors. */
 export function recordOf(line: string, where: string): ObjectInput {
   const value = parseObject(line, where)
-  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: missing id`)
+  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw dataError(`${where}: missing id`)
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
-    throw usageError(`${where}: fields must be an object of vectors by name`)
+    throw dataError(`${where}: fields must be an object of vectors by name`)
   }
   const { meta, meta_base64: bytes, filter, expires_at: expiresAt, ttl_seconds: ttlSeconds } = value
   return {
@@ -44,7 +46,7 @@ function parseObject(line: string, where: string): JsonObject {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw usageError(`${where}: not a JSON object`)
+  throw dataError(`${where}: not a JSON object`)
 }
 
 export function jsonLine(object: StoredObject): string {

@@ -12,7 +12,7 @@ import {
 } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
 import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
@@ -24,7 +24,7 @@ export interface ParquetFile {
 export async function openParquet(file: string, renames: Renames, texts: ReadonlySet<string>): Promise<ParquetFile> {
   const bytes = await asyncBufferFromFile(file)
   const metadata = await parquetMetadataAsync(bytes).catch((error: Error) => {
-    throw usageError(`${file} is not a Parquet file: ${error.message}`)
+    throw dataError(`${file} is not a Parquet file: ${reasonOf(error)}`)
   })
   const names = parquetSchema(metadata).children.map(({ element }) => element.name)
   const columns = columnsOf(names, renames, file)
@@ -71,11 +71,17 @@ interface Reading extends Stretch {
 async function readStretch({ file, bytes, metadata, from, to }: Reading): Promise<readonly Record<string, unknown>[]> {
   const reading = { file: bytes, metadata, compressors, rowStart: from, rowEnd: to, useOffsetIndex: true }
   const rows = await parquetReadObjects(reading).catch((error: Error) => {
-    throw usageError(`${file}, rows ${from + 1} to ${to}: ${error.message}`)
+    throw dataError(`${file}, rows ${from + 1} to ${to}: ${reasonOf(error)}`)
   })
   if (rows.length !== to - from)
-    throw usageError(`${file}, rows ${from + 1} to ${to}: the file has only ${rows.length} of them`)
+    throw dataError(`${file}, rows ${from + 1} to ${to}: the file has only ${rows.length} of them`)
   return rows
+}
+
+/** The library stumbles over what it does not expect, and reports its own expressions. */
+function reasonOf(error: Error): string {
+  const isOwn = error instanceof TypeError || error instanceof RangeError
+  return isOwn ? 'the file is damaged' : (error.message.split('\n', 1)[0] as string)
 }
 
 const groupBytes = 16 * 1024 * 1024

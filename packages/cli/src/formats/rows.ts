@@ -1,6 +1,6 @@
 // Files that contain only vectors: NPY, fvecs and bvecs. Rows are read one by one; one block of the file is in memory.
 import { type FileHandle, open } from 'node:fs/promises'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 import { fromHalf } from './half.ts'
 
 export interface RowFile {
@@ -22,28 +22,28 @@ const pieceBytes = 1 << 20
  */
 export async function openNpy(file: string): Promise<RowFile> {
   const head = await readHead(file, 12)
-  if (head.toString('latin1', 0, 6) !== '\x93NUMPY') throw usageError(`${file} is not an NPY file`)
+  if (head.toString('latin1', 0, 6) !== '\x93NUMPY') throw dataError(`${file} is not an NPY file`)
   const wide = (head[6] as number) >= 2
   const start = wide ? 12 : 10
   const length = wide ? head.readUInt32LE(8) : head.readUInt16LE(8)
   if (length > headerBytesMax)
-    throw usageError(`${file} has a header of ${length} bytes; the limit is ${headerBytesMax}`)
+    throw dataError(`${file} has a header of ${length} bytes; the limit is ${headerBytesMax}`)
   const header = (await readHead(file, start + length)).toString('latin1', start)
   const kind = /'descr':\s*'([^']+)'/.exec(header)?.[1] ?? ''
   const shape = /'shape':\s*\((\d+),\s*(\d+),?\)/.exec(header)
   if (shape === null) {
-    throw usageError(`${file} is not a matrix with one vector per row: ${JSON.stringify(header.trim().slice(0, 200))}`)
+    throw dataError(`${file} is not a matrix with one vector per row: ${JSON.stringify(header.trim().slice(0, 200))}`)
   }
   const element = Object.hasOwn(elements, kind) ? elements[kind] : undefined
   if (element === undefined)
-    throw usageError(`${file} has the data type ${kind}; supported: ${Object.keys(elements).join(', ')}`)
+    throw dataError(`${file} has the data type ${kind}; supported: ${Object.keys(elements).join(', ')}`)
   const [rows, dimension] = [Number(shape[1]), Number(shape[2])]
   checkDimension(file, dimension)
   const layout = { start: start + length, skip: 0, dimension, element, rows }
   const bytes = await sizeOf(file)
   const needed = layout.start + rows * dimension * element.bytes
   if (bytes < needed)
-    throw usageError(`${file} ends too early: ${rows} rows of ${dimension} numbers need ${needed} bytes, not ${bytes}`)
+    throw dataError(`${file} ends too early: ${rows} rows of ${dimension} numbers need ${needed} bytes, not ${bytes}`)
   const read = /'fortran_order':\s*True/.test(header) ? readColumns : readRows
   return { dimension, rows, read: (from) => read(file, layout, from) }
 }
@@ -56,7 +56,7 @@ export async function openVecs(file: string, kind: 'fvecs' | 'bvecs'): Promise<R
   const rowBytes = 4 + dimension * element.bytes
   const bytes = await sizeOf(file)
   if (bytes % rowBytes !== 0)
-    throw usageError(`${file} is not a ${kind} file: its size is not a multiple of the vector size`)
+    throw dataError(`${file} is not a ${kind} file: its size is not a multiple of the vector size`)
   const rows = bytes / rowBytes
   return { dimension, rows, read: (from) => readRows(file, { start: 0, skip: 4, dimension, element, rows }, from) }
 }
@@ -68,7 +68,7 @@ const dimensionMax = 10_000
 
 function checkDimension(file: string, dimension: number): void {
   if (dimension >= 1 && dimension <= dimensionMax) return
-  throw usageError(`${file} has vectors of ${dimension} numbers; the limits are 1 and ${dimensionMax}`)
+  throw dataError(`${file} has vectors of ${dimension} numbers; the limits are 1 and ${dimensionMax}`)
 }
 
 interface Element {
@@ -117,7 +117,7 @@ async function* readRows(
         const offset = row * rowBytes + skip
         // The dimension before the numbers of fvecs and bvecs.
         if (skip === 4 && view.getInt32(offset - skip, true) !== dimension) {
-          throw usageError(
+          throw dataError(
             `${file}, row ${done + row + 1}: ${view.getInt32(offset - skip, true)} numbers, not ${dimension}`,
           )
         }
@@ -162,7 +162,7 @@ async function* readColumns(
 
 async function readWhole(handle: FileHandle, into: Buffer, position: number, file: string): Promise<void> {
   const { bytesRead } = await handle.read(into, 0, into.length, position)
-  if (bytesRead < into.length) throw usageError(`${file} ends too early`)
+  if (bytesRead < into.length) throw dataError(`${file} ends too early`)
 }
 
 async function readHead(file: string, bytes: number): Promise<Buffer> {

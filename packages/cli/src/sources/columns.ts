@@ -6,7 +6,7 @@
 //   expires_at    when the object expires: a time, or milliseconds since 1970
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
 import type { FieldValue, JsonObject, JsonValue, ObjectInput } from '@annal/client'
-import { usageError } from '../exit-code.ts'
+import { dataError, usageError } from '../exit-code.ts'
 import { fieldValue } from './field-value.ts'
 
 const parts = ['id', 'meta', 'meta_base64', 'filter', 'expires_at'] as const
@@ -93,7 +93,7 @@ export function objectOf(
     const value = values[i]
     if (value === undefined || value === null) continue
     const where = `${source}, row ${number + 1}, column ${name}`
-    if (value instanceof Date && Number.isNaN(value.getTime())) throw usageError(`${where}: the time is out of range`)
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw dataError(`${where}: the time is out of range`)
     if (purpose.kind === 'id') id = idOf(value, where)
     else if (purpose.kind === 'field') {
       const isText = texts.has(purpose.field)
@@ -126,12 +126,12 @@ function textOf(value: unknown, where: string): string {
   const plain = jsonOf(value)
   if (typeof plain === 'string') return plain
   if (typeof plain === 'number' || typeof plain === 'boolean') return String(plain)
-  throw usageError(`${where}: a text field takes text, not ${shown(JSON.stringify(plain))}`)
+  throw dataError(`${where}: a text field takes text, not ${shown(JSON.stringify(plain))}`)
 }
 
 function idOf(value: unknown, where: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
-  throw usageError(`${where}: an id must be text or a number, not ${JSON.stringify(jsonOf(value))}`)
+  throw dataError(`${where}: an id must be text or a number, not ${JSON.stringify(jsonOf(value))}`)
 }
 
 /** A number of a CSV file is text. The server checks the time. */
@@ -139,21 +139,21 @@ function expiryOf(value: unknown, where: string): string | number {
   const plain = jsonOf(value)
   if (typeof plain === 'string') return /^\d+$/.test(plain) ? Number(plain) : plain
   if (typeof plain === 'number') return plain
-  throw usageError(`${where}: an expiry must be a time or milliseconds since 1970, not ${shown(JSON.stringify(plain))}`)
+  throw dataError(`${where}: an expiry must be a time or milliseconds since 1970, not ${shown(JSON.stringify(plain))}`)
 }
 
 function jsonObject(value: unknown, where: string): JsonObject {
   const object = typeof value === 'string' ? parse(value, where) : jsonOf(value)
   // An object that is not an array has string keys.
   if (object !== null && typeof object === 'object' && !Array.isArray(object)) return object as JsonObject
-  throw usageError(`${where}: not a JSON object: ${shown(value)}`)
+  throw dataError(`${where}: not a JSON object: ${shown(value)}`)
 }
 
 function parse(text: string, where: string): JsonValue {
   try {
     return JSON.parse(text)
   } catch (error) {
-    if (error instanceof SyntaxError) throw usageError(`${where}: not a JSON object: ${shown(text)}`)
+    if (error instanceof SyntaxError) throw dataError(`${where}: not a JSON object: ${shown(text)}`)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // Parses a cell as the value of a field: a vector, sparse terms or several vectors; as text in JSON or in the format of pgvector.
 import type { FieldValue, SparseVector } from '@annal/client'
-import { usageError } from '../exit-code.ts'
+import { dataError } from '../exit-code.ts'
 
 export function fieldValue(value: unknown, where: string): FieldValue {
   const given = typeof value === 'string' ? fromText(value, where) : value
@@ -11,7 +11,7 @@ export function fieldValue(value: unknown, where: string): FieldValue {
   if (given !== null && typeof given === 'object' && 'indices' in given && 'values' in given) {
     return { indices: numbers(given.indices, `${where}, indices`), values: numbers(given.values, `${where}, values`) }
   }
-  throw usageError(`${where}: neither a list of numbers nor {"indices": [...], "values": [...]}`)
+  throw dataError(`${where}: neither a list of numbers nor {"indices": [...], "values": [...]}`)
 }
 
 /** `{3:0.5,7:1}/10`: pgvector numbers the terms of a sparsevec from 1. */
@@ -26,7 +26,7 @@ function fromText(text: string, where: string): unknown {
     if (!(error instanceof SyntaxError)) throw error
     const list = numberList(text)
     if (list !== undefined) return list
-    throw usageError(`${where}: not a vector such as [0.5,1]; --text names a field of type text: ${text.slice(0, 60)}`)
+    throw dataError(`${where}: not a vector such as [0.5,1]; --text names a field of type text: ${text.slice(0, 60)}`)
   }
 }
 
@@ -48,11 +48,11 @@ function isList(value: unknown): value is ArrayLike<unknown> {
 }
 
 function numbers(list: unknown, where: string): ArrayLike<number> {
-  if (!isList(list)) throw usageError(`${where}: not a list of numbers`)
+  if (!isList(list)) throw dataError(`${where}: not a list of numbers`)
   if (list instanceof Float32Array || list instanceof Float64Array) return list
   return Array.from(list, (value, i) => {
     if (typeof value === 'number') return value
     if (typeof value === 'bigint') return Number(value)
-    throw usageError(`${where}, number ${i}: ${JSON.stringify(value) ?? 'nothing'} is not a number`)
+    throw dataError(`${where}, number ${i}: ${JSON.stringify(value) ?? 'nothing'} is not a number`)
   })
 }

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { usageError } from '../exit-code.ts'
+import { dataError, usageError } from '../exit-code.ts'
 import type { Renames } from './columns.ts'
 import { numberList } from './field-value.ts'
 
@@ -65,7 +65,7 @@ async function firstRows(file: string, delimiter: string): Promise<readonly (rea
   try {
     for await (const row of parser as AsyncIterable<readonly string[]>) rows.push(row)
   } catch (error) {
-    if (error instanceof CsvError) throw usageError(`${file}: ${error.message}`)
+    if (error instanceof CsvError) throw dataError(`${file}: ${error.message}`)
     throw error
   }
   return rows
