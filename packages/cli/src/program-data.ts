@@ -101,6 +101,9 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
     .argument('<target>', 'name of the new collection; with --whole or s3:// the new directory')
     .addOption(new Option('--lsn <lsn>', 'restore the state as of this event').argParser(wholeNumber))
     .addOption(new Option('--time <time>', 'restore the state as of this time (RFC 3339)').conflicts('lsn'))
+    .addOption(
+      new Option('--keep-expired', 'the objects do not expire, also those that have expired since').conflicts('whole'),
+    )
     .addOption(new Option('--whole', 'restore a whole data directory').conflicts(['lsn', 'time']))
     .addOption(new Option('--to-lsn <lsn>', 'with --whole or s3://: the state as of this event').argParser(wholeNumber))
     .addOption(new Option('--to-time <time>', 'with --whole or s3://: the state as of this time').conflicts(['toLsn']))

@@ -73,6 +73,13 @@ test('history and diff show what became of objects, and undo takes it back after
   const { lsn: expired } = await call(address, 'POST', '/api/v2/collection/films/objects', {
     objects: [{ id: 'metropolis', expires_at: '2020-01-01T00:00:00Z', fields: { plot: [1, 2] } }],
   })
+  t.equal((await ask('backup', 'create', 'films', 'dusk')).code, 0)
+  const [hidden, kept] = [
+    await ask('restore', 'dusk', 'hidden'),
+    await ask('restore', 'dusk', 'kept', '--keep-expired'),
+  ]
+  t.equal((await ask('get', 'hidden', 'metropolis')).code, 1, hidden.err)
+  t.match(await ask('get', 'kept', 'metropolis', '--json'), { code: 0, out: /"id":"metropolis"/ }, kept.err)
   const revive = ['undo', 'films', '--as-of', String(expired), '--ids', 'metropolis', '--yes']
   t.match(await ask(...revive), { code: 0, out: /0 objects restored/ })
   t.match(await ask(...revive, '--keep-expired'), { code: 0, out: /1 objects restored, 0 deleted/ })

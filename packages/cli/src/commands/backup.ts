@@ -103,6 +103,7 @@ export function uploadBackup(file: string, options: BackupOptions & { readonly n
 export interface RestoreCommandOptions extends BackupOptions {
   readonly lsn?: number
   readonly time?: string
+  readonly keepExpired?: boolean
 }
 
 export function restore(name: string, target: string, options: RestoreCommandOptions, terminal: Terminal) {
@@ -113,6 +114,7 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
       target,
       lsn: options.lsn,
       time,
+      keepExpired: options.keepExpired,
       onProgress: ({ percent = 0 }) => terminal.bar.show(`restoring ${target}`, percent, 100),
     })
     const count = await client.collection(target).count()

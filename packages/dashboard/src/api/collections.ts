@@ -155,8 +155,10 @@ export const updateFields = (name: string, fields: readonly { field: string; rec
 
 export const createBackup = (collection: string, name: string) =>
   call<{ backup_name: string }>('POST', `${pathOf(collection)}/backup`, { body: name === '' ? {} : { name } })
-export const cloneCollection = (name: string, target: string) =>
-  call<object>('POST', `${pathOf(name)}/clone`, { body: { target_collection_name: target } })
+export const cloneCollection = (name: string, target: string, options: { readonly keepExpired: boolean }) =>
+  call<object>('POST', `${pathOf(name)}/clone`, {
+    body: { target_collection_name: target, keep_expired: options.keepExpired },
+  })
 
 /** Whether a provider makes the vectors of texts, so that a query can be a text. */
 export const isEmbedded = (field: Field): boolean => field.type === 'vector' && field.params.embed !== undefined

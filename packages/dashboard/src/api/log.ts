@@ -91,10 +91,12 @@ export const logActivity = (collection: string | undefined, options?: CallOption
 export const logEvents = (query: EventsQuery, options?: CallOptions) =>
   call<EventPage>('GET', '/api/v2/log/events', { ...options, query: { ...query } })
 
-export type Moment = { readonly lsn: number } | { readonly time: string }
-
 /** Restores the past state of a collection, including a deleted one, as a new collection. */
-export const restorePast = (collection: string, target: string, moment: Moment) =>
+export const restorePast = (
+  collection: string,
+  target: string,
+  { lsn, keepExpired }: { readonly lsn: number; readonly keepExpired: boolean },
+) =>
   call<object>('POST', `/api/v2/collection/${segment(collection)}/restore`, {
-    body: { target_collection_name: target, ...moment },
+    body: { target_collection_name: target, lsn, keep_expired: keepExpired },
   })

@@ -78,7 +78,10 @@ export const deleteAlias = (alias: string) => transport().call('deleteAlias', { 
 
 export const listBranches = (collection: string, options: Aborted): Promise<readonly BranchInfo[]> =>
   transport().call('branches', { collection }, options)
-export const branch = (collection: string, target: string, asOf: { readonly lsn: number } | undefined) =>
-  transport().call('branch', { collection, target, asOf }, { timeoutMs: workTimeoutMs })
+export const branch = (
+  collection: string,
+  target: string,
+  options: { readonly asOf: { readonly lsn: number } | undefined; readonly keepExpired: boolean },
+) => transport().call('branch', { ...options, collection, target }, { timeoutMs: workTimeoutMs })
 export const promote = (collection: string, over: string, keepAs: string) =>
   transport().call('promote', { collection, over, keepAs })

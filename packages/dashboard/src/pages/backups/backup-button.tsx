@@ -5,6 +5,7 @@ import { cloneCollection } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
+import { KeepExpired } from '../../parts/keep-expired.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { refresh } from '../../watch.ts'
@@ -40,10 +41,11 @@ export function BackupButton({ collection }: { readonly collection: string }) {
 
 function Clone({ collection, onClose }: { readonly collection: string; readonly onClose: () => void }) {
   const [target, setTarget] = useState(`${collection}_copy`)
+  const [keepExpired, setKeepExpired] = useState(false)
   const { busy, error, run } = useAction()
   const clone = () =>
     run(async () => {
-      await cloneCollection(collection, target)
+      await cloneCollection(collection, target, { keepExpired })
       await refresh()
       tell(`Cloned as ${target}.`)
       go(href(['collections', target]))
@@ -60,6 +62,7 @@ function Clone({ collection, onClose }: { readonly collection: string; readonly 
           Creates a new collection with the current content of this one. They are independent from then on.
         </p>
         <TextField label="Clone name" value={target} onInput={setTarget} required />
+        <KeepExpired checked={keepExpired} onInput={setKeepExpired} />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

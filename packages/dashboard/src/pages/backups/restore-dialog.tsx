@@ -9,6 +9,7 @@ import type { Safety } from '../../api/server.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, Segmented, TextField } from '../../parts/form.tsx'
+import { KeepExpired } from '../../parts/keep-expired.tsx'
 import { Bar } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -21,6 +22,7 @@ export function Restore({ backup, onClose }: { readonly backup: BackupInfo; read
   const [kind, setKind] = useState<'backup' | 'lsn' | 'time'>('backup')
   const [lsn, setLsn] = useState<number | undefined>(backup.lsn)
   const [time, setTime] = useState('')
+  const [keepExpired, setKeepExpired] = useState(false)
   const safety = useSafety()
   const [percent, setPercent] = useState(0)
   const { busy, error, run } = useAction()
@@ -30,6 +32,7 @@ export function Restore({ backup, onClose }: { readonly backup: BackupInfo; read
       await client().backups.restore(backup.name, {
         target,
         ...momentOf(kind, lsn, time),
+        keepExpired,
         onProgress: (job) => setPercent(job.percent ?? 0),
         timeoutMs: workTimeoutMs,
       })
@@ -82,6 +85,7 @@ export function Restore({ backup, onClose }: { readonly backup: BackupInfo; read
             hint={`Every write acknowledged up to this time. ${reachText(safety)}`}
           />
         )}
+        <KeepExpired checked={keepExpired} onInput={setKeepExpired} />
         {busy && <Bar share={percent / 100} label="Restore progress" />}
         {error && <Failure error={error} />}
       </div>

@@ -4,6 +4,7 @@ import { branch } from '../../api/past.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, TextField } from '../../parts/form.tsx'
+import { KeepExpired } from '../../parts/keep-expired.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 
@@ -14,10 +15,11 @@ export function BranchDialog(props: {
 }) {
   const [name, setName] = useState(`${props.collection}_trial`)
   const [lsn, setLsn] = useState<number>()
+  const [keepExpired, setKeepExpired] = useState(false)
   const { busy, error, run } = useAction()
   const create = () =>
     run(async () => {
-      await branch(props.collection, name, lsn === undefined ? undefined : { lsn })
+      await branch(props.collection, name, { asOf: lsn === undefined ? undefined : { lsn }, keepExpired })
       tell(`Branch ${name} created.`)
       props.onDone()
     })
@@ -43,6 +45,7 @@ export function BranchDialog(props: {
           onInput={setLsn}
           hint="Empty: as of now. An earlier moment takes as long as a restore."
         />
+        <KeepExpired checked={keepExpired} onInput={setKeepExpired} />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

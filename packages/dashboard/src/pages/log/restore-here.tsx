@@ -5,6 +5,7 @@ import { restorePast } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
+import { KeepExpired } from '../../parts/keep-expired.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count } from '../../show.ts'
@@ -18,10 +19,11 @@ export function RestoreHere(props: {
   const names = (collections.value ?? []).map(({ name }) => name)
   const [collection, setCollection] = useState(props.collection ?? names[0] ?? '')
   const [target, setTarget] = useState(collection === '' ? '' : `${collection}_${props.lsn}`)
+  const [keepExpired, setKeepExpired] = useState(false)
   const { busy, error, run } = useAction()
   const restore = () =>
     run(async () => {
-      await restorePast(collection, target, { lsn: props.lsn })
+      await restorePast(collection, target, { lsn: props.lsn, keepExpired })
       await refresh()
       tell(`Restored as ${target}.`)
       go(href(['collections', target]))
@@ -48,6 +50,7 @@ export function RestoreHere(props: {
         </p>
         <TextField label="Collection" value={collection} onInput={setCollection} list={names} required />
         <TextField label="New collection name" value={target} onInput={setTarget} required />
+        <KeepExpired checked={keepExpired} onInput={setKeepExpired} />
         {error && <Failure error={error} />}
       </div>
     </Dialog>
