@@ -19,10 +19,16 @@ async function ask(question: string): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   // The end of the input is no answer.
-  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
-  try {
-    return await Promise.race([lines.question(question), ended])
-  } finally {
+  const ended = new Promise<void>((resolve) => lines.once('close', () => resolve()))
+  let wasInterrupted = false
+  lines.once('SIGINT', () => {
+    wasInterrupted = true
     lines.close()
-  }
+  })
+  const answer = await Promise.race([lines.question(question), ended])
+  lines.close()
+  // The question has no line end yet.
+  if (answer === undefined) process.stderr.write('\n')
+  if (wasInterrupted) throw new CommandEnd(exitCode.interrupted, 'nothing was changed')
+  return answer ?? ''
 }

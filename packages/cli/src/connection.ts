@@ -1,7 +1,7 @@
 // What a command connects to: a running server over HTTP, a closed data directory in this process, or what a shell is connected to. The
 // client is the same.
 import { AnnalError, Client, httpTransport, type Transport } from '@annal/client'
-import { CommandEnd, exitCode } from './exit-code.ts'
+import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 import { secretOf } from './secrets.ts'
 import { type Session, sessionNow } from './session.ts'
 
@@ -30,10 +30,22 @@ export async function openTransport(options: ConnectionOptions): Promise<Transpo
   const { server, tokenFile, dataDir, database } = options
   if (dataDir === undefined) {
     const token = secretOf('--token-file', tokenFile, 'ANNAL_TOKEN')
+    checkUrl(server)
     return httpTransport({ url: server, ...(token !== undefined && { token }) })
   }
   const { openEmbeddedTransport } = await import('@annal/client/embedded')
   return openEmbeddedTransport({ dataDir, ...(database !== undefined && { database }) })
+}
+
+function checkUrl(server: string): void {
+  const url = URL.parse(server)
+  const isUsable = url !== null && /^https?:$/.test(url.protocol)
+  if (!isUsable)
+    throw usageError(`--server (NDD_SERVER_URL) ${JSON.stringify(server)}: use a URL such as http://127.0.0.1:8080`)
+  if (url.username !== '' || url.password !== '')
+    throw usageError(
+      '--server (NDD_SERVER_URL) must not contain a user or password; the token comes from ANNAL_TOKEN or --token-file',
+    )
 }
 
 /** Its calls end with the command; the shell closes the transport. */
@@ -61,7 +73,10 @@ const codes: { readonly [code: string]: number } = {
   format_too_new: exitCode.configuration,
 }
 
+const tokenCodes = ['authorization_required', 'invalid_token']
+
 /** Turns an error with a code into the end of the command. */
 export function refusal({ code, message }: { readonly code: string; readonly message: string }): CommandEnd {
-  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})`, code)
+  const help = tokenCodes.includes(code) ? '; the token comes from ANNAL_TOKEN or --token-file' : ''
+  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})${help}`, code)
 }

@@ -78,6 +78,8 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
     .configureOutput({
       writeOut: (text) => terminal.line(text.trimEnd()),
       writeErr: (text) => terminal.say(text.trimEnd()),
+      // Errors of all commands begin alike.
+      outputError: (text, write) => write(text.replace(/^error: /, 'annal: ')),
     })
   // In a shell, there are only the commands on data.
   if (sessionNow() !== undefined) {

@@ -118,6 +118,14 @@ test('invalid input is reported with its place and an exit code', async (t) => {
     [['restore', 'nothing', 'x'], 76, /backup_not_found/],
     [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a valid time/],
     [['export', 'x', '--filter', '{'], 64, /JSON list of conditions/],
+    [
+      ['search', 'x', '--vector', '[1,2]', '--ef', '-3'],
+      64,
+      /^annal: option '--ef .*It must be a whole number, such as 10/,
+    ],
+    [['ls', '-s', '127.0.0.1:8080'], 64, /--server \(NDD_SERVER_URL\) "127\.0\.0\.1:8080": use a URL such as http/],
+    [['ls', '-s', 'ftp://host'], 64, /"ftp:\/\/host": use a URL such as http/],
+    [['ls', '-s', ''], 64, /"": use a URL such as http/],
     [['backup', 'list', '--data-dir', path.join(dir, 'data')], 73, /in use by process/],
   ]
   for (const [args, code, said] of refused) {
@@ -127,6 +135,8 @@ test('invalid input is reported with its place and an exit code', async (t) => {
     t.notMatch(ended.err, /NDD_DATA_DIR|\n {4}at /, args.join(' '))
   }
   await stop()
+  const secret = await annal(['ls'], { NDD_SERVER_URL: 'http://user:word@host' })
+  t.match(secret, { code: 64, err: /must not contain a user or password; the token comes from ANNAL_TOKEN/ })
   const away = await annal(['backup', 'list'], { NDD_SERVER_URL: address })
   t.equal(away.code, 69)
   t.match(away.err, 'ECONNREFUSED')

@@ -8,7 +8,7 @@ import { jsonLine } from '../formats/jsonl.ts'
 import { expiryText, fieldsOfObject, keptMeta, type PlainValue } from '../formats/object-parts.ts'
 import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
-import { cut, visible } from '../visible-text.ts'
+import { visible } from '../visible-text.ts'
 
 export interface GetOptions extends ConnectionOptions {
   readonly json?: boolean
@@ -44,7 +44,7 @@ export function printObjects(collection: string, ids: readonly string[], options
 }
 
 /** Without a terminal, values are whole, except vectors. */
-function* objectLines(object: StoredObject, columns = Number.POSITIVE_INFINITY): Generator<string> {
+function* objectLines(object: StoredObject, width: number | undefined): Generator<string> {
   const { meta, meta_base64: bytes } = keptMeta(object)
   const expiry = expiryText(object)
   const rows = [
@@ -55,7 +55,7 @@ function* objectLines(object: StoredObject, columns = Number.POSITIVE_INFINITY):
     ...(expiry === undefined ? [] : [['expires_at', expiry]]),
     ...Object.entries(fieldsOfObject(object)).map(([name, value]) => [`fields.${name}`, fieldText(value)]),
   ]
-  for (const line of aligned(rows)) yield cut(line, columns)
+  yield* aligned(rows, { width })
 }
 
 /** Text stands for itself; everything else is JSON. */

@@ -192,12 +192,12 @@ function* groupLines<Hit>(
   }
 }
 
-function* tableLines(table: Table, { width = Number.POSITIVE_INFINITY }: Showing): Generator<string> {
+function* tableLines(table: Table, { width }: Showing): Generator<string> {
   // The head alone says nothing.
   if (table.length === 1) return
   const [head = []] = table
   const numbers = head.flatMap((name, i) => (i === 0 || numberColumns.includes(name) ? [i] : []))
-  for (const line of aligned(table, { numbers })) yield cut(line, width)
+  yield* aligned(table, { numbers, width })
 }
 
 const numberColumns = ['similarity', 'distance', 'score']

@@ -66,8 +66,9 @@ export function top(options: TopOptions, terminal: Terminal): Promise<number> {
         const activity = activityOf(before, now)
         if (options.json) terminal.line(JSON.stringify(activity))
         else if (screen !== undefined) screen.draw([...linesOf(activity)])
-        else if (options.once) for (const line of linesOf(activity)) terminal.line(line)
-        else terminal.line(lineOf(activity))
+        else
+          for (const line of options.once ? linesOf(activity) : [lineOf(activity)])
+            terminal.line(fitting(line, terminal))
         before = now
       }
       return exitCode.good
@@ -77,6 +78,10 @@ export function top(options: TopOptions, terminal: Terminal): Promise<number> {
       process.off('SIGTERM', end)
     }
   })
+}
+
+function fitting(line: string, { columns }: Terminal): string {
+  return columns === undefined ? line : cut(line, columns)
 }
 
 const requestsShown = 100
