@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'tap'
-import { annal, freshDir, serve } from './command.ts'
+import { annal, freshDir, serve, start } from './command.ts'
 
 const films = [
   {
@@ -140,4 +140,28 @@ test('invalid input is reported with its place and an exit code', async (t) => {
   const away = await annal(['backup', 'list'], { NDD_SERVER_URL: address })
   t.equal(away.code, 69)
   t.match(away.err, 'ECONNREFUSED')
+})
+
+test('an import says what it left behind, also after Ctrl-C', async (t) => {
+  const dir = freshDir(t)
+  const { address } = await serve(t, path.join(dir, 'data'))
+  const environment = { NDD_SERVER_URL: address }
+  const bad = path.join(dir, 'bad.jsonl')
+  writeFileSync(bad, '{"id":"a","fields":{"x":[1,2]}}\n{"id":"b","fields":{"x":[1]}}\n')
+  const left = await annal(['import', 'left', bad, '--create'], environment)
+  t.match(left.err, /^the collection left was created and has no objects; run the same command without --create$/m)
+  const many = path.join(dir, 'many.jsonl')
+  writeFileSync(many, Array.from({ length: 300_000 }, (_, i) => `{"id":"${i}","fields":{"x":[${i},1]}}\n`).join(''))
+  const { child, ended } = start(['import', 'many', many, '--create', '--batch', '100'], environment)
+  const count = async () => Number((await annal(['count', 'many'], environment)).out)
+  while (child.exitCode === null && !((await count()) > 0));
+  child.kill('SIGINT')
+  const { code, err } = await ended
+  t.equal(code, 130, err)
+  const [, stored = ''] =
+    /^([\d,]+) objects are stored; run the same command with --skip \d+ to continue/m.exec(err) ?? []
+  const said = Number(stored.replaceAll(',', ''))
+  const found = await count()
+  t.ok(said > 0 && said <= found && found <= said + 200, `${said} of ${found}`)
+  t.match(err, /^annal: interrupted$/m)
 })

@@ -12,7 +12,8 @@ import {
 import { amount } from '../amounts.ts'
 import { confirm } from '../confirm.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
-import { exitCode, usageError } from '../exit-code.ts'
+import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
+import { sessionNow } from '../session.ts'
 import { type Renames, renamesOf } from '../sources/columns.ts'
 import { openFile } from '../sources/file-source.ts'
 import { guessColumns } from '../sources/guess-columns.ts'
@@ -138,15 +139,21 @@ async function load(client: Client, collection: string, source: Source, options:
     await resume.flush()
   }
   const before = earlier?.stored ?? options.skip
-  const reading = new Reading(source, earlier?.next, earlier === undefined ? options.skip : 0)
+  const interrupted = new AbortController()
+  const from = { next: earlier?.next, skip: earlier === undefined ? options.skip : 0, signal: interrupted.signal }
+  const reading = new Reading(source, from)
   const began = performance.now()
   let through = 0
+  const interrupt = () => interrupted.abort()
+  // A shell interrupts its commands itself. A second Ctrl-C ends the process.
+  if (sessionNow() === undefined) process.once('SIGINT', interrupt)
   try {
     const { stored } = await client.collection(collection).load(reading.objects(), {
       batchSize: options.batch,
       // One after another, so that objects keep the order of the source: what is exported again is the same file.
       concurrency: 1,
       recordsBefore: before,
+      signal: interrupted.signal,
       onProgress: (progress) => {
         through = progress.through
         terminal.bar.show(`importing into ${collection}`, before + progress.stored, source.total)
@@ -169,7 +176,13 @@ async function load(client: Client, collection: string, source: Source, options:
       terminal.say(
         `${amount(before + through)} objects are stored; run the same command with ${on} to continue after them`,
       )
-    throw error
+    else if (options.create && earlier === undefined)
+      terminal.say(
+        `the collection ${collection} was created and has no objects; run the same command ${options.resume === undefined ? 'without --create' : 'again'}`,
+      )
+    throw interrupted.signal.aborted ? new CommandEnd(exitCode.interrupted, 'interrupted') : error
+  } finally {
+    process.off('SIGINT', interrupt)
   }
 }
 
@@ -222,26 +235,51 @@ async function fieldsOfFirst(source: Source) {
   throw usageError(`${source.name} has no fields and no objects to derive a collection from`)
 }
 
+interface ReadFrom {
+  /** A position of the source. */
+  readonly next: JsonValue | undefined
+  /** Objects to pass over. */
+  readonly skip: number
+  readonly signal: AbortSignal
+}
+
+/** Ends also while the source is waited for. */
+async function* untilAborted<T>(values: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = values[Symbol.asyncIterator]()
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new CommandEnd(exitCode.interrupted, 'interrupted')), { once: true })
+  })
+  aborted.catch(() => undefined)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([iterator.next(), aborted])
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Not waited for: it would wait for the value that is awaited.
+    iterator.return?.().catch(() => undefined)
+  }
+}
+
 /** Yields the objects of a source, and records the source position for each number of objects. */
 class Reading {
   readonly #source: Source
-  readonly #from: JsonValue | undefined
-  readonly #skip: number
+  readonly #from: ReadFrom
   #places: { readonly count: number; readonly next: JsonValue }[] = []
 
-  constructor(source: Source, from: JsonValue | undefined, skip: number) {
+  constructor(source: Source, from: ReadFrom) {
     this.#source = source
     this.#from = from
-    this.#skip = skip
   }
 
   async *objects(): AsyncGenerator<ObjectInput> {
     let passed = 0
     let count = 0
-    for await (const { objects, next } of this.#source.pieces(this.#from)) {
+    for await (const { objects, next } of untilAborted(this.#source.pieces(this.#from.next), this.#from.signal)) {
       for (const object of objects) {
         passed += 1
-        if (passed <= this.#skip) continue
+        if (passed <= this.#from.skip) continue
         count += 1
         yield object
       }
