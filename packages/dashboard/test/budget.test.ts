@@ -7,7 +7,7 @@ import { realServer } from './real-server.ts'
 
 const bytesMax = 120 * 1024
 /** Parts that only some pages have. */
-const later = ['map', 'map-worker', 'time-plot', 'operations', 'log', 'console', 'texts', 'parquet', 'branches']
+const later = ['map', 'map-worker', 'time-plot', 'operations', 'log', 'console', 'texts', 'parquet-worker', 'branches']
 
 test('the first page is small, and charts, map and console are loaded when they are shown', {
   skip,

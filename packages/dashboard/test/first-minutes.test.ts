@@ -1,4 +1,5 @@
 // The first five minutes, from an empty directory: load the sample with one click, drop a table, cancel and continue a load, search by words.
+import { readFileSync } from 'node:fs'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import type { HTTPRequest } from 'puppeteer-core'
 import { test } from 'tap'
@@ -100,6 +101,30 @@ test('from an empty directory to marked words: the sample, a dropped CSV, and a 
   await drop(seen, 'table.parquet', parquetWriteBuffer({ columnData, codec: 'SNAPPY' }))
   await seen.sees('2 documents read.')
   await seen.sees('The second text of a table.')
+  t.strictSame(seen.faults, [])
+})
+
+test('a damaged Parquet file on which its library loops is refused, and the page stays usable', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const address = await realServer(t)
+  const seen = await openPage(await browserFor(t), address)
+  await seen.go('#/texts')
+  await seen.sees('Choose files')
+  // The page waits for a minute.
+  await seen.page.evaluate(() => {
+    const wait = window.setTimeout.bind(window)
+    window.setTimeout = ((run: () => void, ms: number) => wait(run, ms === 60_000 ? 1_000 : ms)) as typeof setTimeout
+  })
+  const endless = readFileSync(new URL('../../cli/test/golden/endless.parquet', import.meta.url))
+  await drop(seen, 'endless.parquet', new Uint8Array(endless).buffer)
+  await seen.sees('Reading…')
+  await seen.sees('endless.parquet cannot be read: no end after 60 s; the file is damaged')
+  await drop(seen, 'broken.parquet', new Uint8Array(endless.subarray(0, 900)).buffer)
+  await seen.sees('broken.parquet cannot be read: parquet file invalid')
+  await drop(seen, 'a.txt', 'A text.')
+  await seen.sees('1 document read.')
   t.strictSame(seen.faults, [])
 })
 

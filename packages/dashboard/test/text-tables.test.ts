@@ -58,17 +58,20 @@ test('pasted text, JSON Lines, and CSV become tables', (t) => {
 })
 
 test('files are read together if they are texts, and alone if they are tables', async (t) => {
-  const both = await tableOfFiles([new File(['One.'], 'a.txt'), new File(['Two.'], 'b.md')])
+  const both = await tableOfFiles([new File(['One.'], 'a.txt'), new File(['Two.'], 'b.md')], readParquet)
   t.strictSame(both.rows, [
     ['a.txt', 'One.'],
     ['b.md', 'Two.'],
   ])
   await t.rejects(
-    tableOfFiles([new File(['a,b\n1,2'], 'a.csv'), new File(['x'], 'b.txt')]),
+    tableOfFiles([new File(['a,b\n1,2'], 'a.csv'), new File(['x'], 'b.txt')], readParquet),
     /a.csv is a table; load it alone/,
   )
-  await t.rejects(tableOfFiles([new File([Uint8Array.of(0xff, 0xfe, 0)], 'a.txt')]), /a.txt is not text in UTF-8/)
-  await t.rejects(tableOfFiles([new File(['PAR1'], 'a.parquet')]), /a.parquet cannot be read/)
+  await t.rejects(
+    tableOfFiles([new File([Uint8Array.of(0xff, 0xfe, 0)], 'a.txt')], readParquet),
+    /a.txt is not text in UTF-8/,
+  )
+  await t.rejects(tableOfFiles([new File(['PAR1'], 'a.parquet')], readParquet), /a.parquet cannot be read/)
 })
 
 test('Parquet is read with whole numbers, times, and missing values as JSON has them', async (t) => {

@@ -1,8 +1,8 @@
 // The state of a map that is being drawn: starts the worker, keeps its messages, and stops it when another map is requested.
 import { useEffect, useState } from 'preact/hooks'
 import { AnnalError } from '../../api/request.ts'
+import { startWorker } from '../../worker.ts'
 import type { ClusterLabel } from './cluster-words.ts'
-import workerAddress from './map-worker.ts?worker&url'
 import type { MapAnswer, MapObject, MapRequest, Source } from './messages.ts'
 
 export interface Drawing {
@@ -32,7 +32,7 @@ export function useDrawing(request: MapRequest | undefined): Drawing {
   useEffect(() => {
     if (request === undefined) return
     setDrawing(blank)
-    const worker = startWorker()
+    const worker = startWorker('map')
     worker.addEventListener('message', ({ data }: MessageEvent<MapAnswer>) => {
       setDrawing((before) => withAnswer(before, data))
     })
@@ -60,27 +60,4 @@ function withAnswer(before: Drawing, answer: MapAnswer): Drawing {
       }
     }
   }
-}
-
-interface TrustedTypes {
-  createPolicy(
-    name: string,
-    rules: { createScriptURL(address: string): string },
-  ): {
-    createScriptURL(address: string): string
-  }
-}
-
-let policy: ReturnType<TrustedTypes['createPolicy']> | undefined
-
-/** The only script address besides the page's own: a constant of the build. */
-function startWorker(): Worker {
-  const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
-  policy ??= trustedTypes?.createPolicy('annal', {
-    createScriptURL: (address) => {
-      if (address === workerAddress) return address
-      throw new Error('not a script of this page')
-    },
-  })
-  return new Worker(policy?.createScriptURL(workerAddress) ?? workerAddress, { type: 'module' })
 }

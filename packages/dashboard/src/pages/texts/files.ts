@@ -6,8 +6,11 @@ export const accepted = '.txt,.md,.markdown,.csv,.tsv,.json,.jsonl,.ndjson,.parq
 
 const tables = new Set(['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet'])
 
+/** Resolves to the rows of a Parquet file. */
+export type ReadParquet = (file: ArrayBuffer) => Promise<readonly object[]>
+
 /** Several texts make one table; a table comes alone. Throws a readable error. */
-export async function tableOfFiles(files: readonly File[]): Promise<Table> {
+export async function tableOfFiles(files: readonly File[], readParquet: ReadParquet): Promise<Table> {
   const size = files.reduce((total, file) => total + file.size, 0)
   if (size > bytesMax) {
     throw new Error(`${bytes(size)} are more than ${bytes(bytesMax)}; load larger files with annal import`)
@@ -16,7 +19,7 @@ export async function tableOfFiles(files: readonly File[]): Promise<Table> {
   if (first === undefined) throw new Error('there is no file')
   const table = files.find(({ name }) => tables.has(endingOf(name)))
   if (table !== undefined && files.length > 1) throw new Error(`${table.name} is a table; load it alone`)
-  if (endingOf(first.name) === 'parquet') return tableOfObjects(first.name, await parquetRows(first))
+  if (endingOf(first.name) === 'parquet') return tableOfObjects(first.name, await rowsOf(first, readParquet))
   const sources = await Promise.all(files.map(async (file) => ({ name: file.name, text: await textOf(file) })))
   return sources.length === 1 ? tableOf(sources[0]!) : tableOfTexts(sources)
 }
@@ -29,8 +32,7 @@ async function textOf(file: File): Promise<string> {
   }
 }
 
-async function parquetRows(file: File): Promise<readonly object[]> {
-  const { readParquet } = await import('./parquet.ts')
+async function rowsOf(file: File, readParquet: ReadParquet): Promise<readonly object[]> {
   try {
     return await readParquet(await file.arrayBuffer())
   } catch (cause) {

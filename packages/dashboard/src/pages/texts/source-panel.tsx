@@ -10,6 +10,7 @@ import { Failure } from '../../parts/states.tsx'
 import { count } from '../../show.ts'
 import { accepted, tableOfFiles } from './files.ts'
 import type { LoadWish } from './load.tsx'
+import { parquetRows } from './parquet-rows.ts'
 import { sampleColumns, samplePlan } from './plan.ts'
 import { type Table, tableOf } from './table.ts'
 
@@ -27,7 +28,8 @@ export function SourcePanel(props: {
   const { busy, error, run } = useAction()
   const readText = () => run(async () => props.onTable(tableOf({ name: '', text })))
   const readFiles = (files: FileList | null | undefined) => {
-    if (files != null && files.length > 0) void run(async () => props.onTable(await tableOfFiles([...files])))
+    if (files != null && files.length > 0)
+      void run(async () => props.onTable(await tableOfFiles([...files], parquetRows)))
   }
   const loadSample = () =>
     run(async () => {
