@@ -77,6 +77,28 @@ test('a file that takes more memory than its limit ends', async (t) => {
   })
 })
 
+test('JSON that nests too deeply, values without end, and too many columns are refused', async (t) => {
+  const dir = freshDir(t)
+  const lists = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const object = (meta: string) => `{"id":"a","fields":{"v":[1,2]},"meta":{"a":${meta}}}`
+  const wrong: readonly [string, string, RegExp][] = [
+    ['deep.jsonl', `${object('1')}\n${object(lists(500_000))}\n`, /deep\.jsonl, line 2: nested deeper than 64$/],
+    ['deep.json', `[${object('"\\"["')},\n${object(lists(70))}]`, /deep\.json, line 2: nested deeper than 64$/],
+    ['deep.csv', `id,fields.v,meta\na,[1 2],"{""a"":${lists(500_000)}}"`, /row 1, column meta: not a JSON object: /],
+    ['vector.csv', `id,fields.v\na,"${lists(500_000)}"`, /row 1, column fields\.v: not a vector such as/],
+    ['zeros.json', '0'.repeat(2_000_000), /zeros\.json, line 1: not a JSON object$/],
+    ['wide.csv', `id,fields.v${',c'.repeat(20_000)}\n`, /wide\.csv has 20002 columns; the limit is 10000$/],
+  ]
+  for (const [name, text, message] of wrong) {
+    const file = path.join(dir, name)
+    writeFileSync(file, text)
+    await t.rejects(rowsOf(file), { exitCode: 65, message }, name)
+  }
+  const marked = path.join(dir, 'marked.jsonl')
+  writeFileSync(marked, `\ufeff${object(lists(30))}\n`)
+  t.equal(await rowsOf(marked), 1, 'a mark of the encoding is no part of the text')
+})
+
 test('a text file whose line does not end has a limit', async (t) => {
   const file = path.join(freshDir(t), 'long.jsonl')
   writeFileSync(file, `a\r\nb\n\n${'x'.repeat(3_000_000)}`)

@@ -5,6 +5,9 @@ import type { ObjectInput } from '@annal/client'
 import { dataError } from '../exit-code.ts'
 import { recordOf, valueCharactersMax } from './jsonl.ts'
 
+/** Of a value that is no object or list. */
+const scalarCharactersMax = 1_000
+
 export interface JsonValueText {
   readonly text: string
   /** The line on which it begins, from 1. */
@@ -79,6 +82,8 @@ class Cutter {
         } else {
           if (this.#text === '') this.#begin()
           this.#text += character
+          // Not an object. The parser reports it.
+          if (this.#text.length > scalarCharactersMax) yield this.#cut()
         }
       }
     }

@@ -4,6 +4,7 @@ import { dataError } from '../exit-code.ts'
 import { jsonText } from './json-text.ts'
 import { linesOf } from './lines.ts'
 import { expiryText, fieldsOfObject, keptMeta } from './object-parts.ts'
+import { parseJson, TooDeep } from './parse-json.ts'
 
 /** An object at the limits of meta and of a multi-vector field takes less. */
 export const valueCharactersMax = 64 * 1024 * 1024
@@ -13,7 +14,9 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
   for await (const line of linesOf(file, valueCharactersMax)) {
     number += 1
     if (line.trim() === '') continue
-    if (row >= firstRow) yield recordOf(line, `${file}, line ${number}`)
+    // Some programs mark the encoding at the beginning.
+    const text = number === 1 ? line.replace(/^\ufeff/, '') : line
+    if (row >= firstRow) yield recordOf(text, `${file}, line ${number}`)
     row += 1
   }
 }
@@ -40,10 +43,11 @@ export function recordOf(line: string, where: string): ObjectInput {
 
 function parseObject(line: string, where: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(line)
+    const value = parseJson(line)
     // An object that is not an array has string keys, and JSON.parse returns JSON.
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonObject
   } catch (error) {
+    if (error instanceof TooDeep) throw dataError(`${where}: ${error.message}`)
     if (!(error instanceof SyntaxError)) throw error
   }
   throw dataError(`${where}: not a JSON object`)

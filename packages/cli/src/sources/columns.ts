@@ -7,6 +7,7 @@
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
 import type { FieldValue, JsonObject, JsonValue, ObjectInput } from '@annal/client'
 import { dataError, usageError } from '../exit-code.ts'
+import { parseJson } from '../formats/parse-json.ts'
 import { fieldValue } from './field-value.ts'
 
 const parts = ['id', 'meta', 'meta_base64', 'filter', 'expires_at'] as const
@@ -37,11 +38,15 @@ export function renamesOf(given: readonly string[]): Renames {
   return renames
 }
 
+/** More keys than the meta of an object can have. */
+const columnsMax = 10_000
+
 /** `source` is the name in messages. */
 export function columnsOf(names: readonly string[], renames: Renames, source: string): readonly Column[] {
   for (const name of renames.keys()) {
     if (!names.includes(name)) throw usageError(`${source} has no column ${name}; its columns are ${names.join(', ')}`)
   }
+  if (names.length > columnsMax) throw dataError(`${source} has ${names.length} columns; the limit is ${columnsMax}`)
   const columns = names.map((name): Column => ({ name, purpose: purposeOf(renames.get(name) ?? name) }))
   const seen = new Map<string, string>()
   for (const { name, purpose } of columns) {
@@ -151,7 +156,8 @@ function jsonObject(value: unknown, where: string): JsonObject {
 
 function parse(text: string, where: string): JsonValue {
   try {
-    return JSON.parse(text)
+    // JSON.parse returns JSON.
+    return parseJson(text) as JsonValue
   } catch (error) {
     if (error instanceof SyntaxError) throw dataError(`${where}: not a JSON object: ${shown(text)}`)
     throw error

@@ -1,6 +1,7 @@
 // Parses a cell as the value of a field: a vector, sparse terms or several vectors; as text in JSON or in the format of pgvector.
 import type { FieldValue, SparseVector } from '@annal/client'
 import { dataError } from '../exit-code.ts'
+import { parseJson } from '../formats/parse-json.ts'
 
 export function fieldValue(value: unknown, where: string): FieldValue {
   const given = typeof value === 'string' ? fromText(value, where) : value
@@ -21,7 +22,7 @@ function fromText(text: string, where: string): unknown {
   const sparse = sparseText.exec(text)?.[1]
   if (sparse !== undefined) return fromSparseText(sparse)
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     const list = numberList(text)
