@@ -117,6 +117,8 @@ async function goodFiles(dir: string): Promise<readonly string[]> {
   const table = tableFromIPC(readFileSync(golden('films.arrow')))
   writeFileSync(named('file.arrow'), tableToIPC(table, 'file'))
   writeFileSync(named('stream.arrows'), tableToIPC(table, 'stream'))
+  writeFileSync(named('file-zstd.arrow'), readFileSync(golden('films-zstd.arrow')))
+  writeFileSync(named('file-lz4.arrow'), readFileSync(golden('films-lz4.arrow')))
   const objects = rows.map(({ id, year, vector }) => ({ id, filter: { year }, fields: { v: vector } }))
   writeFileSync(named('lines.jsonl'), objects.map((object) => `${JSON.stringify(object)}\n`).join(''))
   writeFileSync(named('list.json'), JSON.stringify(objects))

@@ -287,6 +287,13 @@ test('a golden file of an Arrow file, written once, is read the same in every ve
   t.strictSame(plain(await objectsOf(golden.pathname)), read)
 })
 
+test('compressed Arrow files are read as the same file without compression', async (t) => {
+  for (const name of ['films-zstd.arrow', 'films-lz4.arrow']) {
+    const golden = new URL(`golden/${name}`, import.meta.url)
+    t.strictSame(plain(await objectsOf(golden.pathname)), read, name)
+  }
+})
+
 test('LZ4 frames: literals, matches that overlap, blocks that are stored, and every cut', (t) => {
   // "abcabcabcabc" as a literal abc and a match of 9 at 3; then "xyz" as a stored block.
   const frame = Buffer.from([

@@ -19,9 +19,16 @@ import { arrowMessages } from './arrow-messages.ts'
 import { fromHalf } from './half.ts'
 import { fromLz4Frame } from './lz4-frame.ts'
 
-compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: fromLz4Frame })
+compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: (bytes) => aligned(fromLz4Frame(bytes)) })
 // Zstandard says itself how long the content is.
-compressionRegistry.set(CompressionType.ZSTD, { decode: (bytes) => compressors.ZSTD?.(bytes, 0) as Uint8Array })
+compressionRegistry.set(CompressionType.ZSTD, {
+  decode: (bytes) => aligned(compressors.ZSTD?.(bytes, 0) as Uint8Array),
+})
+
+/** The library reads numbers of 8 bytes in it. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
+}
 
 export async function* readArrow(
   file: string,
