@@ -125,6 +125,8 @@ export interface WorkerPoolStats {
   /** Queries that no thread has begun. */
   readonly waiting: number
   readonly completed: number
+  /** For each worker, how many queries and pieces of jobs it has begun. */
+  readonly begun: readonly number[]
   /** Workers that exited unexpectedly. */
   readonly lost: number
   /** Memories of fields that have data. */

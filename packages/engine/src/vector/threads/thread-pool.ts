@@ -314,6 +314,7 @@ export class ThreadPool implements WorkerPool {
       started: this.#watchdog !== undefined,
       waiting: this.#dispatcher.notBegun,
       completed: this.#dispatcher.completed,
+      begun: Array.from({ length: this.threads }, (_, number) => this.#load(number, workerWord.begun)),
       lost: this.#lost,
       memories: this.#announcer.size,
     }
