@@ -69,6 +69,16 @@ test('files that mostly wait share a core, and one that measures runs alone and 
   t.match(log, /-\n\+a\.mjs\n-\n$/)
 })
 
+test('a file that needs a core is not passed by shorter ones that wait', async (t) => {
+  const names = ['a.mjs', 'b.mjs', 'c.mjs', 'd.mjs', 'e.mjs']
+  const weights = Object.fromEntries(
+    names.map((name, i) => [name, { seconds: 9 - i, cpu: name === 'd.mjs' ? 9 - i : 1 }]),
+  )
+  const { folder } = await run(t, Object.fromEntries(names.map((name) => [name, noted(4)])), { weights })
+  const log = readFileSync(path.join(folder, 'log'), 'utf8')
+  t.equal(log.match(/\+.*/g).at(-1), '+e.mjs')
+})
+
 test('a file that leaves a process running fails, and the process is ended', async (t) => {
   const leaving = `
 import { spawn } from 'node:child_process'
@@ -95,4 +105,17 @@ test('a file that crashes fails with what it said', async (t) => {
   const { resultOf } = await run(t, { 'a.mjs': `throw new Error('no good')` })
   t.match(resultOf('a.mjs'), { passed: 0, failed: 1 })
   t.match(resultOf('a.mjs').failures.join('\n'), /no good/)
+})
+
+test('the processor time of a file is that of it and its children, and not of files next to it', async (t) => {
+  const busy = (ms) => `const { user } = process.cpuUsage(); while (process.cpuUsage().user < user + ${ms}_000);`
+  const body = `
+import { execFileSync } from 'node:child_process'
+${busy(200)}
+execFileSync(process.execPath, ['-e', '${busy(200)}'])`
+  const waits = `await new Promise((resolve) => setTimeout(resolve, 1_000))`
+  const { resultOf } = await run(t, { 'a.mjs': body, 'b.mjs': waits })
+  const [a, b] = ['a.mjs', 'b.mjs'].map((name) => resultOf(name).cpu)
+  t.ok(a >= 0.4, `${a} s`)
+  t.ok(b > 0 && b < a - 0.2, `${b} s next to ${a} s`)
 })

@@ -1,5 +1,5 @@
-// Runs test files next to each other, each a process of its own. It promises that no more run at once than the machine has cores,
-// that nothing of a file outlives it (processes, temporary files), and that each ends.
+// Runs test files next to each other, each a process of its own. It promises that no more run at once than the cores of the machine can
+// take, that nothing of a file outlives it (processes, temporary files), and that each ends.
 //
 // The longest begin first. A file that mostly waits takes less than a core, so that another can run meanwhile; one that measures
 // runs when nothing else does.
@@ -19,8 +19,12 @@ const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
 const leaversMs = 2_000
 /** The least share of a core that a file counts for, however much it waits. */
 const shareMin = 0.4
+/** So much more than there are cores may be in use, because no file uses its share all the time. */
+const spare = 0.4
 /** What an unknown file is taken for. */
 const unknown = { seconds: 5, cpu: 5 }
+/** Runs a command and then writes the processor time of it and of what it waited for. */
+const timed = '"$@" 3>&-; code=$?; times >&3; exit $code'
 
 /**
  * Runs `jobs` ({ file, alone } or { name, command }) and calls `ended` with each result: { file, passed, failed, skipped, failures,
@@ -35,12 +39,13 @@ export async function runFiles(jobs, { weights, cores = availableParallelism(), 
   let used = 0
   try {
     for (let number = 0; waiting.length + running.size > 0; ) {
-      const next = waiting.findIndex((job) => running.size === 0 || used + job.share <= cores + 1e-9)
-      if (next < 0 || (waiting[next].alone && running.size > 0)) {
+      // None is passed by a shorter one: those that need a whole core would otherwise be left for the end.
+      const fits = waiting.length > 0 && !waiting[0].alone && used + waiting[0].share <= cores + spare
+      if (running.size > 0 && !fits) {
         await Promise.race(running)
         continue
       }
-      const [job] = waiting.splice(next, 1)
+      const job = waiting.shift()
       used += job.share
       const folder = path.join(temporary, String(number++))
       const done = runJob(job, { folder, groups, seed, patience }).then((result) => {
@@ -61,7 +66,8 @@ function demandOf(job, weight = unknown, cores) {
   const seconds = job.file === undefined ? Number.POSITIVE_INFINITY : weight.seconds
   if (job.alone) return { seconds, share: cores }
   const share = job.file === undefined ? 1 : weight.cpu / Math.max(weight.seconds, 0.1)
-  return { seconds, share: Math.min(cores, Math.max(shareMin, share)) }
+  // A file with several threads would have to wait until nothing else runs.
+  return { seconds, share: Math.min(Math.max(1, cores / 2), Math.max(shareMin, share)) }
 }
 
 /** Those that need the machine come last, when the others are done. */
@@ -75,11 +81,11 @@ async function runJob(job, { folder, groups, seed, patience }) {
   const output = []
   const keep = counter ? counter.line : (text) => output.push(text)
   const [command, ...args] = job.command ?? [node, '--conditions=annal-source', job.file]
-  const [startMs, cpuBefore] = [performance.now(), childrenCpu()]
-  const child = spawn(command, args, {
+  const startMs = performance.now()
+  const child = spawn('/bin/sh', ['-c', timed, 'sh', command, ...args], {
     cwd: root,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: environment({
       TMPDIR: folder,
       NODE_COMPILE_CACHE: path.join(root, 'node_modules', '.cache', 'compiled'),
@@ -90,13 +96,25 @@ async function runJob(job, { folder, groups, seed, patience }) {
   groups.add(child.pid)
   beAsNice(child.pid)
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', keep)
+  let times = ''
+  child.stdio[3].setEncoding('utf8').on('data', (text) => {
+    times += text
+  })
   const { code, fault } = await endOf(child, minutesMax * patience)
-  const cpu = childrenCpu() - cpuBefore
   groups.delete(child.pid)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   const seconds = (performance.now() - startMs) / 1_000
   const counts = counter?.end({ code, fault }) ?? commandResult(code, output)
-  return { file: job.file, name: job.name ?? job.file, ...counts, seconds, cpu }
+  return { file: job.file, name: job.name ?? job.file, ...counts, seconds, cpu: cpuOf(times) }
+}
+
+/** Seconds, from what `times` of a shell writes: user and system time of the shell, and in the second line those of its children. */
+function cpuOf(times) {
+  const [, children = ''] = times.split('\n')
+  return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds),
+    0,
+  )
 }
 
 function commandResult(code, output) {
@@ -136,8 +154,7 @@ async function endOf(child, minutes) {
   }
   // What left the group may hold the pipes for as long as it likes.
   await Promise.race([closed, sleep(leaversMs, undefined, { ref: false })])
-  child.stdout.destroy()
-  child.stderr.destroy()
+  for (const stream of child.stdio) stream?.destroy()
   return { code, fault }
 }
 
@@ -173,16 +190,6 @@ function endGroup(pid) {
     process.kill(-pid, 'SIGKILL')
   } catch {
     // It ended meanwhile.
-  }
-}
-
-/** Seconds of processor of all children that ended so far; 0 where the system does not say. */
-function childrenCpu() {
-  try {
-    const fields = statOf('self')
-    return (Number(fields[13]) + Number(fields[14])) / 100
-  } catch {
-    return 0
   }
 }
 
