@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { environment, node, root } from '../setup.mjs'
 import { tapCounter } from './tap-counter.mjs'
 
+const domains = new URL('tap-domains.mjs', import.meta.url).href
 const { ANNAL_LONG, TAP_TIMEOUT = '300' } = process.env
 /** Of one file. Tests end themselves long before; this is for one that cannot. */
 const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
@@ -80,7 +81,7 @@ async function runJob(job, { folder, groups, seed, patience }) {
   const counter = job.file === undefined ? undefined : tapCounter()
   const output = []
   const keep = counter ? counter.line : (text) => output.push(text)
-  const [command, ...args] = job.command ?? [node, '--conditions=annal-source', job.file]
+  const [command, ...args] = job.command ?? [node, '--conditions=annal-source', `--import=${domains}`, job.file]
   const startMs = performance.now()
   const child = spawn('/bin/sh', ['-c', timed, 'sh', command, ...args], {
     cwd: root,
