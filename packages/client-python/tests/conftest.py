@@ -26,8 +26,10 @@ class Server:
     def __init__(self, environment: Dict[str, str], data_dir: str, port: int = 0) -> None:
         node = os.environ.get("ANNAL_NODE", str(HOUSE / "node_modules" / ".bin" / "node"))
         settings = {"NDD_SERVER_PORT": str(port), "NDD_DATA_DIR": data_dir, "NDD_NUM_THREADS": "1", **environment}
-        if "ANNAL_SERVER_THREADS" in os.environ:
-            settings.setdefault("NDD_NUM_SERVER_THREADS", os.environ["ANNAL_SERVER_THREADS"])
+        settings.setdefault("NDD_NUM_SERVER_THREADS", os.environ.get("ANNAL_SERVER_THREADS", "1"))
+        # Most of a start is compiling the sources, so processes share a cache of that.
+        cache = os.environ.get("NODE_COMPILE_CACHE", str(Path(tempfile.gettempdir()) / "node-compile-cache"))
+        settings.setdefault("NODE_COMPILE_CACHE", cache)
         main = HOUSE / "packages" / "server" / "src" / "main.ts"
         self.process = subprocess.Popen(
             [node, "--conditions=annal-source", str(main)],
@@ -85,7 +87,7 @@ def scripted() -> Iterator[Any]:
 
     def serve(*replies: Reply, tls: Any = None) -> Scripted:
         server = Scripted(list(replies), tls)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)
         return server
 

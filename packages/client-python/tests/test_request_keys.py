@@ -38,7 +38,7 @@ FILTER = [{"a": {"$eq": 1}}]
 @pytest.fixture()
 def proxy(server: Server) -> Iterator[FaultyProxy]:
     running = FaultyProxy(server.address)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
+    threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
     yield running
     running.shutdown()
     running.server_close()
@@ -215,7 +215,7 @@ def test_a_server_that_is_killed_around_a_write_has_written_once(connect: Connec
     with tempfile.TemporaryDirectory(prefix="annal-python-test-") as data_dir:
         running = [Server({}, data_dir)]
         proxy = FaultyProxy(running[0].address)
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        threading.Thread(target=proxy.serve_forever, args=(0.01,), daemon=True).start()
 
         def replace(_: Any = None) -> None:
             running[-1].process.kill()

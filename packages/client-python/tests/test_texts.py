@@ -35,7 +35,7 @@ class _Provider(BaseHTTPRequestHandler):
 @pytest.fixture
 def embedding(tmp_path: Path) -> Iterator[Annal]:
     provider = ThreadingHTTPServer(("127.0.0.1", 0), _Provider)
-    threading.Thread(target=provider.serve_forever, daemon=True).start()
+    threading.Thread(target=provider.serve_forever, args=(0.01,), daemon=True).start()
     local: Dict[str, Any] = {"kind": "openai", "model": "m", "dimension": 2}
     local["url"] = f"http://127.0.0.1:{provider.server_address[1]}/"
     file = tmp_path / "providers.json"

@@ -165,7 +165,8 @@ def test_meta_inflates_to_so_much_for_one_object_and_for_one_reply() -> None:
     words = " ".join(str(i * 0x9E3779B1 % 0xFFFFFFFF) for i in range(9_000))
     reader = MetaReader()
     large = {"a": words + "x" * (1_000_000 - len(words))}
-    read = [reader.take(reply(large, "reply")) for _ in range(100)]
+    packed = reply(large, "reply")
+    read = [reader.take(dict(packed)) for _ in range(100)]
     assert 60 < sum(meta == large for meta in read) < 70
 
 
