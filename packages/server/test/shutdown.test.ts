@@ -12,7 +12,7 @@ import { startProcess } from './running-process.ts'
 
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
-const stops = long ? 50 : 15
+const stops = long ? 50 : 8
 const clientCount = 4
 const timeout = stops * 40_000
 

@@ -13,7 +13,7 @@ import { failpoints } from './failpoints.ts'
 
 const long = process.env.ANNAL_LONG === '1'
 const seed = chosenSeed()
-const rounds = long ? 10 : 2
+const rounds = long ? 10 : 1
 const doubleKills = long ? 100 : 4
 const timeout = long ? 7_200_000 : 600_000
 tap.setTimeout(timeout)

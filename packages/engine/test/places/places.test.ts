@@ -21,7 +21,7 @@ const seed = chosenSeed()
 const isLong = process.env.ANNAL_LONG === '1'
 /** Cases for each fault and kind of file, and the number of kinds, which the seed selects. */
 const casesMax = Number(process.env.ANNAL_CASES ?? (isLong ? 12 : 1))
-const kindsMax = isLong || process.env.ANNAL_CASES !== undefined ? kinds.length : 10
+const kindsMax = isLong || process.env.ANNAL_CASES !== undefined ? kinds.length : 6
 /** Kinds whose names match; all of them by default. */
 const kindsWanted = new RegExp(process.env.ANNAL_KINDS ?? '')
 const ways: readonly Way[] = ['deleted', 'swapped', 'older', 'foreign']

@@ -32,7 +32,7 @@ import { holds } from '../filter/naive.ts'
 import { hashSeed } from '../memory/rig.ts'
 
 const seed = chosenSeed()
-const filters = process.env.ANNAL_LONG === '1' ? 10_000 : 1_200
+const filters = process.env.ANNAL_LONG === '1' ? 10_000 : 600
 const objectsMost = 1_500
 const dimension = 6
 const name = 'v'
