@@ -83,7 +83,7 @@ test('in a browser, the search finds pages and the programs run on the server of
 
   await page.goto(`${origin}/guide/quick-start`)
   const { version } = JSON.parse(readFileSync(path.join(docs, 'package.json'), 'utf8'))
-  t.equal(await page.$eval('.version-menu', (menu) => menu.textContent), version)
+  t.equal(await (await page.waitForSelector('.version-menu'))!.evaluate((menu) => menu.textContent), version)
   await page.locator('.VPNavBarSearch button').click()
   await page.locator('.VPLocalSearchBox input').fill('undo')
   await page.waitForSelector('.VPLocalSearchBox .result[href*="history"]')

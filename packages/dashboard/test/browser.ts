@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import puppeteer, { type Browser, type Page } from 'puppeteer-core'
+import puppeteer, { type Browser, type ElementHandle, type Page } from 'puppeteer-core'
 import type { Test } from 'tap'
 
 const candidates = [
@@ -37,6 +38,12 @@ export interface Watched {
   tick(name: string): Promise<void>
   /** Replaces the text of the field with this label. */
   fill(label: string, text: string): Promise<void>
+  /** Replaces the text of the field that this selector finds. */
+  fillAt(selector: string, text: string): Promise<void>
+  /** Selects the option with this value in the list with this label, once the list has it. */
+  select(label: string, value: string): Promise<void>
+  /** The value of the field with this label, once there is one. */
+  valueOf(label: string): Promise<string>
   /** Waits until the page shows the text. */
   sees(text: string): Promise<void>
   go(hash: string): Promise<void>
@@ -108,7 +115,13 @@ export async function openPage(browser: Browser, address: string, view: View = {
     click: (name) => trying(`click ${name}`, page.locator(named(name, 'button')).click()),
     follow: (name) => trying(`follow ${name}`, page.locator(named(name, 'link')).click()),
     tick: (name) => trying(`tick ${name}`, page.locator(named(name, 'checkbox')).click()),
-    fill: (label, text) => trying(`fill ${label}`, page.locator(named(label)).fill(text)),
+    fill: (label, text) => trying(`fill ${label}`, fillField(page, named(label), text)),
+    fillAt: (selector, text) => trying(`fill ${selector}`, fillField(page, selector, text)),
+    select: (label, value) => trying(`select ${value} of ${label}`, selectOption(page, named(label), value)),
+    async valueOf(label) {
+      const field = await page.waitForSelector(named(label))
+      return field!.evaluate((element) => (element as HTMLInputElement).value)
+    },
     sees(text) {
       const shown = page.waitForFunction((wanted) => document.body.textContent.includes(wanted), {}, text)
       return trying(`see ${text}`, shown)
@@ -120,6 +133,40 @@ export async function openPage(browser: Browser, address: string, view: View = {
     },
     barriers: () => barriersOn(page),
   }
+}
+
+/** Types over the whole text, as a person does: a page that renders after a field was cleared from outside restores the text. */
+async function fillField(page: Page, selector: string, text: string): Promise<void> {
+  const endMs = performance.now() + settleMs
+  for (;;) {
+    const field = (await page.waitForSelector(selector, { visible: true })) as ElementHandle<HTMLInputElement>
+    const state = await field.evaluate((element) => {
+      if (element.disabled || !element.isConnected) return 'not ready'
+      const isText = element.localName === 'textarea' || /^(text|search|url|email|password|number)$/.test(element.type)
+      if (!isText) return 'other'
+      element.focus()
+      element.select()
+      return document.activeElement === element ? 'selected' : 'not ready'
+    })
+    if (state === 'other') return page.locator(selector).fill(text)
+    if (state === 'selected') break
+    if (performance.now() > endMs) throw new Error('the field takes no text')
+    await sleep(20)
+  }
+  if (text === '') await page.keyboard.press('Backspace')
+  else await page.keyboard.sendCharacter(text)
+}
+
+async function selectOption(page: Page, selector: string, value: string): Promise<void> {
+  // The browser names elements some time after it shows them, and options may come later still.
+  const list = (await page.waitForSelector(selector)) as ElementHandle<HTMLSelectElement>
+  await page.waitForFunction(
+    (element, wanted) => [...element.options].some((option) => option.value === wanted),
+    {},
+    list,
+    value,
+  )
+  await list.select(value)
 }
 
 function watch(page: Page, address: string, expectedStatus: readonly number[]): string[] {

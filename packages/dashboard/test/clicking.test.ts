@@ -57,7 +57,7 @@ test('clicks activate a license, then create, load, search, back up and restore 
   await seen.sees('Query plan')
   await seen.tick('terms')
   await seen.click('Compare two settings')
-  await seen.page.locator('fieldset:nth-of-type(2) input[placeholder="object id"]').fill('example-1')
+  await seen.fillAt('fieldset:nth-of-type(2) input[placeholder="object id"]', 'example-1')
   await seen.click('Search')
   await seen.sees('A and B share')
   await seen.sees('Fusion')

@@ -5,8 +5,7 @@ import { makeArticles } from './fixture.ts'
 import { realServer } from './real-server.ts'
 import { root, signIn, startTrial } from './steps.ts'
 
-const body = (seen: Watched) =>
-  seen.page.$eval('::-p-aria([name="Body"])', (area) => (area as HTMLTextAreaElement).value)
+const body = (seen: Watched) => seen.valueOf('Body')
 const tabs = (seen: Watched) =>
   seen.page.$$eval('[role=tab]', (found) =>
     found.map((tab) => `${tab.getAttribute('aria-selected') === 'true' ? '*' : ''}${tab.textContent}`),
@@ -41,7 +40,7 @@ test('requests have tabs, bodies are completed, and the history opens them again
   t.equal(await seen.page.evaluate(() => location.hash), '#/console')
 
   // A search, mostly by completions.
-  await seen.page.focus('::-p-aria([name="Body"])')
+  await (await seen.page.waitForSelector('::-p-aria([name="Body"])'))!.focus()
   await keyboard.down('Control')
   await keyboard.press('a')
   await keyboard.up('Control')

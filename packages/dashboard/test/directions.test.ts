@@ -70,7 +70,7 @@ test('stored texts of any direction leave the rest of each page in order', { ski
   await seen.go(`#/collections/mixed/map?walk=${idOf(first)}`)
   await seen.sees('is linked to')
   await seen.sees('Drawn')
-  await seen.page.select('::-p-aria([name="Color by"])', key)
+  await seen.select('Color by', key)
   await seen.page.waitForSelector('.map-legend li')
   await shows('map', 12)
   await seen.picture('directions-map')

@@ -14,11 +14,8 @@ test('a map is drawn when the page opens, zoomed and selected with a lasso, and 
   await seen.go('#/collections/articles/map')
   await seen.sees('Drawn')
   await seen.sees('300 objects')
-  t.equal(
-    await seen.page.$eval('::-p-aria([name="Color by"])', (select) => (select as HTMLSelectElement).value),
-    'color',
-  )
-  await seen.page.select('::-p-aria([name="Color by"])', 'color')
+  t.equal(await seen.valueOf('Color by'), 'color')
+  await seen.select('Color by', 'color')
   await seen.sees('green')
   await seen.picture('map')
   await seen.page.waitForSelector('canvas')
@@ -54,7 +51,7 @@ test('a map is drawn when the page opens, zoomed and selected with a lasso, and 
   await seen.sees('is linked to')
 
   // The tab of the objects has the same name.
-  await seen.page.locator('::-p-aria([name="Objects"][role="spinbutton"])').fill('150')
+  await seen.fillAt('::-p-aria([name="Objects"][role="spinbutton"])', '150')
   await seen.click('Draw')
   await seen.sees('150 objects, a random sample of 300')
   await seen.page.waitForFunction(() => /Drawn/.test(document.querySelector('.shown-first')?.textContent ?? ''))

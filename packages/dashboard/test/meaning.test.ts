@@ -84,15 +84,12 @@ test('the sample is searched by words, by meaning, and by both, and a form creat
 
   await seen.go('#/collections?new=1')
   await seen.page.waitForSelector('dialog')
-  await seen.page.select('::-p-aria([name="Vectors"])', 'local')
+  await seen.select('Vectors', 'local')
   await seen.sees('Text field 2')
-  const dimensionShown = await seen.page.$eval(
-    '::-p-aria([name="Dimension"])',
-    (input) => (input as HTMLInputElement).value,
-  )
+  const dimensionShown = await seen.valueOf('Dimension')
   t.equal(dimensionShown, String(dimension))
   t.strictSame(await seen.barriers(), [])
-  await seen.page.locator('fieldset:nth-of-type(2) input').fill('body')
+  await seen.fillAt('fieldset:nth-of-type(2) input', 'body')
   await submit(seen, { Name: 'notes' }, 'Create collection', 'Collection notes created.')
   await seen.sees('made by local of body')
   await callServer(address, 'POST', '/api/v2/collection/notes/objects', {
@@ -106,7 +103,7 @@ test('the sample is searched by words, by meaning, and by both, and a form creat
 
   await seen.go('#/texts')
   await seen.sees('none: search by words only')
-  await seen.page.select('::-p-aria([name="Vectors for searches by meaning"])', '')
+  await seen.select('Vectors for searches by meaning', '')
   await seen.fill('Text, CSV, or JSON Lines', 'A text that is searched by its words only.')
   await seen.click('Preview')
   await seen.sees('1 document read.')

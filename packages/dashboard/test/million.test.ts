@@ -53,7 +53,7 @@ test('a million objects are browsed, and a sample of them drawn', {
     await seen.go('#/collections')
     await seen.go('#/collections/million/map')
     // There is a link with the same name.
-    await seen.page.locator('::-p-aria([name="Objects"][role="spinbutton"])').fill('5000')
+    await seen.fillAt('::-p-aria([name="Objects"][role="spinbutton"])', '5000')
     await seen.click(method)
     await watchFrames(seen.page)
     const started = performance.now()

@@ -12,7 +12,7 @@ test('a search is saved, loaded after a reload, copied as code, replaced, judged
   await makeArticles(address)
   await makeStories(address)
   const seen = await openPage(await browserFor(t), address, { width: 390, height: 844, theme: 'dark' })
-  const words = () => seen.page.$eval('::-p-aria([name="Words to find"])', (input) => (input as HTMLInputElement).value)
+  const words = () => seen.valueOf('Words to find')
   const hostile = '<img src=x onerror=alert(1)>'
   await seen.go('#/collections/stories/search')
   await seen.fill('Words to find', 'calm sea')
@@ -52,11 +52,8 @@ test('a search is saved, loaded after a reload, copied as code, replaced, judged
 
   await seen.go('#/collections/stories/judging')
   await seen.sees(`saved: ${hostile}`)
-  await seen.page.select('::-p-aria([name="Setting A"])', '1')
-  const setting = await seen.page.$eval(
-    '::-p-aria([name="Search A as JSON"])',
-    (area) => (area as HTMLTextAreaElement).value,
-  )
+  await seen.select('Setting A', '1')
+  const setting = await seen.valueOf('Search A as JSON')
   t.strictSame(JSON.parse(setting), { fields: { body: { operator: 'and' } } })
 
   await seen.go('#/collections/articles/search')

@@ -32,7 +32,7 @@ test('keys go to pages and tabs, but never while somebody types, and can be turn
   await seen.sees('Any word')
   await keyboard.type('/')
   await keyboard.type('gc?')
-  const words = await seen.page.$eval('::-p-aria([name="Words to find"])', (input) => (input as HTMLInputElement).value)
+  const words = await seen.valueOf('Words to find')
   t.equal(words, 'gc?', 'letters are text while somebody types')
   t.equal(await hash(), '#/collections/stories/search')
   await seen.page.evaluate(() => (document.activeElement as HTMLElement).blur())

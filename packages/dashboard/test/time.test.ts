@@ -137,7 +137,7 @@ test('an object shows its versions, two of them are compared, and it returns to 
   await seen.sees('Compare two versions')
   const compared = () => seen.page.$eval('fieldset [role=status]', (shown) => shown.textContent ?? '')
   t.match(await compared(), /meta\.title"Final""Spoiled".*vector of embedding/s)
-  await seen.page.select('select', String(first))
+  await seen.select('From', String(first))
   await seen.page.waitForFunction(() =>
     document.querySelector('fieldset [role=status]')?.textContent?.includes('Draft'),
   )
@@ -194,7 +194,7 @@ test('branches are drawn as a tree, created, and promoted, and aliases are put a
   await submit(seen, { Alias: 'live' }, 'Create alias', 'live leads to articles.')
   await seen.sees('alias live')
   await seen.click('Switch live')
-  await seen.page.select('dialog select', 'articles_trial')
+  await seen.select('Leads to', 'articles_trial')
   await seen.click('Switch alias')
   await seen.sees('live leads to articles_trial.')
   await callServer(address, 'POST', '/api/v2/collection/articles_trial/branch', { name: 'articles_deep' })
@@ -247,8 +247,7 @@ test('changes arrive live, are filtered and paused, and the stream ends when the
   await seen.click('Follow from here')
   await seen.sees('40 objects written')
   await drawn(t, seen, 'changes')
-  const kind = (await seen.page.$$('select'))[1]!
-  await kind.select('objects-deleted')
+  await seen.select('Kind', 'objects-deleted')
   await seen.page.waitForFunction(() => document.querySelectorAll('.events li').length === 1)
   t.equal(await seen.page.$eval('.events li', (row) => /deleted/.test(row.textContent ?? '')), true)
   await seen.go('#/collections')
