@@ -110,7 +110,7 @@ export async function runPage(steps: readonly Step[], place: Place): Promise<str
         NDD_SERVER_PORT: String(port),
         NDD_SERVER_URL: `http://127.0.0.1:${port}`,
         NDD_NUM_THREADS: '1',
-        ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
+        NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
         PYTHONPATH: place.pythonPath,
         PYTHONDONTWRITEBYTECODE: '1',

@@ -1,6 +1,7 @@
 // Runs the disaster recovery of docs/guide/backup-and-restore.md, command by command, as written there.
 import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -35,7 +36,8 @@ test('the commands of the guide save what it says they save', { timeout: 600_000
         NDD_SERVER_PORT: String(port),
         NDD_SERVER_URL: `http://127.0.0.1:${port}`,
         NDD_NUM_THREADS: '1',
-        ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
+        NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       },
     },
   )

@@ -28,7 +28,7 @@ export function start(args: readonly string[], environment: Environment = {}): S
     env: {
       PATH: process.env.PATH,
       NDD_NUM_THREADS: '1',
-      ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
+      NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',
       // Compiling the sources is most of a start, so processes share one compile cache.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       ...environment,

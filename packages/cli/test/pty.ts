@@ -1,5 +1,7 @@
 // The command line on a terminal of its own: a pseudo terminal of Python, 100 cells wide.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import os from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
@@ -35,7 +37,12 @@ export interface OnTerminal {
 export function onTerminal(args: readonly string[], environment: Readonly<Record<string, string>>): OnTerminal {
   const command = [process.execPath, '--conditions=annal-source', entry, ...args]
   const child = spawn('python3', ['-c', program, ...command], {
-    env: { PATH: process.env.PATH, TERM: 'xterm', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      TERM: 'xterm',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
+      ...environment,
+    },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let [shown, seen] = ['', 0]

@@ -15,7 +15,7 @@ export interface ServerOptions {
   readonly dataDir: string
   readonly token?: string
   readonly rootToken?: string
-  /** Serving threads; by default those of ANNAL_SERVER_THREADS. */
+  /** Serving threads; by default those of ANNAL_SERVER_THREADS, or one. */
   readonly threads?: number
   /** Settings of the server. */
   readonly environment?: Readonly<Record<string, string>>
@@ -37,7 +37,7 @@ export async function startServer({
   threads,
   environment,
 }: ServerOptions): Promise<ServerProcess> {
-  const serverThreads = threads ?? process.env.ANNAL_SERVER_THREADS
+  const serverThreads = threads ?? process.env.ANNAL_SERVER_THREADS ?? '1'
   const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
     env: {
       PATH: process.env.PATH,
@@ -45,7 +45,7 @@ export async function startServer({
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
-      ...(serverThreads && { NDD_NUM_SERVER_THREADS: String(serverThreads) }),
+      NDD_NUM_SERVER_THREADS: String(serverThreads),
       ...(token !== undefined && { NDD_AUTH_TOKEN: token }),
       ...(rootToken !== undefined && { NDD_ROOT_TOKEN: rootToken }),
       ...environment,

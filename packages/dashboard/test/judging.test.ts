@@ -77,7 +77,14 @@ test('two settings are judged side by side, with the figures of annal evaluate',
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--conditions=annal-source', cli, ...args.slice(1), '--json'],
-    { cwd: dir, env: { PATH: process.env.PATH, NDD_SERVER_URL: address } },
+    {
+      cwd: dir,
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        NDD_SERVER_URL: address,
+      },
+    },
   ).catch((failed: { code: number; stdout: string }) => {
     // 1: B is significantly worse.
     if (failed.code === 1) return failed

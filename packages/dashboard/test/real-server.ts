@@ -32,7 +32,9 @@ async function serving(
   const child = spawn(process.execPath, ['--conditions=annal-source', ...program], {
     env: {
       PATH: process.env.PATH,
-      ...(process.env.ANNAL_SERVER_THREADS && { NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS }),
+      // Most of a start is compiling the sources, so processes share a cache of that.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
+      NDD_NUM_SERVER_THREADS: process.env.ANNAL_SERVER_THREADS ?? '1',
       ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
