@@ -1,6 +1,7 @@
 // A client with a memory: it runs one operation after another on a server that may die, and knows which states the server may have
 // afterwards. It lives in the test process, so a kill of the server does not affect it.
 import type { Random } from '@annal/wal/testing'
+import { until } from './eventually.ts'
 import { type Answer, send } from './running-app.ts'
 
 /** What is stored under an id. Every upsert and every replaced filter has a unique number. */
@@ -53,7 +54,23 @@ export function ownName(client: Client): string {
   return `own-${client.name}`
 }
 
-/** Runs operations until the server is gone; adds wrong replies to `faults`. Returns the number of acknowledged operations. */
+/** Operations that were acknowledged so far. */
+export interface Load {
+  acknowledged: number
+}
+
+/** Resolves when the count has grown by two, however slow the machine is, or when the clients have ended. */
+export async function grown(count: () => number, clients: Promise<unknown>): Promise<void> {
+  const wanted = count() + 2
+  let ended = false
+  const end = () => {
+    ended = true
+  }
+  clients.then(end, end)
+  await until(() => ended || count() >= wanted)
+}
+
+/** Runs operations until the server is gone; adds wrong replies to `faults`, and acknowledged operations to `load`. */
 export async function runClient(
   client: Client,
   url: string,
@@ -61,23 +78,25 @@ export async function runClient(
     readonly random: Random
     readonly bulk: boolean
     readonly faults: string[]
+    readonly load: Load
     /** True from the moment on in which replies prove nothing. */
     readonly uncertain?: () => boolean
   },
-): Promise<number> {
-  for (let acknowledged = 0; ; acknowledged++) {
+): Promise<void> {
+  for (;;) {
     const operation = options.bulk && options.random.chance(0.8) ? bulk(client) : someOperation(client, options.random)
     client.pending = operation.after
     const answer = await operation.run(url).catch(() => undefined)
     // No reply, a partial one, or one that proves nothing: the operation may or may not be stored.
-    if (answer === undefined || options.uncertain?.()) return acknowledged
+    if (answer === undefined || options.uncertain?.()) return
     client.pending = undefined
-    if (answer.status === 503) return acknowledged
+    if (answer.status === 503) return
     if (answer.status !== 200) {
       options.faults.push(`${client.name}: ${operation.label} was answered ${answer.status} ${answer.text}`)
-      return acknowledged
+      return
     }
     client.acknowledged = operation.after
+    options.load.acknowledged++
   }
 }
 

@@ -8,7 +8,7 @@ import { openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { docsDefinition, newClient, runClient } from './kill-loop-client.ts'
+import { docsDefinition, grown, newClient, runClient } from './kill-loop-client.ts'
 import { mixture, settle, type WireObject } from './kill-loop-oracle.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
@@ -20,12 +20,13 @@ const clientCount = 5
 const compareEvery = 10
 
 // The file may take as long as its cycles.
-tap.setTimeout(cycles * 20_000)
+const timeout = 300_000 + cycles * 20_000
+tap.setTimeout(timeout)
 
 type End = 'load' | 'checkpoint' | 'stopping' | 'starting'
 
 test(`${cycles} kills lose nothing, add nothing, and split nothing, seed ${seed}`, {
-  timeout: cycles * 20_000,
+  timeout,
 }, async (t) => {
   const random = seededRandom(seed)
   const dataDir = path.join(await temporaryDirectory(t), 'data')
@@ -33,7 +34,8 @@ test(`${cycles} kills lose nothing, add nothing, and split nothing, seed ${seed}
   t.teardown(() => pool.close())
   const clients = Array.from({ length: clientCount }, (_, i) => newClient(`c${i}`))
   const faults: string[] = []
-  const counts = { operations: 0, reads: 0, compared: 0, load: 0, checkpoint: 0, stopping: 0, starting: 0 }
+  const load = { acknowledged: 0, reads: 0 }
+  const counts = { compared: 0, load: 0, checkpoint: 0, stopping: 0, starting: 0 }
   let running: RunningProcess | undefined
   t.teardown(() => running?.child.kill('SIGKILL'))
   for (let cycle = 0; cycle < cycles && faults.length === 0; cycle++) {
@@ -45,13 +47,14 @@ test(`${cycles} kills lose nothing, add nothing, and split nothing, seed ${seed}
     const url = await running.serving
     if (cycle === 0) await send(url, 'POST', '/api/v2/collection', { json: docsDefinition })
     faults.push(...(await settle(url, clients)))
-    const reading = readAll(url, faults)
+    const reading = readAll(url, load, faults)
     const writing = clients.map((client, i) =>
-      runClient(client, url, { random, bulk: end === 'checkpoint' && i < 2, faults }),
+      runClient(client, url, { random, bulk: end === 'checkpoint' && i < 2, faults, load }),
     )
-    await endIt(running, end, { dataDir, random })
-    counts.operations += (await Promise.all(writing)).reduce((sum, one) => sum + one, 0)
-    counts.reads += await reading
+    const clientsEnd = Promise.all([...writing, reading])
+    const begun = Promise.all([grown(() => load.acknowledged, clientsEnd), grown(() => load.reads, clientsEnd)])
+    await endIt(running, end, { dataDir, random, begun })
+    await clientsEnd
     await running.ended
     if (cycle % compareEvery === compareEvery - 1) {
       faults.push(...(await compareCopies(dataDir, pool)))
@@ -65,8 +68,8 @@ test(`${cycles} kills lose nothing, add nothing, and split nothing, seed ${seed}
   last.child.kill('SIGTERM')
   t.equal((await last.ended).code, 0)
   t.strictSame(faults, [], `seed ${seed}`)
-  t.ok(counts.operations > cycles && counts.reads > cycles, 'there was load')
-  t.comment(JSON.stringify({ seed, cycles, ...counts }))
+  t.ok(load.acknowledged > cycles && load.reads > cycles, 'there was load')
+  t.comment(JSON.stringify({ seed, cycles, ...load, ...counts }))
 })
 
 function endOf(cycle: number, random: Random): End {
@@ -77,12 +80,12 @@ function endOf(cycle: number, random: Random): End {
 async function endIt(
   { child }: RunningProcess,
   end: End,
-  { dataDir, random }: { readonly dataDir: string; readonly random: Random },
+  { dataDir, random, begun }: { readonly dataDir: string; readonly random: Random; readonly begun: Promise<unknown> },
 ): Promise<void> {
   if (end === 'checkpoint') {
     await checkpointBegins(dataDir)
     await sleep(random.below(40))
-  } else await sleep(50 + random.below(250))
+  } else await Promise.all([begun, sleep(50 + random.below(250))])
   if (end === 'stopping') {
     child.kill('SIGTERM')
     await sleep(random.below(60))
@@ -122,19 +125,20 @@ async function within(done: Promise<boolean>, ms: number): Promise<boolean> {
   return Promise.race([done, sleep(ms).then(() => false)])
 }
 
-/** Searches until the server is gone; every hit must be of one version. Returns the number of searches. */
-async function readAll(url: string, faults: string[]): Promise<number> {
-  for (let reads = 0; ; reads++) {
-    const fields = { v: { query: [reads * 7, 50, 1, 0], limit: 50 } }
+/** Searches until the server is gone, and counts; every hit must be of one version. */
+async function readAll(url: string, load: { reads: number }, faults: string[]): Promise<void> {
+  for (;;) {
+    const fields = { v: { query: [load.reads * 7, 50, 1, 0], limit: 50 } }
     const answer = await send(url, 'POST', '/api/v2/collection/docs/search', {
       json: { fields, include_vectors: true },
       accept: 'application/json',
     }).catch(() => undefined)
-    if (answer === undefined || answer.status === 503) return reads
+    if (answer === undefined || answer.status === 503) return
     if (answer.status !== 200) {
       faults.push(`a search was answered ${answer.status} ${answer.text}`)
-      return reads
+      return
     }
+    load.reads++
     faults.push(...hitsOf(answer.json()).flatMap((hit) => mixture(hit) ?? []))
   }
 }

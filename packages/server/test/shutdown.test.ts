@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeVfs, verifyLog } from '@annal/wal'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { docsDefinition, newClient, runClient } from './kill-loop-client.ts'
+import { docsDefinition, grown, newClient, runClient } from './kill-loop-client.ts'
 import { settle } from './kill-loop-oracle.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
@@ -23,7 +23,7 @@ test(`${stops} stops under load are orderly, seed ${seed}`, { timeout }, async (
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const clients = Array.from({ length: clientCount }, (_, i) => newClient(`c${i}`))
   const faults: string[] = []
-  let operations = 0
+  const load = { acknowledged: 0 }
   let longestMs = 0
   for (let stop = 0; stop < stops && faults.length === 0; stop++) {
     if (stop % 5 === 4) faults.push(...(await stopWhileStarting(dataDir, random.below(300))))
@@ -34,14 +34,14 @@ test(`${stops} stops under load are orderly, seed ${seed}`, { timeout }, async (
     else faults.push(...(await nothingReplayed(url)))
     faults.push(...(await settle(url, clients)))
     const bulk = stop % 3 === 2
-    const load = clients.map((client, i) => runClient(client, url, { random, bulk: bulk && i === 0, faults }))
-    await sleep(50 + random.below(400))
+    const writing = clients.map((client, i) => runClient(client, url, { random, bulk: bulk && i === 0, faults, load }))
+    await Promise.all([sleep(50 + random.below(400)), grown(() => load.acknowledged, Promise.all(writing))])
     const from = performance.now()
     running.child.kill(stop % 2 === 0 ? 'SIGTERM' : 'SIGINT')
     if (random.chance(0.3)) running.child.kill('SIGTERM')
     const { code, signal } = await running.ended
     longestMs = Math.max(longestMs, performance.now() - from)
-    operations += (await Promise.all(load)).reduce((sum, one) => sum + one, 0)
+    await Promise.all(writing)
     if (code !== 0) faults.push(`stop ${stop} ended with ${code ?? signal}: ${running.stderr()}`)
     const report = await verifyLog({ vfs: nodeVfs(), dir: path.join(dataDir, 'wal') })
     if (!report.cleanlyClosed) faults.push(`stop ${stop}: the log does not say that it was closed`)
@@ -52,10 +52,10 @@ test(`${stops} stops under load are orderly, seed ${seed}`, { timeout }, async (
   last.child.kill('SIGTERM')
   t.equal((await last.ended).code, 0)
   t.strictSame(faults, [], `seed ${seed}`)
-  t.ok(operations > 0, `${operations} operations were acknowledged`)
+  t.ok(load.acknowledged > stops, `${load.acknowledged} operations were acknowledged`)
   // The time depends on the machine; the long run needs a quiet one.
   if (long) t.ok(longestMs <= 10_000, `the longest stop took ${Math.round(longestMs)} ms`)
-  t.comment(JSON.stringify({ seed, stops, operations, longestMs: Math.round(longestMs) }))
+  t.comment(JSON.stringify({ seed, stops, ...load, longestMs: Math.round(longestMs) }))
 })
 
 /** The last checkpoint of the previous stop covers every record of the log. */
