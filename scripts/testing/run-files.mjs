@@ -13,7 +13,7 @@ import { environment, node, root } from '../setup.mjs'
 import { tapCounter } from './tap-counter.mjs'
 
 const domains = new URL('tap-domains.mjs', import.meta.url).href
-const { ANNAL_LONG, TAP_TIMEOUT = '300' } = process.env
+const { ANNAL_LONG, TAP_TIMEOUT = '600' } = process.env
 /** Of one file. Tests end themselves long before; this is for one that cannot. */
 const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
 /** How long what a file started may take to end once the file has. */
