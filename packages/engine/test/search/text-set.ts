@@ -19,10 +19,21 @@ export interface TextSet {
   denseQuery(query: number): Float32Array
   sparse(row: number): SparseRow
   sparseQuery(query: number): SparseRow
+  /** The document without a repeated title. */
+  text(row: number): string
+  textQuery(query: number): string
+  /** The terms of `sparse` in the order of the text, each as often as it occurs, between spaces. */
+  publishedTerms(row: number): string
+  publishedQueryTerms(query: number): string
   /** Scores of the exact sparse results, best first. */
   sparseScores(query: number): Float32Array
   /** Grade of each relevant row; undefined if the query has none. */
   relevant(query: number): ReadonlyMap<number, number> | undefined
+}
+
+interface Document {
+  readonly title?: string
+  readonly text: string
 }
 
 interface Meta {
@@ -56,6 +67,10 @@ export function readTextSet(name: string): TextSet | undefined {
   const sparse = readCsr(read('sparse_base.csr'))
   const sparseQuery = readCsr(read('sparse_queries.csr'))
   const relevant = readGrades(folder)
+  const documents = readLines<Document>(folder, 'docs.jsonl')
+  const queryLines = readLines<Document>(folder, 'queries.jsonl')
+  const vocabulary = new Set(readFileSync(join(folder, 'sparse_vocab.txt'), 'utf8').trimEnd().split('\n'))
+  const document = (row: number): Document => documents[row] as Document
   return {
     name,
     rows: meta.n,
@@ -66,6 +81,11 @@ export function readTextSet(name: string): TextSet | undefined {
     denseQuery: (query) => queries.subarray(query * meta.d, (query + 1) * meta.d),
     sparse,
     sparseQuery,
+    text: (row) => withTitle(document(row)),
+    textQuery: (query) => (queryLines[query] as Document).text,
+    // The published terms count a title twice where the text begins with it.
+    publishedTerms: (row) => publishedTerms(`${document(row).title ?? ''} ${document(row).text}`, vocabulary),
+    publishedQueryTerms: (query) => publishedTerms((queryLines[query] as Document).text, vocabulary),
     sparseScores: (query) => scores.subarray(query * depth, (query + 1) * depth),
     relevant: (query) => relevant.get(query),
   }
@@ -84,16 +104,33 @@ function readCsr(buffer: ArrayBuffer): (row: number) => SparseRow {
   })
 }
 
+function readLines<Line>(folder: string, file: string): Line[] {
+  const lines = readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line) as Line)
+}
+
+function withTitle({ title = '', text }: Document): string {
+  return text.startsWith(title) ? text : `${title} ${text}`
+}
+
+/** What `sparse` has of a text: words in lower case, most without a plural s, if they are in the vocabulary. */
+function publishedTerms(text: string, vocabulary: ReadonlySet<string>): string {
+  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return words
+    .filter((word) => word !== 'other' && word !== 'these')
+    .map((word) => (word.length > 3 && /(?<![siu])s$/.test(word) ? word.slice(0, -1) : word))
+    .filter((word) => vocabulary.has(word))
+    .join(' ')
+}
+
 function readGrades(folder: string): Map<number, Map<number, number>> {
-  const lines = (file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
-  const numbersOf = (file: string) => {
-    const ids = lines(file).map((line) => String((JSON.parse(line) as { id: unknown }).id))
-    return new Map(ids.map((id, i) => [id, i]))
-  }
+  const numbersOf = (file: string) =>
+    new Map(readLines<{ readonly id: unknown }>(folder, file).map(({ id }, i) => [String(id), i]))
   const rows = numbersOf('docs.jsonl')
   const queries = numbersOf('queries.jsonl')
   const grades = new Map<number, Map<number, number>>()
-  for (const line of lines('qrels.tsv').slice(1)) {
+  const lines = readFileSync(join(folder, 'qrels.tsv'), 'utf8').trimEnd().split('\n')
+  for (const line of lines.slice(1)) {
     const [query = '', row = '', grade] = line.split('\t')
     const [q, r] = [queries.get(query), rows.get(row)]
     if (q === undefined || r === undefined || Number(grade) <= 0) continue
