@@ -143,6 +143,8 @@ function reading(program: Command, terminal: Terminal, ends: Ends): void {
     .description('show objects by id; with --json one object in each line, as upsert and import read it')
     .argument('<collection>')
     .argument('<ids...>')
+    .option('--no-vectors', 'leave out the vectors and sparse terms')
+    .option('--no-texts', 'leave out the texts')
     .action(async (collection, ids, options) => {
       const { printObjects } = await import('./commands/get.ts')
       ends(await printObjects(collection, ids, options, terminal))

@@ -31,6 +31,8 @@ test('an agent searches and reads, and writes only where that is allowed', async
   t.match(JSON.parse(found.text), { results: { plot: [{ id: 'alien', meta: { title: 'Alien' } }] } })
   t.match(JSON.parse((await reader.tool('count_objects', { collection: 'films' })).text), { count: 2 })
   t.match((await reader.tool('get_objects', { collection: 'films', ids: ['paterson'] })).text, '"id":"paterson"')
+  const bare = await reader.tool('get_objects', { collection: 'films', ids: ['paterson'], include_vectors: false })
+  t.strictSame(JSON.parse(bare.text).fields, {})
   t.match((await reader.tool('count_objects', { collection: 'nowhere' })).text, 'there is no collection')
   t.ok((await reader.tool('delete_objects', { collection: 'films', filter: [] })).reply, 'there is an answer')
   t.equal(await films.count(), 2)

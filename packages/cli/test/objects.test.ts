@@ -237,6 +237,10 @@ async function reading(t: Test): Promise<void> {
     ].join('\n'),
     err: 'annal: films has no object nobody\n',
   })
+  const withoutVectors = JSON.parse((await ran('get', 'films', 'alien', '--json', '--no-vectors')).out)
+  t.strictSame(withoutVectors.fields, { words: 'space ship horror' })
+  t.strictSame(JSON.parse((await ran('get', 'films', 'alien', '--json', '--no-texts')).out).fields, { plot: [1, 0] })
+  t.notMatch((await ran('get', 'films', 'alien', '--no-texts', '--no-vectors')).out, 'fields.')
   t.match(await ran('count', 'films', '--filter', '[{"year":{"$eq":1979}}]', '--json'), {
     out: '{"collection":"films","count":2}\n',
   })

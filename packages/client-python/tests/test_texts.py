@@ -71,6 +71,11 @@ def test_texts_are_returned_and_found_by_their_words(client: Annal) -> None:
     texts = [one["texts"] for one in notes.scroll(include_vectors=False, include_texts=True)]
     assert texts == [{"body": "a vector and sparse_indices of vectors"}, {"body": "soups"}]
     assert [one["texts"] for one in notes.scroll(include_vectors=False)] == [{}, {}]
+    assert [one["texts"] for one in notes.get_many(["a", "b"], include_vectors=False)] == [{}, {}]
+    bare = notes.get("a", include_vectors=False, include_texts=True)
+    assert bare is not None and bare["texts"] == {"body": "a vector and sparse_indices of vectors"}
+    without = notes.get("b", include_texts=False)
+    assert without is not None and without["texts"] == {}
     client.delete_collection("notes")
 
 

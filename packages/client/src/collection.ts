@@ -31,6 +31,7 @@ import type {
   ConditionalOptions,
   CopyOptions,
   DeleteOptions,
+  GetOptions,
   ReadOptions,
   Transport,
   WriteOptions,
@@ -185,16 +186,19 @@ export class Collection<
   }
 
   /**
-   * Returns the objects in the order of the ids; unknown ids are left out.
+   * Returns the objects in the order of the ids; unknown ids are left out. `includeVectors` and `includeTexts` leave out contents.
    *
    * @example
    * ```ts
-   * for (const { id, meta } of await films.getMany(['alien', 'solaris'])) console.log(id, meta)
+   * const found = await films.getMany(['alien', 'solaris'], { includeVectors: false })
+   * for (const { id, meta } of found) console.log(id, meta)
    * ```
    */
-  getMany(ids: readonly string[], options?: ReadOptions): Promise<readonly StoredObject<F, Meta>[]> {
-    const input = { collection: this.name, ids, minLsn: options?.minLsn, asOf: options?.asOf }
-    return typed(this.#transport.call('getMany', input, options))
+  getMany(ids: readonly string[], options: GetOptions = {}): Promise<readonly StoredObject<F, Meta>[]> {
+    const { includeVectors, includeTexts, ...read } = options
+    const contents = { includeVectors, includeTexts }
+    const input = { collection: this.name, ids, minLsn: read.minLsn, contents, asOf: read.asOf }
+    return typed(this.#transport.call('getMany', input, read))
   }
 
   /**
@@ -206,7 +210,7 @@ export class Collection<
    * console.log(film?.meta, film?.dense.plot?.vector)
    * ```
    */
-  async get(id: string, options?: ReadOptions): Promise<StoredObject<F, Meta> | undefined> {
+  async get(id: string, options?: GetOptions): Promise<StoredObject<F, Meta> | undefined> {
     return (await this.getMany([id], options))[0]
   }
 

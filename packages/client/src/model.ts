@@ -11,6 +11,7 @@ export type {
   CalibrateRequest,
   CollectionDefinition,
   ConditionalReply,
+  ContentOptions,
   CountRequest,
   DefaultChanges,
   DenseFieldDefinition,

@@ -23,6 +23,7 @@ import type {
   BatchedRequest,
   CalibrateRequest,
   CollectionDefinition,
+  ContentOptions,
   DefaultChanges,
   FacetRequest,
   Facets,
@@ -128,6 +129,7 @@ export interface CollectionOperations {
     InCollection & {
       readonly ids: readonly string[]
       readonly minLsn: number | undefined
+      readonly contents?: ContentOptions | undefined
       readonly asOf?: AsOf | undefined
     },
     readonly StoredObject[]

@@ -1,5 +1,5 @@
 // The interface between the client and its backend: a server over HTTP, or an engine in this process.
-import type { AsOf } from './model.ts'
+import type { AsOf, ContentOptions } from './model.ts'
 import type { OperationName, Operations } from './operations.ts'
 
 export interface CallOptions {
@@ -62,6 +62,9 @@ export interface ReadOptions extends CallOptions {
    */
   readonly maxStalenessMs?: number | undefined
 }
+
+/** Options of a read by id. */
+export interface GetOptions extends ReadOptions, ContentOptions {}
 
 export interface Transport {
   /** Fails with AnnalError for every failure outside this program. */

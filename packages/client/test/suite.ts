@@ -188,6 +188,13 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       texted.objects.map(({ id, dense, text }) => ({ id, dense, text })),
       [{ id: 'a', dense: {}, text: { body: texts.a } }],
     )
+    const [got] = await notes.getMany(['a'], { includeVectors: false, includeTexts: true })
+    t.strictSame([got?.dense, got?.text], [{}, { body: texts.a }])
+    const bare = await notes.get('a', { includeVectors: false })
+    t.strictSame([bare?.dense, bare?.text], [{}, {}])
+    const vectors = await notes.get('a', { includeTexts: false })
+    t.strictSame([vectors?.dense, vectors?.text], [(await notes.get('a'))?.dense, {}])
+    t.equal(await code(notes.get('a', { includeTexts: 'no' as unknown as boolean })), 'invalid_argument')
     t.equal(await code(notes.upsert([{ id: 'x', fields: { body: 7 as unknown as string } }])), 'invalid_argument')
     t.equal(await code(notes.search({ fields: { body: { query: { must: [] } } } })), 'invalid_argument')
     await client.deleteCollection('notes')

@@ -179,6 +179,7 @@ export {
   type AnswerRoom,
   type BatchedRequest,
   type BatchedResult,
+  type ContentOptions,
   type CountRequest,
   type EmbeddedQuery,
   type Explanation,

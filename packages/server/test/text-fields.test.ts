@@ -131,6 +131,13 @@ test('counts, facets, and pages take conditions on texts, and fused hits have hi
   t.strictSame(await pages({ include_vectors: false }), undefined)
   t.strictSame(await pages({ include_vectors: false, include_texts: false }), undefined)
   t.equal((await post('/objects/scroll', { include_texts: 'yes' })).status, 400)
+  const got = async (more: object) => (await post('/objects/query', { ids: ['a'], ...more })).objects[0]
+  t.strictSame((await got({})).fields, { v, body })
+  t.strictSame((await got({ include_vectors: false, include_texts: true })).fields, { body })
+  t.strictSame((await got({ include_texts: false, as_of: { lsn: written.lsn } })).fields, { v })
+  t.strictSame(Object.keys(await got({ include_vectors: false })), ['id', 'lsn', 'meta', 'filter'])
+  t.strictSame((await got({ include_vectors: null })).fields, { v, body })
+  t.equal((await post('/objects/query', { ids: ['a'], include_vectors: 'no' })).status, 400)
   const packed = await send('POST', `${collection}/objects/count`, { msgpack: match('quick'), accept })
   t.match(packed.json(), { count: 2 })
 

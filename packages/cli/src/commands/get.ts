@@ -12,19 +12,23 @@ import { visible } from '../visible-text.ts'
 
 export interface GetOptions extends ConnectionOptions {
   readonly json?: boolean
+  readonly vectors?: boolean
+  readonly texts?: boolean
 }
 
 const idsAtOnce = 100
 
 /** Prints the objects in the order of the ids. Ends with `attention` if one does not exist. */
 export function printObjects(collection: string, ids: readonly string[], options: GetOptions, terminal: Terminal) {
+  const { vectors: includeVectors = true, texts: includeTexts = true } = options
   return withClient(options, async (client) => {
     let isFirst = true
     let isMissing = false
     for (let from = 0; from < ids.length; from += idsAtOnce) {
       const some = ids.slice(from, from + idsAtOnce)
       const found = new Map<string, StoredObject>()
-      for (const object of await client.collection(collection).getMany(some)) found.set(object.id, object)
+      const objects = await client.collection(collection).getMany(some, { includeVectors, includeTexts })
+      for (const object of objects) found.set(object.id, object)
       for (const id of some) {
         const object = found.get(id)
         if (object === undefined) {

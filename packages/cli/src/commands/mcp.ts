@@ -100,11 +100,19 @@ function reading(server: McpServer, client: Client): void {
   server.registerTool(
     'get_objects',
     {
-      description: 'Reads objects by id, with metadata, filter values and vectors',
-      inputSchema: z.object({ collection, ids: z.array(z.string()).max(100) }),
+      description: 'Reads objects by id, with metadata, filter values, texts, and vectors',
+      inputSchema: z.object({
+        collection,
+        ids: z.array(z.string()).max(100),
+        include_vectors: z.boolean().optional(),
+        include_texts: z.boolean().optional(),
+      }),
       ...readOnly,
     },
-    async ({ collection, ids }) => lines((await client.collection(collection).getMany(ids)).map(jsonLine)),
+    async ({ collection, ids, include_vectors, include_texts = true }) => {
+      const options = { includeVectors: include_vectors, includeTexts: include_texts }
+      return lines((await client.collection(collection).getMany(ids, options)).map(jsonLine))
+    },
   )
   server.registerTool(
     'list_objects',

@@ -197,15 +197,19 @@ class AsyncCollection(AsyncCollectionGraphs):
         self,
         id: str,
         *,
+        include_vectors: Optional[bool] = None,
+        include_texts: Optional[bool] = None,
         min_lsn: Optional[int] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Optional[StoredObject]:
-        """Returns one object, or None if the id is unknown. ``search`` explains the conditions."""
+        """Returns one object, or None if the id is unknown. ``get_many`` explains the arguments."""
         found = await self.get_many(
             [id],
+            include_vectors=include_vectors,
+            include_texts=include_texts,
             min_lsn=min_lsn,
             consistency=consistency,
             max_staleness_ms=max_staleness_ms,
@@ -218,14 +222,24 @@ class AsyncCollection(AsyncCollectionGraphs):
         self,
         ids: Sequence[str],
         *,
+        include_vectors: Optional[bool] = None,
+        include_texts: Optional[bool] = None,
         min_lsn: Optional[int] = None,
         consistency: Optional[Consistency] = None,
         max_staleness_ms: Optional[int] = None,
         as_of: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> List[StoredObject]:
-        """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions."""
-        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)], **as_of_members(as_of)}
+        """Returns the objects in the order of the ids; unknown ids are left out. ``search`` explains the conditions.
+
+        ``include_vectors`` (default true) and ``include_texts`` (default as ``include_vectors``) choose what objects have.
+        """
+        body = given(
+            ids=[encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)],
+            include_vectors=include_vectors,
+            include_texts=include_texts,
+            **as_of_members(as_of),
+        )
         read = Read(consistency, max_staleness_ms, min_lsn, in_body=True)
         reply = await self._transport.json(
             "POST", f"{self._path}/objects/query", body, retry=ALWAYS, read=read, timeout=timeout

@@ -31,11 +31,11 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   },
   patchObjects: ({ database }, { collection, patches, atomic }, write) =>
     database.collection(collection).patch(patches, { ...write, atomic }),
-  async getMany({ database }, { collection, ids, minLsn, asOf }) {
-    if (asOf !== undefined) return storedAll(await (await database.asOf(collection, asOf)).getMany(ids))
+  async getMany({ database }, { collection, ids, minLsn, contents, asOf }) {
+    if (asOf !== undefined) return storedAll(await (await database.asOf(collection, asOf)).getMany(ids, contents))
     const open = database.collection(collection)
     if (minLsn !== undefined) await open.waitFor(minLsn)
-    return storedAll(await open.getMany(ids))
+    return storedAll(await open.getMany(ids, contents))
   },
   async deleteObject({ database }, { collection, id, ifLsn }, write) {
     return (await database.collection(collection).delete([id], { ...write, ifLsn })).deleted.length > 0

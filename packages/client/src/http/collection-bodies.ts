@@ -5,6 +5,7 @@ import type {
   AsOf,
   BatchedRequest,
   CollectionDefinition,
+  ContentOptions,
   DefaultChanges,
   DenseParams,
   FacetRequest,
@@ -149,12 +150,16 @@ export function matchBody(match: TextMatch | undefined): { readonly match?: unkn
   return { match: Object.fromEntries(conditions) }
 }
 
+/** Which contents of their fields objects are returned with. */
+export function contentsBody({ includeVectors, includeTexts }: ContentOptions = {}) {
+  return { include_vectors: includeVectors, include_texts: includeTexts }
+}
+
 export function scrollBody({ includeVectors, includeTexts, match, asOf, ...request }: ScrollRequest): unknown {
   return {
     ...request,
     ...matchBody(match),
-    include_vectors: includeVectors,
-    include_texts: includeTexts,
+    ...contentsBody({ includeVectors, includeTexts }),
     ...asOfBody(asOf),
   }
 }

@@ -4,6 +4,7 @@ import type { CollectionOperations } from '../operations.ts'
 import {
   asOfBody,
   asOfParameters,
+  contentsBody,
   defaultChangesBody,
   definitionBody,
   facetsBody,
@@ -89,9 +90,10 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   getMany: {
     retry: 'always',
     reads: 'body',
-    request: ({ collection, ids, minLsn, asOf }, read) =>
+    request: ({ collection, ids, minLsn, contents, asOf }, read) =>
       post(`${pathOf(collection)}/objects/query`, {
         ids,
+        ...contentsBody(contents),
         ...asOfBody(asOf),
         ...conditionsBody({ ...read, minLsn: greatest(minLsn, read.minLsn) }),
       }),

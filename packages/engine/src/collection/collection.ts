@@ -28,6 +28,7 @@ import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, CollectionDescription, ConditionalReply, StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
+  ContentOptions,
   CountRequest,
   FacetRequest,
   Facets,
@@ -50,6 +51,7 @@ import { countFacets, countFacetsAtOnce, parseFacets } from '../search/facets.ts
 import { VersionMoved } from '../search/field-groups.ts'
 import { parseConditions, withMatches } from '../search/match-texts.ts'
 import { neighborsOf } from '../search/neighbors.ts'
+import { parseContents } from '../search/parse-contents.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch, type SearchPlanInput } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
@@ -163,21 +165,22 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#writes.patch(patches, options)
   }
 
-  get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
-  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
-  async get(idOrIds: string | readonly string[], room?: AnswerRoom) {
-    if (Array.isArray(idOrIds)) return this.getMany(idOrIds, room)
-    return (await this.getMany([idOrIds as string], room))[0]
+  get(id: string, options?: ContentOptions, room?: AnswerRoom): Promise<StoredObject | undefined>
+  get(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject[]>
+  async get(idOrIds: string | readonly string[], options?: ContentOptions, room?: AnswerRoom) {
+    if (Array.isArray(idOrIds)) return this.getMany(idOrIds, options, room)
+    return (await this.getMany([idOrIds as string], options, room))[0]
   }
 
-  async getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
+  async getMany(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject[]> {
     await this.served()
+    const contents = parseContents(options)
     const { replica } = this
     const found = parseIds(ids)
       .map((id) => replica.find(id))
       .filter((ordinal) => ordinal >= 0)
-    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal), 0))
-    return storedObjects(replica, found)
+    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, contents), 0))
+    return storedObjects(replica, found, { contents })
   }
 
   delete(

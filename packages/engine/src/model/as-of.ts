@@ -8,6 +8,7 @@ import type {
   AnswerRoom,
   BatchedRequest,
   BatchedResult,
+  ContentOptions,
   CountRequest,
   FacetRequest,
   Facets,
@@ -32,7 +33,7 @@ export interface PastCollection<F extends Fields = Fields, Meta extends object |
    * const film = await past.get('alien')
    * ```
    */
-  get(id: string, room?: AnswerRoom): Promise<StoredObject<F, Meta> | undefined>
+  get(id: string, options?: ContentOptions, room?: AnswerRoom): Promise<StoredObject<F, Meta> | undefined>
   /**
    * The objects that had these ids; unknown ids are left out.
    *
@@ -42,7 +43,11 @@ export interface PastCollection<F extends Fields = Fields, Meta extends object |
    * const objects = await past.getMany(['alien', 'solaris'])
    * ```
    */
-  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
+  getMany(
+    ids: readonly string[],
+    options?: ContentOptions,
+    room?: AnswerRoom,
+  ): Promise<readonly StoredObject<F, Meta>[]>
   /**
    * Searches what was there.
    *

@@ -19,6 +19,7 @@ import type {
   AnswerRoom,
   BatchedRequest,
   BatchedResult,
+  ContentOptions,
   CountRequest,
   FacetRequest,
   Facets,
@@ -141,18 +142,23 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    * console.log(film?.meta, film?.dense.plot?.vector)
    * ```
    */
-  get(id: string, room?: AnswerRoom): Promise<StoredObject<F, Meta> | undefined>
+  get(id: string, options?: ContentOptions, room?: AnswerRoom): Promise<StoredObject<F, Meta> | undefined>
   /** @deprecated Use getMany. */
-  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
+  get(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
   /**
-   * Returns the objects with these ids in the order of `ids`; unknown ids are left out.
+   * Returns the objects with these ids in the order of `ids`; unknown ids are left out. The options leave out vectors or texts.
    *
    * @example
    * ```ts
-   * for (const { id, meta } of await films.getMany(['alien', 'solaris'])) console.log(id, meta)
+   * const found = await films.getMany(['alien', 'solaris'], { includeVectors: false })
+   * for (const { id, meta } of found) console.log(id, meta)
    * ```
    */
-  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
+  getMany(
+    ids: readonly string[],
+    options?: ContentOptions,
+    room?: AnswerRoom,
+  ): Promise<readonly StoredObject<F, Meta>[]>
   /**
    * Deletes objects by id and returns the ids that existed.
    *

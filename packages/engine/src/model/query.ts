@@ -384,17 +384,21 @@ export interface CountRequest {
   readonly match: TextMatch
 }
 
-export interface ScrollRequest {
+/** Which contents of their fields objects are returned with. */
+export interface ContentOptions {
+  /** Default true; ids, meta and filters alone are much less data. Sparse terms count as vectors. */
+  readonly includeVectors?: boolean | undefined
+  /** Whether objects have their texts; default: as `includeVectors`. */
+  readonly includeTexts?: boolean | undefined
+}
+
+export interface ScrollRequest extends ContentOptions {
   readonly filter?: Filter | undefined
   readonly match?: TextMatch | undefined
   /** Maximum number of objects; default 100. */
   readonly limit?: number | undefined
   /** From the previous page. */
   readonly cursor?: string | undefined
-  /** Default true; ids, meta and filters alone are much less data. Sparse terms count as vectors. */
-  readonly includeVectors?: boolean | undefined
-  /** Whether objects have their texts; default: as `includeVectors`. */
-  readonly includeTexts?: boolean | undefined
   /** Pages through the collection as of a moment, which the cursor keeps. */
   readonly asOf?: AsOf | undefined
 }

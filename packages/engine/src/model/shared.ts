@@ -42,6 +42,7 @@ export type {
 } from './object.ts'
 export type {
   BatchedRequest,
+  ContentOptions,
   CountRequest,
   EmbeddedQuery,
   Explanation,

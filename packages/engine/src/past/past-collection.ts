@@ -11,6 +11,7 @@ import type { AsOf, AsOfMoment, AsOfOptions } from '../model/moment.ts'
 import type { StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
+  ContentOptions,
   CountRequest,
   FacetRequest,
   Facets,
@@ -26,6 +27,7 @@ import { countMatching, isCountRequest } from '../search/count.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
 import { VersionMoved } from '../search/field-groups.ts'
 import { parseConditions, withMatches } from '../search/match-texts.ts'
+import { parseContents } from '../search/parse-contents.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
@@ -94,16 +96,17 @@ export class LocalPastCollection implements PastCollection {
     return this.#door.states.use(this.#subject, moment, this.#waitMs, readPast, removedMax)
   }
 
-  async get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined> {
-    return (await this.getMany([id], room))[0]
+  async get(id: string, options?: ContentOptions, room?: AnswerRoom): Promise<StoredObject | undefined> {
+    return (await this.getMany([id], options, room))[0]
   }
 
-  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
+  async getMany(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject[]> {
     const wanted = parseIds(ids)
+    const contents = parseContents(options)
     return this.#use(async (replica) => {
       const found = wanted.map((id) => replica.find(id)).filter((ordinal) => ordinal >= 0)
-      room?.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal), 0))
-      return storedObjects(replica, found)
+      room?.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, contents), 0))
+      return storedObjects(replica, found, { contents })
     })
   }
 

@@ -12,6 +12,7 @@ import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { objectBytes, type WantedContents } from './answer-room.ts'
 import { type Conditions, type Matching, parseConditions, withMatches } from './match-texts.ts'
+import { parseContents } from './parse-contents.ts'
 import { storedObjects } from './stored.ts'
 
 /** A checked request for a page. */
@@ -35,12 +36,12 @@ const cursorForm = /^o([0-9a-z]{1,7})(?:\.([0-9a-z]{1,10})\.([0-9a-z]{1,10}))?$/
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseScroll(request: ScrollRequest, definition: CollectionSchema, limits: Limits): ScrollInput {
   checkObject(request, 'request')
-  const { limit = scrollDefault, cursor, includeVectors = true, includeTexts = includeVectors } = request
+  const { limit = scrollDefault, cursor } = request
   return {
     ...parseConditions(request, definition),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
     cursor: cursor === undefined ? undefined : parseCursor(cursor),
-    contents: { vectors: includeVectors, texts: includeTexts },
+    contents: parseContents(request, 'request'),
   }
 }
 

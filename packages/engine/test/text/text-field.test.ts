@@ -294,10 +294,12 @@ test('fused hits and groups have the highlights of their texts, and explain list
   await engine.close()
 })
 
-test('a page has vectors, texts, both, or none, as its reader chooses', async (t) => {
+test('a page and a read by id have vectors, texts, both, or none, as their reader chooses', async (t) => {
   const { engine, collection } = await withTexts(t)
   const asOf = { lsn: collection.describe().lsn }
   await collection.upsert([{ id: 'f', fields: { v: [9, 9] } }])
+  const past = await engine.database().asOf('c', asOf)
+  const ids = Object.keys(texts)
   const vectorOf = (i: number) => [i, 1]
   for (const [options, vectors, wanted] of [
     [{}, true, true],
@@ -307,8 +309,15 @@ test('a page has vectors, texts, both, or none, as its reader chooses', async (t
     [{ includeVectors: false, includeTexts: true }, false, true],
     [{ includeVectors: true, includeTexts: true }, true, true],
   ] as const) {
-    for (const when of [{}, { asOf }]) {
-      const { objects } = await collection.scroll({ ...options, ...when, limit: 5 })
+    const reads = {
+      page: (await collection.scroll({ ...options, limit: 5 })).objects,
+      'page of the past': (await collection.scroll({ ...options, asOf, limit: 5 })).objects,
+      objects: await collection.getMany(ids, options),
+      'objects of the past': await past.getMany(ids, options),
+      'single objects': [],
+    }
+    for (const id of ids) (reads['single objects'] as unknown[]).push(await collection.get(id, options))
+    for (const [what, objects] of Object.entries(reads)) {
       const read = objects.map(({ id, filter, dense, text }) => ({
         id,
         filter,
@@ -321,9 +330,35 @@ test('a page has vectors, texts, both, or none, as its reader chooses', async (t
         v: vectors ? vectorOf(i) : undefined,
         text: wanted ? { body } : {},
       }))
-      t.strictSame(read, expected, JSON.stringify({ ...options, ...when }))
+      t.strictSame(read, expected, `${what}, ${JSON.stringify(options)}`)
     }
   }
+  await engine.close()
+})
+
+test('a choice of contents that is none is refused by its name', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const past = await engine.database().asOf('c', { lsn: collection.describe().lsn })
+  for (const field of ['includeVectors', 'includeTexts']) {
+    const wrong = { [field]: 'no' } as object
+    const error = { code: 'invalid_argument', details: { field, value: '"no"' } }
+    await t.rejects(collection.getMany(['a'], wrong), error)
+    await t.rejects(collection.get('a', wrong), error)
+    await t.rejects(past.getMany(['a'], wrong), error)
+    await t.rejects(collection.scroll(wrong), error)
+  }
+  await engine.close()
+})
+
+test('objects without vectors and texts take less room of an answer', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const taken: number[] = []
+  const room = { take: (bytes: number) => void taken.push(bytes), pageBytesMax: 2 ** 20 }
+  await collection.getMany(['a', 'b'], {}, room)
+  await collection.getMany(['a', 'b'], { includeVectors: false, includeTexts: true }, room)
+  await collection.getMany(['a', 'b'], { includeVectors: false }, room)
+  t.equal(taken.length, 3)
+  t.ok((taken[0] as number) > (taken[1] as number) && (taken[1] as number) > (taken[2] as number), taken.join())
   await engine.close()
 })
 

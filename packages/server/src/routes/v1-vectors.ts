@@ -96,6 +96,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const { collection, shape } = open(request)
     const [object] = await collection.getMany(
       [id],
+      {},
       answerRoom(reply, 'read it from a backup or with the embedded library'),
     )
     if (object === undefined) throw notFound(id)

@@ -22,6 +22,7 @@ import {
   patchObjectsBody,
   writtenResults,
 } from '../wire/conditions.ts'
+import { readContents } from '../wire/contents.ts'
 import { collectionSearchJson, collectionSearchMsgpack } from '../wire/hit-replies.ts'
 import { present, readList } from '../wire/list-body.ts'
 import { objectBatchReply, objectsJsonReply } from '../wire/object-replies.ts'
@@ -106,19 +107,23 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const room = answerRoom(reply, 'request fewer ids per call')
     const { ids, min_lsn: minLsn } = request.body
+    const contents = readContents(request.body)
     const moment = readAsOf(request.body)
     if (moment !== undefined) {
       const past = await openPast(request.database, request.params.name, moment, reply)
-      const objects = await past.getMany(ids.map(String), room)
+      const objects = await past.getMany(ids.map(String), contents, room)
       return sendEither(reply, {
         msgpack: () => objectBatchReply(objects),
-        json: () => objectsJsonReply(objects, past.asOf),
+        json: () => objectsJsonReply(objects, { asOf: past.asOf, contents }),
       })
     }
     const collection = open(request)
     if (minLsn != null) await collection.waitFor(minLsn)
-    const objects = await collection.getMany(ids.map(String), room)
-    return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
+    const objects = await collection.getMany(ids.map(String), contents, room)
+    return sendEither(reply, {
+      msgpack: () => objectBatchReply(objects),
+      json: () => objectsJsonReply(objects, { contents }),
+    })
   })
 
   // A wildcard, because some clients write ids into the path without encoding, including slashes.

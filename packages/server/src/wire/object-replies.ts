@@ -1,6 +1,6 @@
 // The replies of reads by id in both versions, from objects as the engine returns them. Serving threads write replies with it, so it loads
 // no schemas.
-import type { AsOfMoment, StoredObject } from '@annal/engine'
+import type { AsOfMoment, ContentOptions, StoredObject } from '@annal/engine'
 import { MetaBudget } from '@annal/engine/reader'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
@@ -97,9 +97,18 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
 }
 
 /** The objects of a reply as JSON. */
-export function objectsJsonReply(objects: readonly StoredObject[], asOf?: AsOfMoment): Generator<string> {
-  if (asOf !== undefined) return withMembers(asOfMember(asOf), [['objects', objectsPieces(objects)]])
-  return objectPieces([['objects', objectsPieces(objects)]])
+export function objectsJsonReply(
+  objects: readonly StoredObject[],
+  { asOf, contents }: { readonly asOf?: AsOfMoment; readonly contents?: ContentOptions } = {},
+): Generator<string> {
+  const pieces = piecesOf(objects, contents)
+  return asOf === undefined ? objectPieces([['objects', pieces]]) : withMembers(asOfMember(asOf), [['objects', pieces]])
+}
+
+/** Objects as JSON; without `fields` if neither vectors nor texts were requested. */
+export function piecesOf(objects: readonly StoredObject[], contents: ContentOptions = {}): Generator<string> {
+  const { includeVectors = true, includeTexts = includeVectors } = contents
+  return includeVectors || includeTexts ? objectsPieces(objects) : headsPieces(objects)
 }
 
 /** In the form of an upsert, with the original vectors. */
@@ -111,7 +120,7 @@ export function objectsPieces(objects: readonly StoredObject[]): Generator<strin
 }
 
 /** Objects without their fields. */
-export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
+function headsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) => [JSON.stringify(storedHeadJson(object, metas))])
 }

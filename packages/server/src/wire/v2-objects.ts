@@ -7,6 +7,7 @@ import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
 import { asOfOptions } from './as-of.ts'
 import { atomicKey, conditionKeys, readWriteConditions } from './conditions.ts'
+import { contentOptions } from './contents.ts'
 import { parseJsonText } from './json-body.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
@@ -47,6 +48,7 @@ export function queryObjectsBody(batchMax: number) {
         description: 'Ids of the objects; unknown ids are left out of the reply.',
       }),
       min_lsn: minLsn(),
+      ...contentOptions,
       ...asOfOptions,
       ...readOptions,
     },

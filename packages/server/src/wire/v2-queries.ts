@@ -13,8 +13,9 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { asOfOptions, asOfQuery } from './as-of.ts'
+import { contentOptions, readContents } from './contents.ts'
 import { asOfMember } from './moment.ts'
-import { headsPieces, objectsPieces } from './object-replies.ts'
+import { piecesOf } from './object-replies.ts'
 import { withMembers } from './pieces.ts'
 import { readOptions } from './read-options.ts'
 import { describedAs, filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
@@ -76,10 +77,7 @@ export function scrollBody(batchMax: number) {
         'Number of objects; default 100. A page of large objects is shorter; its cursor continues.',
       ),
       cursor: optionalText('Cursor from the previous page.'),
-      include_vectors: optionalBoolean('Default true. If false, objects have no vectors and no sparse terms.'),
-      include_texts: optionalBoolean(
-        'Whether objects have their texts; default: as include_vectors. Without both, objects have only id, meta, and filter.',
-      ),
+      ...contentOptions,
       ...asOfOptions,
       ...readOptions,
     },
@@ -165,8 +163,7 @@ export function readScroll(body: ScrollBody): ScrollRequest {
     ...readMatching(body),
     ...(body.limit == null ? {} : { limit: body.limit }),
     ...(body.cursor == null ? {} : { cursor: body.cursor }),
-    ...(body.include_vectors == null ? {} : { includeVectors: body.include_vectors }),
-    ...(body.include_texts == null ? {} : { includeTexts: body.include_texts }),
+    ...readContents(body),
   }
 }
 
@@ -181,10 +178,7 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
 }
 
 /** A page of objects as JSON. */
-export function scrollReply(
-  { objects, cursor, lsn, asOf }: ScrollPage,
-  { include_vectors: vectors, include_texts: texts }: ScrollBody,
-): Generator<string> {
-  const pieces = vectors === false && texts !== true ? headsPieces(objects) : objectsPieces(objects)
+export function scrollReply({ objects, cursor, lsn, asOf }: ScrollPage, body: ScrollBody): Generator<string> {
+  const pieces = piecesOf(objects, readContents(body))
   return withMembers({ cursor: cursor ?? null, lsn, ...asOfMember(asOf) }, [['objects', pieces]])
 }

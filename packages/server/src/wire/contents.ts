@@ -1,0 +1,22 @@
+// Which contents of their fields objects are returned with: keys of the bodies of reads.
+import type { ContentOptions } from '@annal/engine'
+import { optionalBoolean } from './schema.ts'
+
+export const contentOptions = {
+  include_vectors: optionalBoolean('Default true. If false, objects have no vectors and no sparse terms.'),
+  include_texts: optionalBoolean(
+    'Whether objects have their texts; default: as include_vectors. Without both, objects have only id, meta, and filter.',
+  ),
+}
+
+interface ContentKeys {
+  readonly include_vectors?: boolean | null
+  readonly include_texts?: boolean | null
+}
+
+export function readContents({ include_vectors: vectors, include_texts: texts }: ContentKeys): ContentOptions {
+  return {
+    ...(vectors == null ? {} : { includeVectors: vectors }),
+    ...(texts == null ? {} : { includeTexts: texts }),
+  }
+}
