@@ -79,6 +79,8 @@ export const textQueryBytesMax = 16_384
 export const textQueryTermsMax = 1_024
 /** Bytes of the name of a model that makes vectors. */
 export const embedModelBytesMax = 256
+/** Bytes of the tokens of texts that a thread keeps for later phrases: 16 million tokens. */
+export const keptTokensBytesMax = 64 * 1024 * 1024
 /** Bytes of a text that becomes the vector of a query: more than the models read. */
 export const embedQueryBytesMax = 131_072
 /** Characters of the reason why a text has no vector, as errors repeat it. */

@@ -2,6 +2,7 @@
 import type { Random } from '@annal/wal/testing'
 import {
   asInput,
+  type Combine,
   type ModelCollection,
   type ModelFilter,
   type ModelObject,
@@ -249,14 +250,16 @@ function compareSparse(random: Random, where: ModelFilter | undefined): Compare 
 
 /** Which texts have the words. Scores depend on objects that have expired and are not deleted yet, which the model does not know. */
 function compareWords(random: Random): Compare {
-  const [wanted, isAnd] = [choose.words(random, { least: 1, most: 3 }), random.chance(0.5)]
+  const wanted = choose.words(random, { least: 1, most: 3 })
+  const combine = (['or', 'and', 'phrase'] as const)[random.below(3)] as Combine
   return async (collection, { objects }) => {
-    const operator = isAnd ? ('and' as const) : ('or' as const)
-    const { results } = await collection.search({ fields: { t: { query: wanted.join(' '), operator, limit: 100 } } })
+    const query = wanted.join(' ')
+    const condition = combine === 'phrase' ? { query: { must: [{ phrase: query }] } } : { query, operator: combine }
+    const { results } = await collection.search({ fields: { t: { ...condition, limit: 100 } } })
     const texts = [...objects].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
-    const expected = textScores(new Map(texts), wanted, isAnd).map(([id]) => id)
+    const expected = textScores(new Map(texts), wanted, combine).map(([id]) => id)
     const found = results.t?.map(({ id }) => id) ?? []
-    check(`${found.sort()}` === `${expected.sort()}`, `${wanted} in ${found}, expected ${expected}`)
+    check(`${found.sort()}` === `${expected.sort()}`, `${combine} ${wanted} in ${found}, expected ${expected}`)
   }
 }
 

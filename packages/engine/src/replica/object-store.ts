@@ -9,6 +9,8 @@ import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import { IdTable } from '../memory/id-table.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
+import { KeptTokens, type TextTokens } from '../text/kept-tokens.ts'
+import type { Analyzer } from '../text/params.ts'
 import {
   headBytes,
   type ObjectParts,
@@ -46,6 +48,7 @@ export class ObjectStore {
   /** LSN of the record of the log that last wrote the object of each ordinal; 0 if that is unknown. No part of the state. */
   readonly #lsns: Column
   #ordinalEnd: number
+  readonly #tokens = new KeptTokens()
 
   private constructor(ids: IdTable, records: ByteHeap, addresses: Column, lsns: Column, ordinalEnd: number) {
     this.#ids = ids
@@ -94,6 +97,7 @@ export class ObjectStore {
     const before = this.#ids.find(id)
     if (before < 0) this.#ids.insert(id, ordinal)
     else this.#ids.replace(id, ordinal)
+    this.#tokens.forget(ordinal)
     this.#write(ordinal, parts)
     this.#lsns.set(ordinal, lsn)
     this.#ordinalEnd = Math.max(this.#ordinalEnd, ordinal + 1)
@@ -164,8 +168,18 @@ export class ObjectStore {
     const { bytes, metaBytes, filterBytes, sparseFields } = this.#read(ordinal)
     if (sparseFields === 0) return []
     const terms = sparseTermsIn(bytes.slice(sparseStart(metaBytes + filterBytes)), sparseFields)
-    assert(terms !== undefined, `the record of ordinal ${ordinal} is whole`)
+    if (terms === undefined) assert(false, `the record of ordinal ${ordinal} is whole`)
     return terms
+  }
+
+  /** The tokens of a text, if they are kept. */
+  keptTokens(ordinal: number, field: number): TextTokens | undefined {
+    return this.#tokens.find(field, ordinal)
+  }
+
+  /** Splits the text of an object, and keeps the tokens if there is room. */
+  tokensOf(ordinal: number, field: number, analyzer: Analyzer, text: string): TextTokens {
+    return this.#tokens.analyze(field, ordinal, analyzer, text)
   }
 
   get chunks(): ObjectChunks {
@@ -217,7 +231,8 @@ export class ObjectStore {
 
   #addressOf(ordinal: number): number {
     const address = this.#addresses.get(ordinal)
-    assert(address !== 0, `ordinal ${ordinal} has a record`)
+    // Phrases read thousands of records, so the message is made only if it is needed.
+    if (address === 0) assert(false, `ordinal ${ordinal} has a record`)
     return address * 8
   }
 

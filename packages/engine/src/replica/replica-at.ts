@@ -9,6 +9,8 @@ import { parseFilterValues } from '../filter/values.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { CollectionSchema } from '../model/schema.ts'
+import { tokenMemory } from '../text/kept-tokens.ts'
+import type { Analyzer } from '../text/params.ts'
 import type { EarlierRecord } from './earlier-records.ts'
 import { FieldAt } from './field-at.ts'
 import { OriginalsAt } from './originals-at.ts'
@@ -274,5 +276,15 @@ class RecordsAt implements StoredRecords {
 
   sparse(ordinal: number): ReturnType<StoredRecords['sparse']> {
     return [...(this.#heldAt(ordinal)?.sparse ?? this.#live.sparse(ordinal))]
+  }
+
+  /** Those of a held object are not kept, because a later object may have the ordinal. */
+  keptTokens(ordinal: number, field: number): ReturnType<StoredRecords['keptTokens']> {
+    return this.#heldAt(ordinal) === undefined ? this.#live.keptTokens(ordinal, field) : undefined
+  }
+
+  tokensOf(ordinal: number, field: number, analyzer: Analyzer, text: string): ReturnType<StoredRecords['tokensOf']> {
+    if (this.#heldAt(ordinal) === undefined) return this.#live.tokensOf(ordinal, field, analyzer, text)
+    return tokenMemory.analyze(analyzer, text)
   }
 }

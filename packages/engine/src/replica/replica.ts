@@ -51,7 +51,16 @@ export interface ReplicaParts extends Omit<ChangedParts, 'earlierRecords' | 'pin
 /** The content of objects by ordinal; valid for the ordinals of a pinned version, whatever is applied meanwhile. */
 export type StoredRecords = Pick<
   ObjectStore,
-  'idAt' | 'lsnAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
+  | 'idAt'
+  | 'lsnAt'
+  | 'recordBytesAt'
+  | 'textBytesAt'
+  | 'meta'
+  | 'metaCopy'
+  | 'filterText'
+  | 'sparse'
+  | 'keptTokens'
+  | 'tokensOf'
 >
 
 /** The parts that replicas are created with. */

@@ -7,16 +7,19 @@ import type { FieldExplanation } from '../model/query.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
-import { hasWordsAt, placesOf } from '../text/phrase.ts'
+import { PhraseMatcher } from '../text/phrase.ts'
 import type { DenseHits, FieldTotals, SparseField, TextQuery, TextQueryTerm } from '../vector/field.ts'
 import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
 import { type FieldRun, missingVectorError, noHits, type RunContext } from './field-run.ts'
 import { type PlainTerm, plainTerms } from './plain-terms.ts'
 import type { Task, TextTask } from './request.ts'
-import { isConditional, type PhraseWord, type TextPart } from './text-query.ts'
+import { isConditional, type TextPart } from './text-query.ts'
 
 /** Hits in whose texts phrases are looked for, at most; then every text with the words is looked through first. */
 const lookedThroughMax = 16_384
+/** Kept tokens that are looked through between two looks at the clock; a text counts as some, whatever its length is. */
+const clockTokens = 2_048
+const textTokens = 32
 /** Terms of a query that explain lists. */
 const explainedMax = 32
 
@@ -31,8 +34,7 @@ interface Term {
 
 /** A phrase whose words all are in the index. */
 interface Phrase {
-  readonly words: readonly PhraseWord[]
-  readonly slop: number
+  readonly matcher: PhraseMatcher
   readonly terms: readonly Term[]
 }
 
@@ -145,11 +147,9 @@ class TextSearchRun {
   readonly #params: TextSchemaParams
   readonly #explained = new Map<string, number>()
   readonly #slice = new TimeSlice()
-  readonly #verdicts = new Map<number, boolean>()
-  readonly #phraseTerms = new Set<string>()
-  /** The text that was read last, and where it has the words of phrases. */
-  #read: { readonly ordinal: number; readonly places: ReadonlyMap<string, readonly number[]> } | undefined
   #totals: FieldTotals = { rows: 0, length: 0 }
+  /** Tokens that were looked through since the clock was read. */
+  #looked = 0
 
   constructor(task: TextTask, k: number, context: RunContext) {
     this.#task = task
@@ -207,7 +207,7 @@ class TextSearchRun {
     for (const ordinal of rows.toOrdinals()) {
       if (count === most) break
       if (this.#hasPhrases(ordinal, search) && found.set(ordinal)) count++
-      if (this.#slice.isOver) await this.#slice.renew()
+      if (this.#isDue && this.#slice.isOver) await this.#slice.renew()
     }
     return found
   }
@@ -346,11 +346,10 @@ class TextSearchRun {
     for (const { term } of words) {
       const [found] = this.#termOf(term, boost)
       if (found === undefined) return undefined
-      this.#phraseTerms.add(term)
       const known = terms.get(term)
       terms.set(term, known ? { ...known, boost: known.boost + boost } : found)
     }
-    return { words, slop, terms: [...terms.values()] }
+    return { matcher: new PhraseMatcher(words, slop), terms: [...terms.values()] }
   }
 
   #rowsOf(terms: readonly Pick<Term, 'index'>[]): Bitmap {
@@ -391,7 +390,7 @@ class TextSearchRun {
     for (const ordinal of all.toOrdinals()) {
       for (const { phrase, rows } of phrases)
         if (rows.has(ordinal) && !this.#hasPhrase(ordinal, phrase)) rows.clear(ordinal)
-      if (this.#slice.isOver) await this.#slice.renew()
+      if (this.#isDue && this.#slice.isOver) await this.#slice.renew()
     }
     return counting
   }
@@ -428,19 +427,22 @@ class TextSearchRun {
     const { phrases, excludedPhrases } = search
     if (terms.size === 0) return noHits
     if (phrases.length + excludedPhrases.length === 0) return this.#find(terms, allowed, this.#k)
-    for (let k = this.#k; k <= lookedThroughMax; k *= 4) {
+    for (let k = this.#k * 2; k <= lookedThroughMax; ) {
       const found = await this.#find(terms, allowed, k)
       const kept = await this.#withPhrases(found, search)
       if (kept.ordinals.length >= this.#k || found.ordinals.length < k) return firstHits(kept, this.#k)
+      // As many as should be enough, if the next ones have the phrases as often.
+      const share = Math.max(kept.ordinals.length, 1) / k
+      k = Math.max(k * 4, Math.ceil((1.5 * this.#k) / share))
     }
     return this.#find(terms, await this.#allWithPhrases(search, terms, allowed), this.#k)
   }
 
   async #withPhrases(found: DenseHits, search: Search): Promise<DenseHits> {
     const kept: number[] = []
-    for (const [i, ordinal] of found.ordinals.entries()) {
-      if (this.#hasPhrases(ordinal, search)) kept.push(i)
-      if (this.#slice.isOver) await this.#slice.renew()
+    for (let i = 0; i < found.ordinals.length; i++) {
+      if (this.#hasPhrases(found.ordinals[i] as number, search)) kept.push(i)
+      if (this.#isDue && this.#slice.isOver) await this.#slice.renew()
     }
     return {
       ...found,
@@ -456,30 +458,36 @@ class TextSearchRun {
     if (allowed) rows.and(allowed)
     for (const ordinal of rows.toOrdinals()) {
       if (!this.#hasPhrases(ordinal, search)) rows.clear(ordinal)
-      if (this.#slice.isOver) await this.#slice.renew()
+      if (this.#isDue && this.#slice.isOver) await this.#slice.renew()
     }
     return rows
   }
 
-  #hasPhrases(ordinal: number, { phrases, excludedPhrases }: Search): boolean {
-    const known = this.#verdicts.get(ordinal)
-    if (known !== undefined) return known
-    const verdict =
-      phrases.every((phrase) => this.#hasPhrase(ordinal, phrase)) &&
-      !excludedPhrases.some((phrase) => this.#hasPhrase(ordinal, phrase))
-    this.#verdicts.set(ordinal, verdict)
-    return verdict
+  /** Whether to read the clock, which takes as long as to look into a text of which the tokens are kept. */
+  get #isDue(): boolean {
+    if (this.#looked < clockTokens) return false
+    this.#looked = 0
+    return true
   }
 
-  #hasPhrase(ordinal: number, { words, slop, terms }: Phrase): boolean {
-    const entry = this.#context.replica.objects.sparse(ordinal).find(({ field }) => field === this.#task.fieldIndex)
+  #hasPhrases(ordinal: number, { phrases, excludedPhrases }: Search): boolean {
+    return (
+      phrases.every((phrase) => this.#hasPhrase(ordinal, phrase)) &&
+      !excludedPhrases.some((phrase) => this.#hasPhrase(ordinal, phrase))
+    )
+  }
+
+  #hasPhrase(ordinal: number, { matcher, terms }: Phrase): boolean {
+    const { fieldIndex } = this.#task
+    const { objects } = this.#context.replica
+    const kept = objects.keptTokens(ordinal, fieldIndex)
+    this.#looked += kept === undefined ? clockTokens : textTokens + kept.end - kept.start
+    if (kept) return matcher.isIn(kept)
+    const entry = objects.sparse(ordinal).find(({ field }) => field === fieldIndex)
     if (entry?.text === undefined) return false
     // Without analyzing the text.
     if (!terms.every(({ index }) => entry.indices.includes(index))) return false
-    // A text is analyzed once for all phrases that it is looked through for in one go.
-    if (this.#read?.ordinal !== ordinal)
-      this.#read = { ordinal, places: placesOf(analyzerOf(this.#params), entry.text, this.#phraseTerms) }
-    return hasWordsAt(words, this.#read.places, slop)
+    return matcher.isIn(objects.tokensOf(ordinal, fieldIndex, analyzerOf(this.#params), entry.text))
   }
 
   #find(terms: Search['terms'], allowed: Bitmap | undefined, k: number): Promise<DenseHits> {

@@ -1,5 +1,5 @@
-// Finds phrases in texts, and the part of a text that shows the words of a query.
-import type { Analyzer } from './params.ts'
+// Finds phrases in the tokens of texts.
+import { stepOf, type TextTokens, type TokenMemory, termOf, tokenMemory } from './kept-tokens.ts'
 
 /** A word of a phrase; `offset` is its place in the phrase. */
 interface PhraseWord {
@@ -7,16 +7,88 @@ interface PhraseWord {
   readonly offset: number
 }
 
-/** The places of some terms in a text, in order. */
-export function placesOf(
-  analyzer: Analyzer,
-  text: string,
-  terms: Iterable<string>,
-): ReadonlyMap<string, readonly number[]> {
-  const places = new Map<string, number[]>()
-  for (const term of terms) places.set(term, [])
-  analyzer.forEachToken(text, (term, position) => places.get(term)?.push(position))
-  return places
+/** The words of a phrase, which is looked for in many texts. */
+export class PhraseMatcher {
+  readonly #words: readonly PhraseWord[]
+  readonly #slop: number
+  readonly #memory: TokenMemory
+  /** The words stand one after another, each at a place of its own. */
+  readonly #isPlain: boolean
+  readonly #offsets: Uint32Array
+  readonly #numbers: Uint32Array
+  #generation = 0
+
+  constructor(words: readonly PhraseWord[], slop: number, memory: TokenMemory = tokenMemory) {
+    this.#words = words.toSorted((a, b) => a.offset - b.offset)
+    this.#slop = slop
+    this.#memory = memory
+    const first = this.#words[0]?.offset ?? 0
+    this.#offsets = Uint32Array.from(this.#words, ({ offset }) => offset - first)
+    this.#numbers = new Uint32Array(words.length)
+    this.#isPlain =
+      slop === 0 && this.#offsets.every((offset, i) => i === 0 || offset > (this.#offsets[i - 1] as number))
+  }
+
+  /** Whether a text with these tokens has the phrase: see `hasWordsAt`. */
+  isIn(tokens: TextTokens): boolean {
+    if (!this.#hasNumbers()) return false
+    return this.#isPlain ? this.#hasNext(tokens) : hasWordsAt(this.#words, this.#placesIn(tokens), this.#slop)
+  }
+
+  /** False: a word is in none of the texts that were analyzed, so far. */
+  #hasNumbers(): boolean {
+    if (this.#generation === this.#memory.generation) return true
+    for (const [i, { term }] of this.#words.entries()) {
+      const number = this.#memory.find(term)
+      if (number === 0) return false
+      this.#numbers[i] = number
+    }
+    this.#generation = this.#memory.generation
+    return true
+  }
+
+  /** Whether the words stand exactly at the places of the phrase. */
+  #hasNext({ list, start, end }: TextTokens): boolean {
+    const first = this.#numbers[0]
+    let position = 0
+    for (let at = start; at < end; at++) {
+      const token = list[at] as number
+      position += stepOf(token)
+      if (termOf(token) === first && this.#hasOthers(list, at, end, position)) return true
+    }
+    return false
+  }
+
+  /** Whether the words after the first one, whose token is at `at`, stand where they should. */
+  #hasOthers(list: Uint32Array, at: number, end: number, start: number): boolean {
+    const [numbers, offsets] = [this.#numbers, this.#offsets]
+    let position = start
+    let next = at + 1
+    for (let word = 1; word < numbers.length; word++) {
+      const [number, wanted] = [numbers[word], start + (offsets[word] as number)]
+      // Several tokens may share a position: beginnings of a word.
+      for (;;) {
+        if (next === end) return false
+        const token = list[next] as number
+        if (position + stepOf(token) > wanted) return false
+        position += stepOf(token)
+        next++
+        if (position === wanted && termOf(token) === number) break
+      }
+    }
+    return true
+  }
+
+  #placesIn({ list, start, end }: TextTokens): ReadonlyMap<string, readonly number[]> {
+    const places = new Map<number, number[]>(Array.from(this.#numbers, (number) => [number, []]))
+    let position = 0
+    for (let at = start; at < end; at++) {
+      const token = list[at] as number
+      position += stepOf(token)
+      places.get(termOf(token))?.push(position)
+    }
+    return new Map(this.#words.map(({ term }, i) => [term, places.get(this.#numbers[i] as number) ?? []]))
+  }
 }
 
 /**

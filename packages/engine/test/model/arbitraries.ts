@@ -1,6 +1,6 @@
 // Random names, ids, objects, filters, and moments of a model run.
 import fc from 'fast-check'
-import { dimension, type ModelFilter } from './model.ts'
+import { type Combine, dimension, type ModelFilter } from './model.ts'
 
 /** Of collections, and of one alias and one branch that calls take as well. */
 const names = ['a', 'b', 'c', 'p']
@@ -20,6 +20,7 @@ export const terms = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 12 }), we
 })
 const word = fc.constantFrom('ant', 'bee', 'cat', 'dog', 'elk', 'fox', 'gnu')
 export const words = fc.array(word, { minLength: 1, maxLength: 3 })
+export const combine = fc.constantFrom<Combine>('or', 'and', 'phrase')
 const text = fc.option(fc.array(word, { maxLength: 6 }).map((some) => some.join(' ')))
 export const object = fc.record({
   vector,

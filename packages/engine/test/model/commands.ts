@@ -1,7 +1,7 @@
 // The operations of a model run. Each changes the model and the engine in the same way and compares their results.
 import type { Precision } from '@annal/engine'
 import fc from 'fast-check'
-import { filter, filterValues, id, name, object, terms, vector, words } from './arbitraries.ts'
+import { combine, filter, filterValues, id, name, object, terms, vector, words } from './arbitraries.ts'
 import { type Command, check, codeOf, command, inputOf, onCollection, sparseInput } from './command.ts'
 import { conditionCommands } from './condition-commands.ts'
 import { controlCommands } from './control-commands.ts'
@@ -10,6 +10,7 @@ import { feedCommands, listCursors } from './feed-commands.ts'
 import { Life, type Model, type Written } from './lives.ts'
 import {
   asInput,
+  type Combine,
   dimension,
   type ModelCollection,
   type ModelFilter,
@@ -237,19 +238,21 @@ function searchTerms(target: string, query: Terms, where: ModelFilter | undefine
 }
 
 /** Objects that expired and are not deleted yet count in the lists, so then only which texts are found is compared. */
-function searchWords(target: string, wanted: readonly string[], isAnd: boolean): Command {
-  const label = `search ${wanted.join(isAnd ? ' and ' : ' or ')}`
-  return onCollection(label, target, async (model, real) => {
-    const operator = isAnd ? ('and' as const) : ('or' as const)
-    const { results } = await real.search({ fields: { t: { query: wanted.join(' '), operator, limit: 50 } } })
+function searchWords(target: string, wanted: readonly string[], combine: Combine): Command {
+  return onCollection(`search ${combine} ${wanted.join(' ')}`, target, async (model, real) => {
+    const query = wanted.join(' ')
+    const condition = combine === 'phrase' ? { query: { must: [{ phrase: query }] } } : { query, operator: combine }
+    const { results } = await real.search({ fields: { t: { ...condition, limit: 50 } } })
     const hits = results.t ?? []
     const texts = new Map(
       [...model.objects].flatMap(([key, { text }]) => (text === null ? [] : [[key, text] as const])),
     )
-    const scores = textScores(texts, wanted, isAnd)
+    const scores = textScores(texts, wanted, combine)
     const expected = new Map(scores)
     const found = hits.map((hit) => hit.id).sort()
     check(`${found}` === `${[...expected.keys()].sort()}`, `texts ${found}, expected ${[...expected.keys()].sort()}`)
+    const { count } = await real.count({ match: { t: condition } })
+    check(count === expected.size, `${count} texts match, expected ${expected.size}`)
     const everExpires = [...model.versions.values()].some((list) =>
       list.some((one) => one.object?.expiresAt !== undefined),
     )
@@ -332,7 +335,7 @@ export const commands: fc.Arbitrary<Command>[] = [
       )
       .map((args) => searchTerms(...args)),
   ),
-  ...Array.from({ length: 2 }, () => fc.tuple(name, words, fc.boolean()).map((args) => searchWords(...args))),
+  ...Array.from({ length: 2 }, () => fc.tuple(name, words, combine).map((args) => searchWords(...args))),
   fc.tuple(name, fc.boolean()).map(([target, isVacuum]) => rebuild(target, isVacuum)),
   fc.constant(list()),
   ...controlCommands,

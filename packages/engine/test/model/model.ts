@@ -27,11 +27,14 @@ export function sparseScore(a: Terms, b: Terms): number | undefined {
 
 const [k1, b] = [1.2, 0.75]
 
-/** BM25 of every text with all of the words, or one of them, best first. `all` are all texts that the field has. */
+/** How a search of texts combines words. */
+export type Combine = 'or' | 'and' | 'phrase'
+
+/** BM25 of every text with one of the words, all of them, or all one after another, best first. `all` are all texts that the field has. */
 export function textScores(
   all: ReadonlyMap<string, string>,
   words: readonly string[],
-  isAnd: boolean,
+  combine: Combine,
 ): readonly (readonly [id: string, score: number])[] {
   const texts = [...all].map(([id, text]) => [id, text.split(' ').filter((word) => word !== '')] as const)
   const mean = texts.reduce((sum, [, own]) => sum + own.length, 0) / texts.length
@@ -41,8 +44,13 @@ export function textScores(
     const rarity = Math.log(1 + (texts.length - having + 0.5) / (having + 0.5))
     return (rarity * count * (k1 + 1)) / (count + k1 * (1 - b + (b * own.length) / mean))
   }
+  const isFound = (own: readonly string[]) => {
+    if (combine === 'or') return words.some((word) => own.includes(word))
+    if (combine === 'and') return words.every((word) => own.includes(word))
+    return own.some((_, at) => words.every((word, i) => own[at + i] === word))
+  }
   return texts
-    .filter(([, own]) => (isAnd ? words.every((word) => own.includes(word)) : words.some((word) => own.includes(word))))
+    .filter(([, own]) => isFound(own))
     .map(([id, own]) => [id, words.reduce((sum, word) => sum + scoreOf(own, word), 0)] as const)
     .sort(([, x], [, y]) => y - x)
 }

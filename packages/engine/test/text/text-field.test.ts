@@ -3,6 +3,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
 import { type Collection, type Engine, openEngine, type SearchRequest } from '../../src/index.ts'
 import { TextWorld } from './text-world.ts'
@@ -107,6 +108,25 @@ test('a search that ends in its turn has the hits of one that waits', async (t) 
       }
   await engine.close()
   await t.rejects(collection.search({ fields: { body: { query: 'quick' } } }), { code: 'closed' })
+})
+
+test('a phrase is looked for in the present text of each object, whatever was looked through before', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const random = seededRandom(20261127)
+  const query = { must: [{ phrase: 'red pump' }] }
+  const having = new Set<string>()
+  for (let round = 0; round < 40; round++) {
+    const objects = Array.from({ length: 12 }, () => {
+      const [id, has] = [`object ${random.below(20)}`, random.chance(0.5)]
+      return { id, has, fields: { body: has ? 'a red pump' : 'a pump, red' } }
+    }).filter(({ id }, i, all) => all.findLastIndex((one) => one.id === id) === i)
+    await collection.upsert(objects.map(({ id, fields }) => ({ id, fields })))
+    for (const { id, has } of objects) having[has ? 'add' : 'delete'](id)
+    const { count } = await collection.count({ match: { body: { query } } })
+    if (count !== having.size) t.fail(`round ${round}: ${count} objects have the phrase, not ${having.size}`)
+    t.strictSame(new Set(await idsOf(collection, query, { limit: 100 })), having)
+  }
+  await engine.close()
 })
 
 test('filters, thresholds, fusion, and explain work as in other fields', async (t) => {
