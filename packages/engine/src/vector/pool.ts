@@ -143,6 +143,8 @@ export interface WorkerPool {
   readonly readers: ReaderSlots | undefined
   /** The kernel of dense fields, compiled. The same in every thread. */
   readonly module: WebAssembly.Module
+  /** The largest size of the lists of a sparse field or a text field. Undefined: that of a memory. Tests fill less. */
+  readonly listsBytesMax?: number
   readonly stats: WorkerPoolStats
   /** Announces a memory to all workers. They attach it when they first need it. */
   attach(memory: FieldMemory): void

@@ -54,7 +54,7 @@ export async function openSparseField(
   pool: WorkerPool,
   form: PostingForm = 'weights',
 ): Promise<SparseField> {
-  const state = emptyState(form, readersOf(pool))
+  const state = emptyState(form, readersOf(pool), pool.listsBytesMax)
   return new InvertedField(headOf(definition, form), pool, await compileSparseKernel(), state)
 }
 
@@ -78,7 +78,7 @@ export async function loadSparseField(
   form: PostingForm = 'weights',
 ): Promise<SparseField> {
   const head = headOf(definition, form)
-  const state = emptyState(form, readersOf(pool))
+  const state = emptyState(form, readersOf(pool), pool.listsBytesMax)
   await loadSparse(head, state, source)
   if (state.end > 0) state.memory.makeAreas(state.end)
   return new InvertedField(head, pool, await compileSparseKernel(), state)

@@ -57,6 +57,7 @@ export class SparseMemory {
   #search = 0
   readonly #searches = new Set<number>()
   readonly #readers: number
+  readonly #bytesMax: number
   #areas: ReaderAreas | undefined
   /** The version of the event being applied, or of the newest one. */
   version = 0
@@ -64,8 +65,9 @@ export class SparseMemory {
   others: OtherReads | undefined
 
   /** `readers` is the number of reader threads. */
-  constructor(readers = 0) {
+  constructor(readers = 0, bytesMax = memoryBytesMax) {
     this.#readers = readers
+    this.#bytesMax = bytesMax
   }
 
   /** The memory of the kernel; undefined before anything was reserved, because a memory takes limited address space. */
@@ -97,9 +99,9 @@ export class SparseMemory {
   reserve(end: number, bytes: number, bytesWorst: number): void {
     const forRows = Math.max(0, Math.ceil(end / chunkRows) - this.#chunks) * chunkBytes
     const top = this.#top + forRows + this.#bytesForAreas(end)
-    if (end > sparseOrdinalsMax || top + bytesWorst > memoryBytesMax) {
-      const message = `a sparse field can use at most ${memoryBytesMax} bytes, and this write might need more`
-      throw new EngineError('memory_exhausted', message, { value: top, limit: memoryBytesMax })
+    if (end > sparseOrdinalsMax || top + bytesWorst > this.#bytesMax) {
+      const message = `the lists of a field can use at most ${this.#bytesMax} bytes, and this write might need more`
+      throw new EngineError('memory_exhausted', message, { value: top, limit: this.#bytesMax })
     }
     this.#grow(top + Math.max(0, bytes - this.#freeBytes))
     this.#makeRows(end)
@@ -185,7 +187,7 @@ export class SparseMemory {
       if (this.bytes + wanted < bytes) throw new RangeError('beyond the address space')
       this.#memory.grow(wanted / pageBytes)
     } catch (cause) {
-      const message = `no memory for ${wanted} more bytes of a sparse field`
+      const message = `no memory for ${wanted} more bytes of the lists of a field`
       throw new EngineError('memory_exhausted', message, { value: bytes, limit: memoryBytesMax }, { cause })
     }
     this.#look(this.#memory)

@@ -18,8 +18,8 @@ export interface SparseState {
 }
 
 /** `readers` is the number of reader threads. */
-export function emptyState(form: PostingForm, readers = 0): SparseState {
-  const memory = new SparseMemory(readers)
+export function emptyState(form: PostingForm, readers = 0, bytesMax?: number): SparseState {
+  const memory = new SparseMemory(readers, bytesMax)
   return {
     form,
     memory,
