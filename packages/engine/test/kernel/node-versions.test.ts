@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
 import { makeLog } from '../determinism/work.ts'
+import { makeTextLog } from '../text/text-log.ts'
 
 tap.setTimeout(7_200_000)
 
@@ -25,6 +26,8 @@ const golden = [
   'walk.test.ts',
   'filtered.test.ts',
   'equal-keys.test.ts',
+  '../text/digest.test.ts',
+  '../upgrade/upgrade.test.ts',
 ]
 
 interface Results {
@@ -104,6 +107,10 @@ for (const one of named ?? ['22', '24', '26'])
         const digests = await replayDigests(node, join(dir, 'data'), threads, isPlain)
         t.equal(digests, made.digests, `a log, ${isPlain ? 'plain' : results.best}, ${threads} threads`)
       }
+    const texts = await makeTextLog(join(dir, 'texts'))
+    await rm(join(dir, 'texts', 'checkpoints'), { recursive: true, force: true })
+    const { stdout } = await run(node, [source, here('../text/text-log.ts'), join(dir, 'texts')])
+    t.equal(stdout.trim(), texts, 'a log of texts')
     const readers = (await readdir(here('../readers'))).filter((file) => file.endsWith('.test.ts'))
     for (const file of [...golden, ...readers.map((name) => `../readers/${name}`)]) {
       // A failure rejects with the output.
