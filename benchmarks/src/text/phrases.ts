@@ -118,7 +118,7 @@ for (const { name, phrases } of classes) {
     const forms = [asWords, asPhrase]
     const { micros, ratios } = await measureByTurns(turns, forms.length, async (form) => {
       for (const phrase of phrases) await run((forms[form] as typeof asWords)(phrase))
-      return phrases.length
+      return { queries: phrases.length }
     })
     const [words, phrase] = micros.map((one) => one.toFixed(0))
     const texts = `${Math.round(both / phrases.length)} | ${Math.round(rows / phrases.length)}`
