@@ -9,7 +9,9 @@
 // until the last reply.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +51,14 @@ static void fail(const char *message) {
   exit(1);
 }
 
+static void renew(struct connection *one);
+
+/* A server closes connections that were idle for seconds. */
 static void send_request(struct connection *to, const struct request *request) {
-  if (write(to->socket, request->bytes, request->length) != (ssize_t)request->length) fail("a request was not sent whole");
+  while (write(to->socket, request->bytes, request->length) != (ssize_t)request->length) {
+    if (!is_http || errno != EPIPE) fail("a request was not sent whole");
+    renew(to);
+  }
   to->request = request;
   to->length = 0;
 }
@@ -71,8 +79,6 @@ static int is_whole(struct connection *from) {
   return from->length >= (size_t)(body + 4 - from->reply) + strtoul(length + 17, NULL, 10);
 }
 
-static void renew(struct connection *one);
-
 static int receive(struct connection *from) {
   ssize_t received = read(from->socket, from->reply + from->length, reply_max - from->length);
   if (received > 0) {
@@ -80,7 +86,6 @@ static int receive(struct connection *from) {
     return is_whole(from);
   }
   if (!is_http || from->length > 0) fail("the server closed a connection");
-  /* It was idle for seconds. */
   const struct request *request = from->request;
   renew(from);
   send_request(from, request);
@@ -173,6 +178,7 @@ static void read_sets(const char *path) {
 }
 
 int main(int count, char **arguments) {
+  signal(SIGPIPE, SIG_IGN);
   if (count != 5) fail("caller http|postgres PORT CONNECTIONS FILE");
   is_http = strcmp(arguments[1], "http") == 0;
   port = atoi(arguments[2]);
