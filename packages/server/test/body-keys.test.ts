@@ -70,7 +70,10 @@ test('parameters of fields that nothing reads are named', async (t) => {
   const created = await running.send('POST', '/api/v2/collection', { json: { name: 'docs', fields }, accept })
   t.equal(created.status, 200, created.text)
   const { warnings } = created.json() as { warnings: string[] }
-  t.match(warnings, [/"fields\[0\].params.languge".*did you mean "language"/, /"fields\[1\].params.metric".*"space_type"/])
+  t.match(warnings, [
+    /"fields\[0\].params.languge".*did you mean "language"/,
+    /"fields\[1\].params.metric".*"space_type"/,
+  ])
   t.equal(warnings.length, 2)
 })
 

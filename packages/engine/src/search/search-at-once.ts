@@ -29,7 +29,7 @@ export function searchAtOnce(
   return { results: { [task.definition.name]: hitsOf(replica, task, { found }, version) }, complete: true, lsn }
 }
 
-/** Whether the best hits of one field are all that is asked for. */
+/** Whether the request wants the best hits of one field and nothing else. */
 function isBare(input: SearchPlanInput, { options, scoreThreshold }: TextTask): boolean {
   const { tasks, filter, fusion, groups, includeVectors, explain } = input
   const isMore = filter || fusion || groups || includeVectors || explain || options.highlight
