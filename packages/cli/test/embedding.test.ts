@@ -179,7 +179,7 @@ test('text columns of CSV and Parquet become text fields, and a provider makes t
   const columns = ['sku=id', 'description=fields.body', 'price=filter.price'].flatMap((one) => ['--column', one])
   const create = options('import', 'parts', csv, '--create', ...columns, '--space', 'l2')
   const without = await start(create).ended
-  t.match(without, { code: 64, err: /row 1, column description: not a vector .*--text names a field of type text/ })
+  t.match(without, { code: 65, err: /row 1, column description: not a vector .*--text names a field of type text/ })
   for (const [more, said] of [
     [['--text', ':english'], /--text :english: use NAME or NAME:LANGUAGE/],
     [['--embed', 'meaning=local'], /--embed meaning=local: use NAME=PROVIDER:TEXT/],
