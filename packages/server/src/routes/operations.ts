@@ -65,7 +65,7 @@ export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): v
   app.get<{ Querystring: Infer<typeof logsQuery> }>('/logs', options, async (request) => {
     const limit = request.query.limit === undefined ? requestLogDefault : Number(request.query.limit)
     if (limit > requestLogMax) {
-      throw new ServerError('limit_exceeded', `limit must be at most ${requestLogMax}`, {
+      throw new ServerError('limit_exceeded', `limit is ${limit}, but it must be at most ${requestLogMax}`, {
         field: 'limit',
         value: limit,
         limit: requestLogMax,

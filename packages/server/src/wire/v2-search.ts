@@ -201,7 +201,7 @@ function readCount(value: unknown, field: string, max: number): number | undefin
   if (typeof value !== 'number' || !Number.isInteger(value))
     throw invalidArgument(`${field} must be a whole number`, { field, value })
   if (value >= 1 && value <= max) return value
-  throw new ServerError('limit_exceeded', `${field} must be from 1 to ${max}`, {
+  throw new ServerError('limit_exceeded', `${field} is ${value}, but it must be between 1 and ${max}`, {
     field,
     value,
     limit: value < 1 ? 1 : max,
