@@ -8,7 +8,7 @@ import { plainTerms } from '../search/plain-terms.ts'
 import type { Best } from '../search/ranking.ts'
 import { parseTextOptions, parseTextSearch, type TextOptions, type TextSearch } from '../search/text-query.ts'
 import { loadAnalyzers } from '../text/analyzers.ts'
-import type { TextQueryTerm } from '../vector/field.ts'
+import { noHits, type TextQueryTerm } from '../vector/field.ts'
 import { isInRange, type SearchedState, type Work } from './find-hits.ts'
 import type { HitBuffer } from './hit-buffer.ts'
 import { type ListsReader, listsOf } from './reader-lists.ts'
@@ -22,7 +22,6 @@ interface WordsSearch {
   readonly k: number
 }
 
-const noHits: Best = { ordinals: new Uint32Array(0), similarities: new Float32Array(0) }
 /** Takes the work of one search. */
 const one: Work = { left: 1 }
 

@@ -21,7 +21,7 @@ import { denseRow, memberRows } from '../search/returned-rows.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
-import type { SparseQuery } from '../vector/field.ts'
+import { noHits, type SparseQuery } from '../vector/field.ts'
 import { findRows, leastWork, type Work } from './find-hits.ts'
 import { findWords } from './find-texts.ts'
 import { emptyPlace, HitBuffer } from './hit-buffer.ts'
@@ -61,7 +61,6 @@ const left = signal('only the owner can run this search')
 const changing = signal('an object is being changed')
 const hits = new HitBuffer()
 const place = emptyPlace()
-const noHits: Best = { ordinals: new Uint32Array(0), similarities: new Float32Array(0) }
 
 /** The results, in the order of the searches. They may have up to `bytesMax` bytes together. */
 export function runSearches(

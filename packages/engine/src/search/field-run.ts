@@ -60,10 +60,3 @@ export function missingVectorError({ definition, source }: Task): EngineError {
   const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
   return new EngineError('invalid_argument', message, { field: `fields.${definition.name}.query.id`, value: id })
 }
-
-export const noHits: DenseHits = {
-  ordinals: new Uint32Array(0),
-  similarities: new Float32Array(0),
-  visited: 0,
-  distances: 0,
-}

@@ -1,8 +1,8 @@
 // Runs one field of a search: chooses the plan and reports its cost. If at least k objects match, k are found: if an index returns fewer
 // than may exist, every match is compared.
 import type { ReadableField, ReadableReplica } from '../replica/readable.ts'
-import type { DenseHits, SparseField } from '../vector/field.ts'
-import { type FieldAnswer, type FieldRun, missingVectorError, noHits, ordinalOf, type RunContext } from './field-run.ts'
+import { type DenseHits, noHits, type SparseField } from '../vector/field.ts'
+import { type FieldAnswer, type FieldRun, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
 import { type DensePlan, planDense } from './plan.ts'
 import type { DenseTask, SparseTask, TextTask } from './request.ts'
 import { runText } from './run-text.ts'

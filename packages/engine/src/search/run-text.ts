@@ -8,9 +8,16 @@ import type { TextSchemaParams } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
 import { PhraseMatcher } from '../text/phrase.ts'
-import type { DenseHits, FieldTotals, SparseField, TextQuery, TextQueryTerm } from '../vector/field.ts'
+import {
+  type DenseHits,
+  type FieldTotals,
+  noHits,
+  type SparseField,
+  type TextQuery,
+  type TextQueryTerm,
+} from '../vector/field.ts'
 import { type Expansions, expandingParts, expandTerms } from './expand-terms.ts'
-import { type FieldRun, missingVectorError, noHits, type RunContext } from './field-run.ts'
+import { type FieldRun, missingVectorError, type RunContext } from './field-run.ts'
 import { type PlainTerm, plainTerms } from './plain-terms.ts'
 import type { Task, TextTask } from './request.ts'
 import { isConditional, type TextPart } from './text-query.ts'

@@ -2,9 +2,8 @@
 // longer than the rest of it.
 import type { AnswerRoom, SearchResult } from '../model/query.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
-import type { DenseHits, SparseField } from '../vector/field.ts'
+import { type DenseHits, noHits, type SparseField } from '../vector/field.ts'
 import { hitBytes } from './answer-room.ts'
-import { noHits } from './field-run.ts'
 import { hitsOf, vectorFieldOf } from './hits.ts'
 import { plainTerms } from './plain-terms.ts'
 import type { SearchPlanInput, TextTask } from './request.ts'

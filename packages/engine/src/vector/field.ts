@@ -64,6 +64,14 @@ export interface DenseHits {
   readonly distances: number
 }
 
+/** Nothing was found. */
+export const noHits: DenseHits = {
+  ordinals: new Uint32Array(0),
+  similarities: new Float32Array(0),
+  visited: 0,
+  distances: 0,
+}
+
 /** The bytes of a field as of one moment, while writers continue. Must be released. */
 export interface FieldCut {
   /** Whether the pieces are only what changed since the snapshot that `prepareCut` named. */

@@ -8,17 +8,18 @@ import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
 import { elementAt } from '../element-at.ts'
-import type {
-  DenseHits,
-  FieldCut,
-  FieldTotals,
-  PreparedCut,
-  SharedLists,
-  SparseField,
-  SparseQuery,
-  SparseRows,
-  SparseSearch,
-  TextQuery,
+import {
+  type DenseHits,
+  type FieldCut,
+  type FieldTotals,
+  noHits,
+  type PreparedCut,
+  type SharedLists,
+  type SparseField,
+  type SparseQuery,
+  type SparseRows,
+  type SparseSearch,
+  type TextQuery,
 } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
 import type { WorkerPool } from '../pool.ts'
@@ -104,13 +105,6 @@ const postingsHereMax = 2 ** 15
 
 /** Removed postings counted in one turn of the event loop. */
 const turnPostings = 2 ** 16
-
-const noHits: DenseHits = {
-  ordinals: new Uint32Array(0),
-  similarities: new Float32Array(0),
-  visited: 0,
-  distances: 0,
-}
 
 interface QueryLists {
   readonly lists: readonly WeighedList[]
