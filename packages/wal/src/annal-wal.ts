@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The entry of the command `annal-wal`.
+// What the command `annal-wal` runs, which bin/annal-wal.js starts.
 import { runWalTool } from './tools/command.ts'
 
 process.exitCode = await runWalTool(process.argv.slice(2), {

@@ -1,5 +1,5 @@
-// The loop that writes: it takes the queued entries, commits them as one batch, and goes on with what was queued meanwhile.
-// One batch is on its way at a time.
+// The loop that writes: it takes the queued entries, commits them as one batch, and continues with the entries that were queued
+// meanwhile. Only one batch is in flight at a time.
 import type { AppendQueue, QueueEntry } from './append-queue.ts'
 import type { WalError } from './errors.ts'
 import { refuse } from './settle.ts'

@@ -3,10 +3,12 @@
 import { join } from 'node:path'
 import { WalError } from './errors.ts'
 import { createIdentity, type Identity, newTimeline, readIdentity } from './identity.ts'
+import { reserveBytes } from './limits.ts'
 import { acquireLock } from './lock.ts'
 import type { Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { type FileLogOptions, openFileLog } from './open-file-log.ts'
+import { Reserve } from './reserve.ts'
 import { listLogFiles, withSegment } from './scan-segment.ts'
 import { decodeSegmentHeader } from './segment-header.ts'
 import type { Vfs } from './vfs.ts'
@@ -42,7 +44,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const vfs = options.vfs ?? nodeVfs()
   await makeNamedDirectory(vfs, dir)
   const onWait = (pid: number | undefined) => options.onNotice?.({ kind: 'waiting-for-lock', pid })
-  const lock = await acquireLock(dir, { force: forceUnlock ?? false, onWait })
+  const reservePath = join(dir, 'RESERVE')
+  const reserve = new Reserve({ vfs, path: reservePath, bytes: reserveBytes })
+  const lock = await acquireLock(dir, { force: forceUnlock ?? false, onWait, makeRoom: () => reserve.give() })
   try {
     if (await vfs.exists(join(dir, followsName)))
       throw new WalError(
@@ -57,7 +61,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     // A random number in the header of every segment, so that a segment of another directory is refused.
     const timeline = known?.timeline ?? (await firstTimeline(vfs, join(dir, 'wal')))
     const line = { timeline, ...(known && { timelineAfter: known.forkedAfterLsn }) }
-    const places = { dir: join(dir, 'wal'), reservePath: join(dir, 'RESERVE') }
+    const places = { dir: join(dir, 'wal'), reservePath }
     const log = await openFileLog({ ...logOptions, ...existing, ...start, ...line, vfs, ...places })
     const identity = known ?? (await createIdentityOf(log, dir, vfs, timeline))
     const close = async () => {

@@ -372,7 +372,7 @@ export class FileLog implements Log {
     this.#condition = 'failed'
     this.#reason = messageOf(cause)
     this.#parts.tip.abandon()
-    this.#stopTimers()
+    void this.#stopTimers()
     this.#parts.onFailed(this.#failure)
     return this.#failure
   }
@@ -393,10 +393,11 @@ export class FileLog implements Log {
 
   async #close(): Promise<void> {
     this.#closeWanted = true
-    this.#stopTimers()
+    await this.#stopTimers()
     const { tip } = this.#parts
     if (this.#condition === 'ok') this.#commits.add(ownRecord(recordType.cleanClose))
     await this.#commits.working
+    await this.#segments.settled()
     try {
       await this.#sync()
       if (this.#failure === undefined) await tip.sync()
@@ -409,10 +410,10 @@ export class FileLog implements Log {
     this.#condition = 'closed'
   }
 
-  #stopTimers(): void {
-    this.#space.stop()
+  #stopTimers(): Promise<void> {
     this.#cancelMarker?.()
     this.#cancelInterval?.()
+    return this.#space.stop()
   }
 }
 

@@ -19,9 +19,6 @@ const magic = 0x52464e41
 /** Types below 16 are records of the log itself; 16..255 belong to its user. Zero is invalid. */
 export const recordType = { marker: 1, cleanClose: 2, userMin: 16, userMax: 255 } as const
 
-/** A reader may skip a log record of an unknown type when this flag is set. */
-export const flagSkippable = 1
-
 /** The fields of a header, without its checksums. */
 export interface FrameHeader {
   readonly length: number

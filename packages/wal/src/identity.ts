@@ -70,7 +70,7 @@ export function encodeIdentity(identity: Identity): Buffer {
 }
 
 /** Parses an IDENTITY file. Throws identity_damaged, format_too_new. */
-export function decodeIdentity(bytes: Buffer, path: string): Identity {
+function decodeIdentity(bytes: Buffer, path: string): Identity {
   const found = /^(\{.*),"xxh64":"([0-9a-f]{16})"\}\n$/.exec(bytes.toString('latin1'))
   const body = `${found?.[1] ?? ''}}`
   if (found === null || checksumOf(body) !== found[2]) throw damaged(path)

@@ -1,16 +1,18 @@
 // One process per data directory. It takes two locks, because each alone has a gap. A LOCK file names its owner, but it
 // remains after the owner ends. On Linux an abstract socket is released by the kernel with the process, but other
 // network namespaces do not see it. The socket is taken first, so that only one process at a time judges an old LOCK
-// file.
+// file. An owner in a container also binds a socket in the directory, by which processes of other containers judge it.
+import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xxh64 } from './checksum.ts'
-import { errnoOf, WalError } from './errors.ts'
-import { directoryKey, holdDirectory, nodeVfs } from './node-vfs.ts'
-import { type ProcessFacts, processAt, processFacts } from './process-facts.ts'
-import type { Vfs } from './vfs.ts'
+import { errnoOf, isDiskFull, WalError } from './errors.ts'
+import { type HeldDirectory, holdDirectory, nodeVfs } from './node-vfs.ts'
+import { bindOwnerSocket, isOwnerSocket, type OwnerSocket, ownerAnswers } from './owner-socket.ts'
+import { machineNamespace, type ProcessFacts, processAt, processFacts } from './process-facts.ts'
+import type { Vfs, VfsFile } from './vfs.ts'
 import { readSmall, writeFully } from './whole-file.ts'
 
 /** Options of acquireLock. */
@@ -20,6 +22,8 @@ export interface LockOptions {
   readonly force?: boolean
   /** Called once when the owner is exiting and this process waits for it. */
   readonly onWait?: (pid: number | undefined) => void
+  /** Called when the disk has no space for the LOCK file. Returns whether it freed any. */
+  readonly makeRoom?: () => Promise<boolean>
 }
 
 /** The lock of a directory, held by this process. */
@@ -34,6 +38,8 @@ export interface DirectoryLock {
  */
 interface Owner extends ProcessFacts {
   readonly directory: string
+  /** Name of its socket in the directory; absent outside of containers, and where the file system has no sockets. */
+  readonly socket?: string
 }
 
 const lockName = 'LOCK'
@@ -57,8 +63,13 @@ export interface LockHolder {
 export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> = {}): Promise<LockHolder | undefined> {
   const owner = await ownerOf(options.vfs ?? nodeVfs(), join(dir, lockName))
   if (owner === undefined) return undefined
-  const own: Owner = { ...(await processFacts()), directory: directoryKey(dir) }
-  return { pid: owner.pid, host: owner.host, isGone: await isGone(owner, own) }
+  const held = holdDirectory(dir)
+  try {
+    const isOwnerGone = await isGone(owner, await processFacts(), held)
+    return { pid: owner.pid, host: owner.host, isGone: isOwnerGone }
+  } finally {
+    held.letGo()
+  }
 }
 
 /**
@@ -69,20 +80,25 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
   const vfs = options.vfs ?? nodeVfs()
   const path = join(dir, lockName)
   const held = holdDirectory(dir)
-  const facts: Owner = { ...(await processFacts()), directory: held.key }
+  const facts = await processFacts()
   let socket: Server | undefined
+  let named: OwnerSocket | undefined
   const letGo = async () => {
+    await named?.close()
     await closeSocket(socket)
     held.letGo()
   }
+  let own: Owner
   try {
     const free = await freeSocket(held.key, options.onWait, async () => {
       const owner = await ownerOf(vfs, path)
-      return { pid: owner?.pid, isEnding: owner === undefined || (await isGone(owner, facts)) }
+      return { pid: owner?.pid, isEnding: owner === undefined || (await isGone(owner, facts, held)) }
     })
     if (free === 'taken') throw locked(path, await ownerOf(vfs, path))
     socket = free
-    await takeFile(vfs, path, facts, options.force ?? false)
+    if (facts.namespace !== undefined && facts.namespace !== machineNamespace) named = await bindOwnerSocket(held)
+    own = { ...facts, directory: held.key, ...(named && { socket: named.name }) }
+    await takeFile({ vfs, path, held }, own, options)
   } catch (error) {
     await letGo()
     throw error
@@ -90,7 +106,7 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
   let released: Promise<void> | undefined
   const release = async () => {
     try {
-      await removeOwn(vfs, path, facts)
+      await removeOwn(vfs, path, own)
     } finally {
       await letGo()
     }
@@ -127,20 +143,33 @@ async function freeSocket(
 /** The directory may have been deleted meanwhile, and the path may lead to one that another process has. */
 async function removeOwn(vfs: Vfs, path: string, own: Owner): Promise<void> {
   const owner = await ownerOf(vfs, path)
-  if (owner?.pid === own.pid && owner.directory === own.directory) await removeIfPresent(vfs, path)
+  if (JSON.stringify(owner) === JSON.stringify(own)) await removeIfPresent(vfs, path)
 }
 
-async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): Promise<void> {
-  const claim = `${path}.${facts.pid}-${facts.started}.tmp`
-  await removeIfPresent(vfs, claim)
-  await writeClaim(vfs, claim, facts)
+interface LockPlace {
+  readonly vfs: Vfs
+  /** Path of the LOCK file. */
+  readonly path: string
+  readonly held: HeldDirectory
+}
+
+async function takeFile(place: LockPlace, own: Owner, { force, makeRoom }: LockOptions): Promise<void> {
+  const { vfs, path, held } = place
+  // Processes of two containers may have the same pid and start time.
+  const claim = `${path}.${own.pid}-${own.started}-${randomBytes(4).toString('hex')}.tmp`
+  const removeOld = async () => {
+    const owner = await ownerOf(vfs, path)
+    if (owner !== undefined && !force && !(await isGone(owner, own, held))) throw locked(path, owner)
+    await moveAway(vfs, path, `${claim}-old`, owner)
+  }
+  // Before the claim is written: on a full disk, the old file gives it its space.
+  await removeOld()
+  await writeClaim(vfs, claim, own, makeRoom)
   try {
     // A link appears whole or fails, so no process reads an incomplete owner.
     for (let tries = 0; tries < 3; tries++) {
-      if (await tryLink(vfs, claim, path)) return await settle(vfs, path)
-      const owner = await ownerOf(vfs, path)
-      if (owner !== undefined && !force && !(await isGone(owner, facts))) throw locked(path, owner)
-      await moveAway(vfs, path, `${claim}-old`, owner)
+      if (await tryLink(vfs, claim, path)) return await settle(place, own)
+      await removeOld()
     }
     throw locked(path, await ownerOf(vfs, path))
   } finally {
@@ -148,10 +177,12 @@ async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): P
   }
 }
 
-/** Makes the name durable and removes claims of processes that were killed during their attempt. */
-async function settle(vfs: Vfs, path: string): Promise<void> {
+/** Makes the name durable and removes claims and sockets of processes that were killed. */
+async function settle({ vfs, path, held }: LockPlace, { socket }: Owner): Promise<void> {
   for (const name of await vfs.list(dirname(path))) {
-    if (/^LOCK\.\d+-\d*\.tmp/.test(name)) await removeIfPresent(vfs, join(dirname(path), name))
+    const isClaim = /^LOCK\.\d+-\d*(-[0-9a-f]{8})?\.tmp/.test(name)
+    const isLeft = isOwnerSocket(name) && name !== socket && !(await ownerAnswers(held, name))
+    if (isClaim || isLeft) await removeIfPresent(vfs, join(dirname(path), name))
   }
   await vfs.syncDirectory(dirname(path))
 }
@@ -165,12 +196,21 @@ async function removeIfPresent(vfs: Vfs, path: string): Promise<void> {
   }
 }
 
-async function writeClaim(vfs: Vfs, claim: string, facts: Owner): Promise<void> {
-  const file = await vfs.open(claim, 'create')
-  try {
-    await writeFully(file, Buffer.from(`${JSON.stringify(facts)}\n`), 0)
-  } finally {
-    await file.close()
+async function writeClaim(
+  vfs: Vfs,
+  claim: string,
+  own: Owner,
+  makeRoom: LockOptions['makeRoom'] = async () => false,
+): Promise<void> {
+  const write = (file: VfsFile) => writeFully(file, Buffer.from(`${JSON.stringify(own)}\n`), 0)
+  for (;;) {
+    try {
+      const file = await vfs.open(claim, 'create')
+      return await write(file).finally(() => file.close())
+    } catch (error) {
+      await removeIfPresent(vfs, claim)
+      if (!isDiskFull(error) || !(await makeRoom())) throw error
+    }
   }
 }
 
@@ -202,12 +242,16 @@ async function moveAway(vfs: Vfs, path: string, target: string, judged: Owner | 
 
 /**
  * An owner is gone when it owned another directory, its machine restarted, or its process ended or its pid belongs to
- * another process now.
+ * another process now. The pid of another container says nothing.
  */
-async function isGone(owner: Owner, own: Owner): Promise<boolean> {
-  if (owner.directory !== own.directory) return true
+async function isGone(owner: Owner, own: ProcessFacts, held: HeldDirectory): Promise<boolean> {
+  if (owner.directory !== held.key) return true
   if (owner.host !== own.host) return false
   if (owner.boot !== own.boot) return true
+  if (owner.namespace !== undefined && owner.namespace !== own.namespace) {
+    if (owner.socket !== undefined) return !(await ownerAnswers(held, owner.socket))
+    if (owner.namespace === machineNamespace) return false
+  }
   const found = await processAt(owner.pid)
   return found === undefined || found.started !== owner.started || found.isEnding
 }

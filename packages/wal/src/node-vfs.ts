@@ -16,6 +16,7 @@ import {
   read,
   readdir,
   readFileSync,
+  readlink,
   readSync,
   rename,
   rm,
@@ -26,7 +27,7 @@ import {
   unlink,
   write,
 } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
 import { OpenFiles } from './open-files.ts'
 import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
@@ -94,6 +95,8 @@ export function directoryKey(path: string): string {
 /** The key of a directory that nothing else gets before `letGo`. */
 export interface HeldDirectory {
   readonly key: string
+  /** A path of a name in the directory; on Linux short enough for a socket, however long the path of the directory is. */
+  pathOf(name: string): string
   letGo(): void
 }
 
@@ -102,10 +105,17 @@ export interface HeldDirectory {
  * would have the same key.
  */
 export function holdDirectory(path: string): HeldDirectory {
-  if (process.platform === 'win32') return { key: directoryKey(path), letGo: () => undefined }
+  if (process.platform === 'win32')
+    return { key: directoryKey(path), pathOf: (name) => join(path, name), letGo: () => undefined }
   const fd = openSync(path, 'r')
   const { dev, ino } = fstatSync(fd)
-  return { key: `${dev}:${ino}`, letGo: () => closeSync(fd) }
+  const base = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path
+  return { key: `${dev}:${ino}`, pathOf: (name) => join(base, name), letGo: () => closeSync(fd) }
+}
+
+/** The target of a symbolic link. */
+export function linkTarget(path: string): Promise<string> {
+  return promiseOf<string>((done) => readlink(path, done))
 }
 
 function nodeFile(fd: number): VfsFile {

@@ -2,7 +2,7 @@
 // container every server has pid 1.
 import { hostname } from 'node:os'
 import { errnoOf } from './errors.ts'
-import { nodeVfs } from './node-vfs.ts'
+import { linkTarget, nodeVfs } from './node-vfs.ts'
 import { readSmall } from './whole-file.ts'
 
 /** What identifies a process and its machine. */
@@ -13,12 +13,19 @@ export interface ProcessFacts {
   /** Changes at every start of the machine; empty where /proc does not exist. */
   readonly boot: string
   readonly host: string
+  /** The namespace of pids, which differs between containers; absent where /proc does not exist, and in files of earlier versions. */
+  readonly namespace?: string
 }
+
+/** The namespace of the processes that run in no container. */
+export const machineNamespace = 'pid:[4026531836]'
 
 /** The facts of this process. */
 export async function processFacts(): Promise<ProcessFacts> {
   const boot = (await readProc('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
-  return { pid: process.pid, started: (await processAt(process.pid))?.started ?? '', boot, host: hostname() }
+  const started = (await processAt(process.pid))?.started ?? ''
+  const namespace = await unlessAbsent(() => linkTarget('/proc/self/ns/pid'))
+  return { pid: process.pid, started, boot, host: hostname(), ...(namespace !== undefined && { namespace }) }
 }
 
 /** A process that exists now. */
@@ -45,9 +52,13 @@ export async function processAt(pid: number): Promise<FoundProcess | undefined> 
   return { started: fields[19] ?? '', isEnding }
 }
 
-async function readProc(path: string): Promise<string | undefined> {
+function readProc(path: string): Promise<string | undefined> {
+  return unlessAbsent(async () => (await readSmall(nodeVfs(), path, 4096)).toString('latin1'))
+}
+
+async function unlessAbsent(read: () => Promise<string>): Promise<string | undefined> {
   try {
-    return (await readSmall(nodeVfs(), path, 4096)).toString('latin1')
+    return await read()
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') return undefined
     throw error

@@ -21,7 +21,7 @@ export class Reserve {
     this.#options = options
   }
 
-  /** Extends the reserve to its full size. A full disk is no failure: the part that fits is kept. */
+  /** Extends the reserve to its full size. A full disk is not a failure: the part that fits is kept. */
   async take(): Promise<void> {
     const { vfs, path, bytes } = this.#options
     const file = await vfs.open(path, (await vfs.exists(path)) ? 'write' : 'create')

@@ -23,6 +23,7 @@ export class SegmentList {
   readonly #readers = new Set<{ lsn: number }>()
   #held: HeldSegment[]
   #removalFailed: unknown
+  #removing: Promise<unknown> = Promise.resolve()
 
   /** Removed segments are kept in `archiveDir`, when it is given. */
   constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[], archiveDir?: string) {
@@ -77,8 +78,22 @@ export class SegmentList {
     }
   }
 
-  /** Removes the segments whose records are all below `lsn`; never the tail, never one that a reader still needs. */
-  async removeBefore(lsn: number): Promise<void> {
+  /**
+   * Removes the segments whose records are all below `lsn`; never the tail, never one that a reader still needs. Calls are carried out one
+   * after the other.
+   */
+  removeBefore(lsn: number): Promise<void> {
+    const removed = this.#removing.then(() => this.#removeBefore(lsn))
+    this.#removing = removed.catch(() => undefined)
+    return removed
+  }
+
+  /** Resolves when no segment is being removed. */
+  async settled(): Promise<void> {
+    await this.#removing
+  }
+
+  async #removeBefore(lsn: number): Promise<void> {
     for (;;) {
       const [oldest, follower] = this.#held
       if (oldest === undefined || follower === undefined) return
@@ -86,6 +101,8 @@ export class SegmentList {
       // After a failed removal it is unknown which names the disk keeps; removing more could leave a gap.
       if (this.#removalFailed !== undefined) throw this.#removalFailed
       if (this.#archiveDir !== undefined) await archiveSegment(this.#vfs, oldest.file, this.#archiveDir)
+      // A reader may have begun meanwhile.
+      if (this.#isPinned(follower.file)) return
       this.#held.shift()
       await this.#remove(oldest.file.path)
     }

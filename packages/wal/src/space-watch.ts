@@ -40,6 +40,7 @@ export class SpaceWatch {
   readonly #options: SpaceWatchOptions
   #roomSinceMs: number | undefined
   #cancel: (() => void) | undefined
+  #checking: Promise<void> = Promise.resolve()
   #stopped = false
 
   constructor(options: SpaceWatchOptions) {
@@ -52,19 +53,19 @@ export class SpaceWatch {
     await this.#check().catch(ignoreDisk)
   }
 
-  stop(): void {
+  /** Resolves when no check is running, so that nothing is written to the directory afterwards. */
+  async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel?.()
+    await this.#checking
   }
 
   #arm(): void {
     const { clock, limits } = this.#options
     this.#cancel = clock.after(limits.checkEveryMs, () => {
-      this.#check().then(
-        () => !this.#stopped && this.#arm(),
-        // A failed check does not end the watch.
-        () => !this.#stopped && this.#arm(),
-      )
+      // A failed check does not end the watch.
+      this.#checking = this.#check().catch(() => undefined)
+      void this.#checking.then(() => !this.#stopped && this.#arm())
     })
   }
 
@@ -83,7 +84,7 @@ export class SpaceWatch {
     }
     this.#roomSinceMs ??= clock.nowMs()
     if (clock.nowMs() - this.#roomSinceMs < limits.resumeAfterMs) return
-    if (await this.#probe()) this.#options.onRoom()
+    if ((await this.#probe()) && !this.#stopped) this.#options.onRoom()
   }
 
   /** Returns the free bytes. When they are few, it frees all expendable data first. */

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Batch } from './batch.ts'
-import { assert } from './errors.ts'
 import { seedOf } from './frame.ts'
 import type { LogScan } from './scan-log.ts'
 import { encodeSegmentHeader, type SegmentHeader, segmentHeaderBytes, segmentName } from './segment-header.ts'
@@ -96,7 +95,7 @@ export function startAfter(scan: LogScan): SegmentStart {
 
 const copyBytes = 1024 * 1024
 
-/** Copies `[from, to)` of the file at `source` into a new file at `target`, which may be the same path. */
+/** Copies `[from, to)` of the file at `source` into a new file at `target`, which may be the same path. Throws ENODATA if it ends before. */
 export async function copyRange(
   vfs: Vfs,
   range: { source: string; target: string; from: number; to: number },
@@ -108,11 +107,15 @@ export async function copyRange(
       for (let offset = range.from; offset < range.to; offset += block.length) {
         const part = block.subarray(0, Math.min(block.length, range.to - offset))
         const got = await readFully(source, part, offset)
-        assert(got === part.length, `${range.source} became shorter while it was copied`)
+        if (got < part.length) throw tooShort(range.source, range.to, offset + got)
         await writeFully(target, part, offset - range.from)
       }
     })
   } finally {
     await source.close()
   }
+}
+
+function tooShort(path: string, bytes: number, found: number): Error {
+  return Object.assign(new Error(`ENODATA: ${path} ends at byte ${found} instead of ${bytes}`), { code: 'ENODATA' })
 }

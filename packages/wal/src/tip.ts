@@ -17,7 +17,7 @@ import { createWhole, readSmall, writeFully } from './whole-file.ts'
 /** Name of the file. */
 export const tipName = 'TIP'
 /** Size of the file: two sectors. */
-export const tipBytes = 1024
+const tipBytes = 1024
 const slotBytes = 512
 const magic = Buffer.from('ANNLTIP1', 'latin1')
 

@@ -13,7 +13,7 @@ for (const fsync of ['interval', 'none']) {
     patient,
     async (t) => {
       t.comment(`ANNAL_SEED=${seed}`)
-      const count = sized(4_000, 500_000, 25_000)
+      const count = sized(1_500, 500_000, 25_000)
       const tally = await runHistories(fsync, count, seed)
       t.comment(JSON.stringify(tally))
       t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)

@@ -9,7 +9,7 @@ const seed = chosenSeed()
 
 test('with fsync=always no crash history loses, invents or refuses anything', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
-  const count = sized(8_000, 1_000_000, 50_000)
+  const count = sized(3_000, 1_000_000, 50_000)
   const tally = await runHistories('always', count, seed)
   t.comment(JSON.stringify(tally))
   t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)

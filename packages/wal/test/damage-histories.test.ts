@@ -7,7 +7,7 @@ import { runHarmed, runHistories } from './many-histories.ts'
 import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
-const count = sized(2_500, 100_000, 20_000)
+const count = sized(1_000, 100_000, 20_000)
 
 /** Statements about frequency need enough samples. */
 const countJudged = Math.max(count, 2_000)

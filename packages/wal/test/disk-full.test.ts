@@ -67,6 +67,43 @@ test('a short write is never acknowledged, and writing resumes automatically', a
   t.same(await texts(await open()), ['a', 'd'])
 })
 
+test('a log that is closed while it looks for space ends when it has looked', async (t) => {
+  const { disk, room } = smallDisk()
+  const clock = new ManualClock()
+  const { promise: mayOpen, resolve: open } = Promise.withResolvers<void>()
+  const { promise: looks, resolve: look } = Promise.withResolvers<void>()
+  const inner = disk.vfs()
+  const vfs: Vfs = {
+    ...inner,
+    async open(path, mode) {
+      if (path.endsWith('probe.tmp')) {
+        look()
+        await mayOpen
+      }
+      return inner.open(path, mode)
+    },
+  }
+  const log = await openFileLog({ dir: '/wal', vfs, clock, ...space })
+  await log.append(record('a'))
+  room.bytes = 20
+  await t.rejects(log.append(record('b'.repeat(100))), { code: 'disk_full' })
+  room.bytes = Infinity
+  await pass(clock, 7000)
+  await looks
+  let isClosed = false
+  const closing = log.close().then(() => {
+    isClosed = true
+  })
+  await idle()
+  t.notOk(isClosed)
+  open()
+  await closing
+  const files = await inner.list('/wal')
+  await idle()
+  t.same(await inner.list('/wal'), files, 'nothing is written after the close')
+  t.notOk(files.includes('probe.tmp'))
+})
+
 test('a record that frees space is appended on a full disk, from the reserve', async (t) => {
   const { disk, room } = smallDisk()
   disk.freeBytes = 1 << 30

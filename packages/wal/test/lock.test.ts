@@ -1,7 +1,7 @@
 // One owner per directory: races have one winner, dead owners are replaced, running ones never are.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,9 +10,10 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { xxh64 } from '../src/checksum.ts'
-import { acquireLock, WalError } from '../src/index.ts'
-import { directoryKey } from '../src/node-vfs.ts'
+import { acquireLock, lockHolder, WalError } from '../src/index.ts'
+import { directoryKey, nodeVfs } from '../src/node-vfs.ts'
 import { processAt } from '../src/process-facts.ts'
+import { faultVfs } from '../src/testing/index.ts'
 import { patient, sized } from './patience.ts'
 
 interface Helper {
@@ -20,9 +21,11 @@ interface Helper {
   send(command: string): Promise<string>
 }
 
-function helper(t: { teardown(fn: () => void): void }): Helper {
+/** `through` is a command that runs the one that follows it. */
+function helper(t: { teardown(fn: () => void): void }, through: readonly string[] = []): Helper {
   const script = fileURLToPath(new URL('./lock-process.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=annal-source', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [program = '', ...args] = [...through, process.execPath, '--conditions=annal-source', script]
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const lines: Interface = createInterface({ input: child.stdout })
   return {
@@ -105,6 +108,60 @@ test('an old LOCK file is judged by pid, start time, boot, host and directory', 
   writeFileSync(path, JSON.stringify({ ...own, host: 'elsewhere' }))
   const forced = await acquireLock(dir, { force: true })
   await forced.release()
+})
+
+/** Runs a command as a container does: with pids and a network of its own, and with the host name of all containers of its kind. */
+const inContainer = ['unshare', '--pid', '--net', '--fork', '--kill-child', '--mount-proc']
+
+test('a process of another container that runs or is stopped is never replaced, one that ended always is', {
+  ...patient,
+  skip: spawnSync(inContainer[0] ?? '', [...inContainer.slice(1), 'true']).status !== 0 && 'needs the right to unshare',
+}, async (t) => {
+  // Longer than the path of a socket may be.
+  const dir = join(directory(t), 'd'.repeat(120))
+  mkdirSync(dir)
+  const [a, b] = [helper(t, inContainer), helper(t, inContainer)]
+  t.equal(await a.send(`take ${dir}`), 'won')
+  t.equal(await b.send(`take ${dir}`), 'directory_locked 73')
+  await t.rejects(acquireLock(dir), { code: 'directory_locked' }, 'from outside of containers')
+  const inside = Number(readFileSync(`/proc/${a.child.pid}/task/${a.child.pid}/children`, 'latin1'))
+  process.kill(inside, 'SIGSTOP')
+  t.equal(await b.send(`take ${dir}`), 'directory_locked 73', 'its owner is stopped')
+  t.match(await lockHolder(dir), { isGone: false })
+  process.kill(inside, 'SIGKILL')
+  await once(a.child, 'exit')
+  t.match(await lockHolder(dir), { isGone: true })
+  t.equal(await b.send(`take ${dir}`), 'won')
+  t.equal(readdirSync(dir).filter((name) => name.endsWith('.socket')).length, 1, 'the socket of the first was removed')
+  t.equal(await b.send('release'), 'released')
+  t.same(readdirSync(dir), [])
+
+  const outside = await acquireLock(dir)
+  t.equal(await b.send(`take ${dir}`), 'directory_locked 73', 'its owner is in no container')
+  await outside.release()
+})
+
+test('on a full disk a lock gets its space from the old file, or from the reserve', async (t) => {
+  const dir = directory(t)
+  const room = { files: 0 }
+  const vfs = faultVfs(nodeVfs(), ({ call, path }) => {
+    if (!path.startsWith(join(dir, 'LOCK'))) return undefined
+    if (call === 'remove' && path.endsWith('-old')) room.files++
+    return call === 'write' && room.files-- <= 0 ? { errno: 'ENOSPC' } : undefined
+  })
+  await t.rejects(acquireLock(dir, { vfs }), { code: 'ENOSPC' })
+  t.same(readdirSync(dir), [], 'nothing is left')
+  const makeRoom = async () => {
+    room.files = 1
+    return true
+  }
+  const reserved = await acquireLock(dir, { vfs, makeRoom })
+  const left = readFileSync(join(dir, 'LOCK'), 'utf8')
+  await reserved.release()
+  room.files = 0
+  writeFileSync(join(dir, 'LOCK'), left.replace(/"started":"\d+"/, '"started":"1"'))
+  const taken = await acquireLock(dir, { vfs })
+  await taken.release()
 })
 
 test('a directory copied while it is in use can be opened', async (t) => {

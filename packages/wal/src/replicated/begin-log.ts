@@ -40,7 +40,7 @@ export async function beginLog({ store, logId, lsn, record }: LogBeginning): Pro
     if (seq > last) await append(store, logId, frame, seq)
     else await compare(store, logId, frame, seq)
   }
-  // The fence is no record, and the log begins with one.
+  // The fence is not a record, and the log begins with one.
   await store.trim(2)
 }
 

@@ -227,6 +227,8 @@ export class CopiedDirectory implements DataDirectory, Log {
 
   /** Removes bytes behind the end: pieces that a process wrote before it was killed. They are added again. */
   async #cutTo(end: LogPosition): Promise<void> {
+    const bytes = this.#sizes.get(end.segmentId) ?? 0
+    if (bytes < end.offset) throw notWhole(this.#segmentOf(end), bytes, end)
     const file = await this.#options.vfs.open(this.#segmentOf(end).path, 'write')
     try {
       await file.truncate(end.offset)
@@ -236,6 +238,15 @@ export class CopiedDirectory implements DataDirectory, Log {
     }
     this.#sizes.set(end.segmentId, end.offset)
   }
+}
+
+function notWhole({ path }: SegmentFile, bytes: number, { offset }: LogPosition): WalError {
+  const evidence = `it has ${bytes} bytes, and the copy has ${offset} bytes of it`
+  return new WalError('log_damaged', `${path} is not whole: ${evidence}. Remove the directory and follow again.`, {
+    file: path,
+    offset: bytes,
+    evidence,
+  })
 }
 
 function notNext(from: Omit<LogPosition, 'chain'>, end: LogPosition): WalError {

@@ -16,7 +16,7 @@ import { payloadBytesMax } from '../limits.ts'
 import type { LogRecord, Lsn } from '../log.ts'
 
 /** Size of the header of a frame. */
-export const replicatedHeaderBytes = 48
+const replicatedHeaderBytes = 48
 const magic = 0x46524e41
 const formatVersion = 1
 const recordHeaderBytes = 8
@@ -80,7 +80,7 @@ export function decodeFrame(
   const { seq } = message
   const bytes = Buffer.from(message.bytes.buffer, message.bytes.byteOffset, message.bytes.byteLength)
   const damaged = (evidence: string) =>
-    new WalError('log_damaged', `message ${seq} of the replicated log is no intact frame: ${evidence}`, {
+    new WalError('log_damaged', `message ${seq} of the replicated log is not an intact frame: ${evidence}`, {
       seq,
       evidence,
     })

@@ -1,5 +1,5 @@
-// Reads the messages of a store through a chain: again where the store did not answer, and from where it begins where
-// older messages were trimmed.
+// Reads the messages of a store through a chain. It reads again if the store did not answer, and starts at the first message
+// that is left if older ones were trimmed.
 import { WalError } from '../errors.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { decodeFrame } from './frame.ts'

@@ -1,5 +1,5 @@
-// Appends one frame and finds out what became of it. One frame is on its way at a time: with several, a frame of a fenced
-// writer could be accepted after the one before it was refused.
+// Appends one frame and finds out whether it is in the log. Only one frame is in flight at a time: with several, a frame of a
+// fenced writer could be accepted after the one before it was refused.
 import { randomBytes } from 'node:crypto'
 import { WalError } from '../errors.ts'
 import { decodeFrame, type EncodedFrame, encodeFrame, writerBytes } from './frame.ts'

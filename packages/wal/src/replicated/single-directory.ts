@@ -27,7 +27,7 @@ export interface SingleDirectoryOptions {
 export async function makeSingleDirectory(options: SingleDirectoryOptions): Promise<number> {
   const { dir, vfs = nodeVfs() } = options
   const known = await readIdentity({ dir, vfs })
-  if (known === undefined) throw refused(dir, 'it is no data directory')
+  if (known === undefined) throw refused(dir, 'it is not a data directory')
   const lock = await acquireLock(dir, { force: false })
   try {
     const walDir = join(dir, ownLogFolder)

@@ -6,7 +6,7 @@ import { runHistory } from './histories.ts'
 
 test('acknowledged records are in the log once, at their LSN, on every node', patient, async (t) => {
   const seed = chosenSeed()
-  const count = sized(4_000, 200_000, 20_000)
+  const count = sized(1_500, 200_000, 20_000)
   t.comment(`ANNAL_SEED=${seed}, ${count} histories`)
   const total = { acknowledged: 0, refused: 0, leaders: 0, truncations: 0, trimmed: 0, loaded: 0 }
   for (let n = 0; n < count; n++) {

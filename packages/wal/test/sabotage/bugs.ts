@@ -220,13 +220,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     "payloads: 'give'",
     "payloads: 'lend'",
   ),
-  bug(
-    'what is queued is dropped at close',
-    'suites',
-    'file-log.ts',
-    '    await this.#commits.working\n    try {',
-    '    try {',
-  ),
+  bug('what is queued is dropped at close', 'suites', 'file-log.ts', '    await this.#commits.working\n', ''),
   bug('what is not durable can be read', 'file-log', 'file-log.ts', 'to: this.#lsnDurable })', 'to: this.#lsnLast })'),
   bug(
     'the queue has no bound',
@@ -246,8 +240,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'the read-only state is left without a probe',
     'disk-full',
     'space-watch.ts',
-    'if (await this.#probe())',
-    'if (this !== undefined)',
+    'await this.#probe()',
+    'this !== undefined',
   ),
   bug(
     'a running owner counts as dead',
