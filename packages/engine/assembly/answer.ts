@@ -1,14 +1,16 @@
 // Answers one query in the calling thread: with a walk of the graph, with a scan of codes, or with an exact scan of rows that the host
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
-import { COSINE, END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, metric, rotated, tailOf } from './layout'
+import { END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKeyFrom, exactKeysOf, exactKeysOfScan, clampSimilarity, touchCold } from './distance/exact'
+import { exactKeyFrom, exactKeysOf, exactKeysOfScan, clampSimilarity, toWalkKey, touchCold } from './distance/exact'
 import { keysOfIds } from './distance/walk'
-import { prepareQuery, prepareQueryBound } from './encode'
+import { maxf } from './lanes'
+import { prepareQuery, prepareQueryBound } from './prepare-query'
 import * as pool from './hnsw/pool'
 import { walkFiltered } from './hnsw/allowed'
 import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
-import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setScreening, setView, walkLevel } from './hnsw/search'
+import { allowedFollowerAfter, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setView } from './hnsw/view'
+import { approach, setScreening, walkLevel } from './hnsw/search'
 import { resumeIfLost } from './hnsw/lost'
 import { widenIfLost } from './hnsw/widen'
 
@@ -17,7 +19,7 @@ let scanVersion: u32 = 0
 /**
  * Finds the `k` nearest rows as of `version` with a walk whose pool keeps `ef` rows. The best max(`k`, `rerank`) of the pool are re-ranked
  * at the field's precision. If `bitmap` is not 0, only ordinals below `bits` whose bit is set are returned. Returns the number of results,
- * at most `k`.
+ * at most `k`. A walk that is blurred is repeated with a larger pool.
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
@@ -40,20 +42,28 @@ function isConsistent(handovers: u32): bool {
 
 function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   setView(version, bitmap, bits)
+  const copies = max(k, rerank)
   let found: i32 = 0
+  wasBlurred = false
+  let kept = ef
+  let reranked = copies
   setScreening(hasHeads)
-  if (approach(0, false)) {
+  while (approach(0, false)) {
     if (bitmap == 0) {
-      widenIfLost(ef)
-      walkLevel(ef, 0, true, true, nextWalk())
-      resumeIfLost(ef)
-    } else if (!walkFiltered(k, ef, countBits(bitmap, bits))) {
+      widenIfLost(kept)
+      walkLevel(kept, 0, true, true, nextWalk())
+      resumeIfLost(kept)
+    } else if (!walkFiltered(k, kept, countBits(bitmap, bits))) {
       setScreening(false)
       return compareOnce(k, ef, version, bitmap, bits)
     }
     const most = pool.dropHidden()
-    rerankPool(min(most, max(k, rerank)), k, max(k, rerank))
+    rerankPool(min(most, reranked), k, copies)
     found = pool.size
+    wasBlurred = wasBlurred || isBlurred
+    if (!isBlurred || most < kept || kept >= BLURRED_EF_MAX) break
+    kept = min(BLURRED_EF_MAX, kept * BLURRED_GROWTH)
+    reranked = kept
   }
   setScreening(false)
   // A walk can miss rows that it cannot reach, or can fill its pool with hidden rows. If more rows may exist than were found, scan all.
@@ -61,9 +71,19 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   return writeResults(k)
 }
 
+/** A walk is blurred if the exact keys of its rows differ by less than this many times the largest error of a walk key. */
+const BLURRED_ERRORS: f32 = 2
+
+/**
+ * A blurred walk is repeated with a pool this many times as large, up to the maximum, and the whole pool is re-ranked. The walk passes through
+ * the cluster of the query, whatever the order of its rows (docs/lab/2026-11-27-tight-clusters.md).
+ */
+const BLURRED_GROWTH: i32 = 8
+const BLURRED_EF_MAX: i32 = 2048
+
 /**
  * Like `search`, but compares the code of every row that may be returned instead of walking. It misses nothing, and is cheaper than a walk
- * if few rows may be returned.
+ * if few rows may be returned. If the result is blurred, the rows themselves are compared.
  */
 export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
@@ -93,8 +113,10 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
     insertByCode(count)
     count = 0
   }
+  const isFull = pool.size == ef
   rerankPool(pool.size, k, max(k, COPIES_MIN))
-  return writeResults(k)
+  wasBlurred = isBlurred
+  return isFull && isBlurred ? scanAll(k) : writeResults(k)
 }
 
 /**
@@ -151,6 +173,7 @@ function countBits(bitmap: usize, bits: u32): u32 {
  */
 function rerankPool(nodes: i32, k: i32, copies: i32): void {
   if (rotated && !hasCopies) {
+    isBlurred = false
     convertPool(min(nodes, k))
     return
   }
@@ -164,6 +187,8 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
   touchCold(ids, min(sure, ROWS_TOUCHED))
   pool.clear(k)
   let error: f32 = 0
+  let farthest = f32x4.splat(-f32.MAX_VALUE)
+  isBlurred = false
   for (let from: i32 = 0; from < count; from += ROWS_PER_BATCH) {
     if (from >= k) {
       const last = toWalkKey(pool.keyOfEntry(pool.entryAt(pool.size - 1)))
@@ -173,6 +198,7 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
     const ahead = from + ROWS_TOUCHED
     if (ahead < sure) touchCold(ids + (<usize>ahead << 2), min(ROWS_PER_BATCH, sure - ahead))
     exactKeysOf(ids + (<usize>from << 2), n, keys)
+    if (n == ROWS_PER_BATCH) farthest = f32x4.max(farthest, v128.load(keys))
     for (let i: i32 = 0; i < n; ++i) {
       const key = load<f32>(keys + (<usize>i << 2))
       const walked = load<u64>(ranked + (<usize>(from + i) << 3))
@@ -181,6 +207,21 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
       if (entry < pool.worst) pool.insert(entry)
     }
   }
+  isBlurred = count >= ROWS_PER_BATCH && toWalkKey(maxf(farthest)) - toWalkKey(pool.keyOfEntry(pool.entryAt(0))) < BLURRED_ERRORS * error
+}
+
+/**
+ * Whether the exact keys of all rows that `rerankPool` could read differ by less than twice the largest error of their walk keys: then their order
+ * in the walk was that of the errors, and rows that the walk left out may be nearer. Codes are too coarse for rows in a cluster much smaller than the
+ * distance to the center of the field.
+ */
+let isBlurred: bool = false
+/** Whether the last search was blurred at its own ef. */
+let wasBlurred: bool = false
+
+/** Whether the last `search` or `compare` was blurred at its own ef, 1 or 0. Then coarse rows do not order its results, but originals do. */
+export function isLastBlurred(): i32 {
+  return <i32>wasBlurred
 }
 
 /** Keeps the first `count` entries of the pool with their exact keys, where those are the estimates by which the walk has ordered them. */
@@ -235,12 +276,6 @@ function appendRow(entry: u64, id: u32): void {
 const ROWS_PER_BATCH: i32 = 4
 /** Rows whose cold parts are prefetched ahead, a multiple of ROWS_PER_BATCH. */
 const ROWS_TOUCHED: i32 = 12
-
-/** Converts an exact key to the scale of walk keys, which are squared distances for cosine: |x - y|^2 = 2 - 2 cos = 2 + 2 key. */
-@inline
-function toWalkKey(key: f32): f32 {
-  return metric == COSINE ? 2 + 2 * key : key
-}
 
 /** Inserts the first `count` of `ids` into the pool by exact key. */
 function insertExact(count: i32): void {
@@ -315,5 +350,6 @@ export function scanRange(from: u32, to: u32): void {
 }
 /** Ends a scan: writes the best `k` rows to `answers` and `similarities`, and returns their number. */
 export function endScan(k: i32): i32 {
+  wasBlurred = false
   return writeResults(k)
 }

@@ -28,7 +28,7 @@ import { clearVisited, nextWalk, visited } from './scratch'
 import { canBeNode } from './hnsw/classes'
 import { buildFollowerBitmaps, isFollower, isLeader, isSoundFollower, isSoundLeader } from './hnsw/copies'
 import { itemOf } from './hnsw/sub-batch'
-import { hasRow } from './hnsw/repair'
+import { hasRow } from './hnsw/alive'
 
 @inline
 function mix(h: u64, v: u64): u64 {

@@ -1,12 +1,11 @@
-// Encodes vectors as rows, and queries in the forms that the distance functions read. Rows are encoded with strict float operations in a
-// fixed order, so the same vector gives the same bytes on every machine. The scalar quantization has one scale for each vector, max |x'| /
-// 63, and a factor that corrects the length, |x'|^2 / <x', code>, where x' is the vector minus the center of the segment.
+// Encodes vectors as rows, with strict float operations in a fixed order, so the same vector gives the same bytes on every machine. The
+// scalar quantization has one scale for each vector, max |x'| / 63, and a factor that corrects the length, |x'|^2 / <x', code>, where x' is
+// the vector minus the center of the segment.
 import {
   ALIVE,
   BINARY,
   COSINE,
   IP,
-  L2,
   FLOAT16,
   FLOAT32,
   INT8,
@@ -27,51 +26,15 @@ import {
   rowOf,
   rules,
 } from './layout'
-import { query, queryCentered, queryCode, queryResidual } from './scratch'
-import { sumf, sumi, variable } from './lanes'
-import { BITS_HALF, storePlanes } from './distance/bits'
-import { storeQueryValues } from './distance/code'
-import { fromHalf, toHalf } from './distance/half'
-import { packedLength, packedValue, topOf } from './distance/packed'
-import { storeSignValues } from './distance/sign-dots'
-import { setQuery } from './distance/walk'
-import { setExactQuery } from './distance/exact'
-import { prepareBound, writeHead } from './heads/head'
-import { rotate, rotateBack } from './rotate'
+import { query, queryCentered } from './scratch'
+import { sumf } from './lanes'
+import { dotf, maxAbs, rotateCentered, rotatedLength, subtractCenter } from './centered'
+import { toHalf } from './distance/half'
+import { topOf } from './distance/packed'
+import { writeHead } from './heads/head'
 
 /** Largest absolute code value, so that value + 64 fits in seven bits. */
 const HALF: f32 = 63
-
-/** Writes the vector at `from` minus the center to `out` (f32 x lanes each) and returns the largest absolute component. */
-function subtractCenter(from: usize, out: usize): f32 {
-  let absMax = f32x4.splat(0)
-  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) {
-    const v = f32x4.sub(v128.load(from + i), v128.load(center + i))
-    v128.store(out + i, v)
-    absMax = f32x4.max(absMax, f32x4.abs(v))
-  }
-  return max(
-    max(f32x4.extract_lane(absMax, 0), f32x4.extract_lane(absMax, 1)),
-    max(f32x4.extract_lane(absMax, 2), f32x4.extract_lane(absMax, 3)),
-  )
-}
-
-/** Largest absolute value of `count` floats, a multiple of four. */
-function maxAbs(from: usize, count: i32): f32 {
-  let absMax = f32x4.splat(0)
-  for (let i: usize = 0; i < <usize>count << 2; i += 16) absMax = f32x4.max(absMax, f32x4.abs(v128.load(from + i)))
-  return max(
-    max(f32x4.extract_lane(absMax, 0), f32x4.extract_lane(absMax, 1)),
-    max(f32x4.extract_lane(absMax, 2), f32x4.extract_lane(absMax, 3)),
-  )
-}
-
-/** Inner product of two padded vectors (f32 x lanes). */
-function dotf(a: usize, b: usize): f32 {
-  let s = f32x4.splat(0)
-  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) s = f32x4.add(s, f32x4.mul(v128.load(a + i), v128.load(b + i)))
-  return sumf(s)
-}
 
 @inline
 function roundScaled(source: usize, inverse: v128): v128 {
@@ -150,18 +113,6 @@ function encodeBits(row: usize): f32 {
     store<u8>(p, load<u8>(p) | <u8>(<i32>(x > 0) << (i & 7)))
   }
   return dot
-}
-
-/** Number of components of a rotated vector. */
-@inline
-function rotatedLength(): i32 {
-  return packing != 0 ? packedLength() : <i32>codeBytes << 3
-}
-
-/** Rotates the centered vector in place, padded with zeros. */
-function rotateCentered(): void {
-  memory.fill(queryCentered + (<usize>lanes << 2), 0, <usize>(rotatedLength() - lanes) << 2)
-  rotate(queryCentered, rotatedLength())
 }
 
 /** Rotates the centered vector and writes its signs. Returns the inner product of the rotated vector with its signs. */
@@ -292,198 +243,4 @@ function residualsOf(source: usize, codes: v128, inverse: v128, steps: f32, resi
 function addLanes(sum: f32, four: v128): f32 {
   const two = sum + f32x4.extract_lane(four, 0) + f32x4.extract_lane(four, 1)
   return two + f32x4.extract_lane(four, 2) + f32x4.extract_lane(four, 3)
-}
-
-@inline
-function round8(a: v128, b: v128): v128 {
-  return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(f32x4.nearest(a)), i32x4.trunc_sat_f32x4_s(f32x4.nearest(b)))
-}
-/** What rounding removes, in steps of 1/127. `steps` are 127 each. */
-@inline
-function roundingResidual(values: v128, steps: v128): v128 {
-  return f32x4.mul(f32x4.sub(values, f32x4.nearest(values)), steps)
-}
-
-/**
- * Makes the vector in the query buffer the query of walks and of exact keys: writes its code to `queryCode`, the rounding residual to
- * `queryResidual`, and sets the constants of both key formulas.
- */
-export function prepareQuery(): void {
-  if (rotated) {
-    prepareRotated()
-    return
-  }
-  const source = metric == IP ? query : queryCentered
-  const square = metric == IP ? measureQuery() : centerQuery()
-  const absMax = maxAbs(source, lanes)
-  const largestValue: f32 = precision == BINARY ? <f32>BITS_HALF : 127
-  const step: f32 = absMax / largestValue
-  const inverse: f32 = absMax > 0 ? largestValue / absMax : 0
-  let sum: i32 = 0
-  let sumResidual: i32 = 0
-  if (precision == BINARY) {
-    memory.fill(queryCode, 0, codeBytes << 2)
-    for (let i: i32 = 0; i < dimension; ++i) {
-      const value = <i32>nearest(load<f32>(source + (<usize>i << 2)) * inverse)
-      sum += value
-      storePlanes(queryCode, i, value)
-    }
-  } else {
-    const scale = f32x4.splat(inverse)
-    const steps = f32x4.convert_i32x4_s(i32x4.splat(variable(127)))
-    // Only int8 and int16 rows use the rounding residual of the query.
-    const refined = precision == INT8 || precision == INT16
-    let sums = i32x4.splat(0)
-    let sumsResidual = sums
-    for (let i: usize = 0; i < codeBytes; i += 8) {
-      const p = source + (i << 2)
-      const a = f32x4.mul(v128.load(p), scale)
-      const b = f32x4.mul(v128.load(p, 16), scale)
-      const values = round8(a, b)
-      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(values))
-      storeQueryValues(queryCode, i, values)
-      if (!refined) continue
-      const residuals = round8(roundingResidual(a, steps), roundingResidual(b, steps))
-      sumsResidual = i32x4.add(sumsResidual, i32x4.extadd_pairwise_i16x8_s(residuals))
-      storeQueryValues(queryResidual, i, residuals)
-    }
-    sum = sumi(sums)
-    sumResidual = sumi(sumsResidual)
-  }
-  setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
-  setExactQuery(step, sum, sumResidual, square, dotCenter, centerSquare)
-  preparedSum = sum
-  preparedStep = step
-  preparedSquare = square
-}
-
-/** The query code that `prepareQuery` wrote: the sum of its values, their step, and the square of the query. */
-let preparedSum: i32 = 0
-let preparedStep: f32 = 0
-let preparedSquare: f32 = 0
-
-/** Prepares the bound of heads for the query of `prepareQuery` and a walk that keeps `ef` rows. */
-export function prepareQueryBound(ef: i32): void {
-  if (metric == IP) subtractCenter(query, queryCentered)
-  prepareBound(queryCode, preparedSum, preparedStep, preparedSquare, ef)
-}
-
-/**
- * Like `prepareQuery` for rotated codes. The query minus the center is compared for inner products, too: the product of the center with
- * each row is known exactly from `a`.
- */
-function prepareRotated(): void {
-  const square = centerQuery()
-  rotateCentered()
-  const absMax = maxAbs(queryCentered, rotatedLength())
-  const step: f32 = absMax / 127
-  const scale = f32x4.splat(absMax > 0 ? 127 / absMax : 0)
-  let sums = i32x4.splat(0)
-  for (let i: usize = 0; i < <usize>rotatedLength(); i += 16) {
-    const source = queryCentered + (i << 2)
-    const low = round8(f32x4.mul(v128.load(source), scale), f32x4.mul(v128.load(source, 16), scale))
-    const high = round8(f32x4.mul(v128.load(source, 32), scale), f32x4.mul(v128.load(source, 48), scale))
-    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)))
-    if (packing != 0) {
-      storeQueryValues(queryCode, i, low)
-      storeQueryValues(queryCode, i + 8, high)
-    } else {
-      storeSignValues(queryCode, i, i8x16.narrow_i16x8_s(low, high))
-    }
-  }
-  const sum = sumi(sums)
-  setQuery(queryCode, sum, metric == IP ? 0 : square, 1, metric == IP ? step : 2 * step)
-  setExactQuery(step, sum, 0, square, dotCenter, centerSquare)
-}
-
-/** Set by `centerQuery` and `measureQuery`: the product of the query with the center, and the square of the center; 0 for l2. */
-let dotCenter: f32 = 0
-let centerSquare: f32 = 0
-
-/**
- * Writes the query minus the center to `queryCentered`, and returns its square. The sums are those of `dotf`: each addition waits for the one
- * before, so three sums take the time of one.
- */
-function centerQuery(): f32 {
-  let square = f32x4.splat(0)
-  let along = square
-  let own = square
-  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) {
-    const x = v128.load(query + i)
-    const c = v128.load(center + i)
-    const v = f32x4.sub(x, c)
-    v128.store(queryCentered + i, v)
-    square = f32x4.add(square, f32x4.mul(v, v))
-    along = f32x4.add(along, f32x4.mul(x, c))
-    own = f32x4.add(own, f32x4.mul(c, c))
-  }
-  dotCenter = metric == L2 ? 0 : sumf(along)
-  centerSquare = metric == L2 ? 0 : sumf(own)
-  return sumf(square)
-}
-
-/** Returns the square of the query. */
-function measureQuery(): f32 {
-  dotCenter = dotf(query, center)
-  centerSquare = dotf(center, center)
-  return dotf(query, query)
-}
-
-/**
- * E|z| sqrt(2 / pi) = 2 / pi for a normally distributed component z: scales the factor so that the decoded signs are nearest to the vector.
- */
-const SIGN_SHARE: f32 = 0.6366
-
-/** Decodes the row `id` to float32 into the query buffer. */
-export function decodeRow(id: u32): void {
-  const cold = coldOf(id)
-  if (precision == FLOAT32) {
-    memory.copy(query, cold, <usize>dimension << 2)
-    return
-  }
-  if (rotated) {
-    decodeRotated(rowOf(id))
-    return
-  }
-  const row = rowOf(id)
-  const coarse = load<f32>(row + codeBytes, 4)
-  if (precision == FLOAT16 || precision == BINARY) {
-    const scale: f32 = precision == FLOAT16 ? load<f32>(cold + coldStride - 4) : coarse * SIGN_SHARE
-    for (let i: i32 = 0; i < dimension; ++i) {
-      const value =
-        precision == FLOAT16
-          ? fromHalf(load<u16>(cold + (<usize>i << 1)))
-          : <f32>(((load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1) << 1) - 1
-      store<f32>(query + (<usize>i << 2), value * scale + load<f32>(center + (<usize>i << 2)))
-    }
-    return
-  }
-  const fine = precision == INT8 || precision == INT16 ? load<f32>(cold + coldStride - 4) : coarse
-  for (let i: i32 = 0; i < dimension; ++i) {
-    let value = <f32>(<i32>load<u8>(row + <usize>i) - 64)
-    if (precision == INT8) {
-      const shifted = load<u8>(cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)) >> <u8>(((i >> 4) & 3) << 1)
-      value += (<f32>(shifted & 3) - 1.5) / 4
-    } else if (precision == INT16) {
-      value += (<f32>load<u8>(cold + <usize>i) - 63.5) / 127
-    }
-    store<f32>(query + (<usize>i << 2), value * fine + load<f32>(center + (<usize>i << 2)))
-  }
-}
-
-/** The same for codes of two and four bits: one minus their mean squared error for normally distributed components. */
-const CRUMB_SHARE: f32 = 0.8812
-const NIBBLE_SHARE: f32 = 0.985
-
-function decodeRotated(row: usize): void {
-  const share = precision == BINARY ? SIGN_SHARE : precision == INT4 ? NIBBLE_SHARE : CRUMB_SHARE
-  const scale = load<f32>(row + codeBytes, 4) * share
-  for (let i: i32 = 0; i < rotatedLength(); ++i) {
-    const value =
-      packing != 0 ? packedValue(row, i) : <i32>(((load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1) << 1) - 1
-    store<f32>(queryCentered + (<usize>i << 2), <f32>value * scale)
-  }
-  rotateBack(queryCentered, rotatedLength())
-  for (let i: usize = 0; i < <usize>dimension << 2; i += 4)
-    store<f32>(query + i, load<f32>(queryCentered + i) + load<f32>(center + i))
 }

@@ -18,9 +18,11 @@ export function attach(thread: i32): void {
  * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
  * layout, or a rule of the graph changes.
  */
-export const abi: i32 = 16
+export const abi: i32 = 17
 
-export { decodeRow, encodeRow, prepareQuery, prepareQueryBound } from './encode'
+export { decodeRow } from './decode'
+export { encodeRow } from './encode'
+export { prepareQuery, prepareQueryBound } from './prepare-query'
 export { boundsOfIds, estimatesFrom, projectRow, screen, takeHeads, useEstimates, writeHead } from './heads/head'
 export {
   copyColumn,
@@ -35,8 +37,8 @@ export { keysOf, takeDistances } from './distance/walk'
 export { countUnreachable } from './hnsw/reconnect'
 export { isFollower, leaderOf } from './hnsw/copies'
 export { setFarComparison } from './hnsw/allowed'
-export { takeHops } from './hnsw/search'
-export { beginScan, compare, endScan, scanIds, scanRange, search } from './answer'
+export { takeHops } from './hnsw/visit'
+export { beginScan, compare, endScan, isLastBlurred, scanIds, scanRange, search } from './answer'
 export { claim, claimed, finish, openHeadsJob, openJob, work } from './job'
 export { chooseEntry, clearBlock, firstUnsound, hash } from './audit'
 export { levelOf } from './hnsw/level'

@@ -21,6 +21,14 @@ export function sumf(a: v128): f32 {
     f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3))
   )
 }
+/** Largest of the four floats. */
+@inline
+export function maxf(a: v128): f32 {
+  return max(
+    max(f32x4.extract_lane(a, 0), f32x4.extract_lane(a, 1)),
+    max(f32x4.extract_lane(a, 2), f32x4.extract_lane(a, 3)),
+  )
+}
 /** Sum of the four integers. */
 @inline
 export function sumi(a: v128): i32 {

@@ -304,8 +304,6 @@ function tables() {
   const bare = mapOf(bareOf)
   return `// Made by scripts/make-text-tables.mjs from the character data of Unicode ${unicodeVersion}. Do not edit. Numbers are in base 36.
 
-export const unicodeVersion = '${unicodeVersion}'
-
 /** Runs: distance from the end of the last one, length, class. */
 export const classRuns = \`
 ${numbers(classRuns())}\`

@@ -3,14 +3,14 @@
 import type { Log, NewRecord } from '@annal/wal'
 import { currentAuthor } from './events/author.ts'
 import { encodeEvent, upsertRecord, withAuthor, withRequest } from './events/codec.ts'
-import type { CatalogEvent, Event } from './events/event.ts'
+import type { RequestRecord } from './events/request-record.ts'
 import type { Clock } from './model/engine.ts'
+import type { CatalogEvent, Event } from './model/event.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { RequestFacts } from './model/requests.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 import type { KeyTable } from './requests/key-table.ts'
 import type { Claim } from './requests/request-keys.ts'
-import type { RequestRecord } from './requests/request-record.ts'
 
 /** An event without its time. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never

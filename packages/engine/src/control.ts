@@ -4,14 +4,15 @@ import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import type { CommitOptions, EventDraft } from './commit.ts'
+import { codeDiskErrors } from './disk-errors.ts'
 import { EngineError } from './errors.ts'
-import type { ControlEvent } from './events/event.ts'
 import { oneOf } from './input/definition.ts'
 import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
 import type { ControlChange, ControlPlane, TokenDescription, TokenOwner } from './model/control.ts'
 import type { DatabaseDescription } from './model/database.ts'
 import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database-facts.ts'
-import { parseName, printed } from './model/ids.ts'
+import type { ControlEvent } from './model/event.ts'
+import { checkObject, parseName, printed } from './model/ids.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { RecordedRequest, WriteOptions } from './model/requests.ts'
 import { keyed } from './requests/keyed.ts'
@@ -66,6 +67,7 @@ export class LocalControl implements ControlPlane {
     },
     write?: WriteOptions,
   ): Promise<DatabaseDescription & Acknowledgement> {
+    checkObject(options, 'options')
     const name = parseName(options.name, 'name')
     const type = oneOf(databaseTypes, options.type ?? 'enterprise', 'type')
     const token = options.token && parseToken(options.token)
@@ -239,6 +241,10 @@ export class LocalControl implements ControlPlane {
 
   async putSetting(key: string, value: string, options?: WriteOptions): Promise<Acknowledgement> {
     parseName(key, 'key')
+    if (typeof value !== 'string') {
+      const message = `value must be a string, got ${printed(value)}`
+      throw new EngineError('invalid_argument', message, { field: 'value', value: printed(value) })
+    }
     const bytes = Buffer.byteLength(value)
     if (bytes > settingValueBytesMax) {
       const details = { field: 'value', value: bytes, limit: settingValueBytesMax }
@@ -312,6 +318,8 @@ export class LocalControl implements ControlPlane {
   }
 }
 
+codeDiskErrors(LocalControl)
+
 /** The public description of a database. */
 export function describeDatabase(entry: DatabaseEntry): DatabaseDescription {
   const { name, type, active, createdAtMs: createdAt } = entry
@@ -347,7 +355,9 @@ function describeToken({ name, kind, createdAtMs: createdAt }: TokenEntry): Toke
   return { name, kind, createdAt }
 }
 
-function parseToken({ name, kind, hash }: TokenFacts): TokenFacts {
+function parseToken(token: TokenFacts): TokenFacts {
+  checkObject(token, 'token')
+  const { name, kind, hash } = token
   if (typeof hash !== 'string' || !/^[0-9a-f]{64}(?![\s\S])/.test(hash))
     throw new EngineError('invalid_argument', 'hash must be a SHA-256 in 64 hexadecimal digits', { field: 'hash' })
   return { name: parseName(name, 'name'), kind: oneOf(tokenKinds, kind, 'kind'), hash }

@@ -1,5 +1,6 @@
 // One database as its users see it: collections by name.
 import { randomBytes } from 'node:crypto'
+import type { MemoryGuard } from './admission/memory-guard.ts'
 import { DatabaseBackups } from './backup/database-backups.ts'
 import type { EngineBackups } from './backup/engine-backups.ts'
 import { lsnsOf, type PastOf } from './backup/past.ts'
@@ -9,14 +10,16 @@ import { followAlias } from './collection/alias-handle.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import type { CommitOptions, EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
+import { codeDiskErrors } from './disk-errors.ts'
 import type { Embedder } from './embed/embedder.ts'
 import { EngineError } from './errors.ts'
 import type { ChangeFeed } from './feed/change-feed.ts'
 import type { FeedCursors } from './feed/feed-cursors.ts'
 import { parseChanges } from './feed/parse-changes.ts'
 import { DatabaseHistory } from './history/database-history.ts'
+import type { LogBook } from './history/log-book.ts'
 import { checkHasFields, parseDefinition } from './input/definition.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, memoryOfField } from './limits.ts'
 import type { PastCollection } from './model/as-of.ts'
 import type { ChangeStream, ChangesRequest, Cursors } from './model/changes.ts'
 import type { Collection } from './model/collection.ts'
@@ -39,10 +42,12 @@ type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collecti
 export interface DatabaseHost extends NamingHost {
   readonly limits: Limits
   readonly embedder: Embedder
+  readonly memory: MemoryGuard
   /** Returns an id that was never used before. */
   nextCollectionId(): number
   commit(makeDraft: () => CatalogDraft, options?: CommitOptions): Promise<Acknowledgement>
   readonly backups: EngineBackups
+  readonly book: LogBook
   readonly feed: ChangeFeed
   readonly cursors: FeedCursors
   readonly past: PastDoor
@@ -100,6 +105,7 @@ export class LocalDatabase implements Database {
     const fields = host.embedder.withModels(given.fields)
     const schema = { ...given, fields }
     return this.#reserving(name, async () => {
+      host.memory.check('the collection', { growth: fields.length * memoryOfField })
       const seed = randomBytes(8)
       return host.commit(
         () => {
@@ -127,10 +133,7 @@ export class LocalDatabase implements Database {
       backups: host.backups.jobs,
       keys: host.keys,
       collection: (name) => this.#find(name),
-      collectionIdAt: async (name, lsn) => {
-        const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
-        return found ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
-      },
+      collectionIdAt: (name, lsn) => this.#collectionIdAt(name, lsn),
       reserving: (wanted, field, action) => {
         const name = parseName(wanted, field)
         return this.#reserving(name, () => action(name), field)
@@ -146,17 +149,17 @@ export class LocalDatabase implements Database {
 
   get history(): DatabaseHistory {
     const host = this.#host
-    const { host: imports, jobs, book } = host.backups
+    const { host: imports, jobs } = host.backups
     const database = this.#entry
     const checkOpen = () => {
       host.checkOpen()
       host.checkHistory()
       this.#checkThere()
     }
-    const collectionIdAt = async (name: string, lsn: number) =>
-      (await book.collectionAt(database.id, name, lsn)) ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
     return new DatabaseHistory({
-      ...{ database, book, jobs, checkOpen, collectionIdAt },
+      ...{ database, jobs, checkOpen },
+      book: host.book,
+      collectionIdAt: (name, lsn) => this.#collectionIdAt(name, lsn),
       keys: host.keys,
       collection: (name) => this.#find(name),
       lsnsOf: ([from, to]) => lsnsOf(imports.side, from, to),
@@ -220,11 +223,17 @@ export class LocalDatabase implements Database {
     return LocalPastCollection.open(this.#host.past, { databaseId, database, collection: name }, asOf, options)
   }
 
+  /** Id of the collection that this name or alias led to just after a record. */
+  async #collectionIdAt(name: string, lsn: number): Promise<number> {
+    const found = await this.#host.book.collectionAt(this.#entry.id, name, lsn)
+    return found ?? refuseCollection(name, 'collection', ` at LSN ${lsn}`)
+  }
+
   #find(name: string): LocalCollection {
     this.#host.checkOpen()
     this.#checkThere()
     // An invalid collection name gets the same answer as an absent collection.
-    // During a replay the end of the log decides what names lead to, not the position of the replay.
+    // During a replay, names mean what they mean at the end of the log, not at the position of the replay.
     const entry = this.#host.catalogAhead.resolve(this.#entry.id, name) ?? refuseCollection(name, 'collection')
     const collection = this.#host.loaded(entry.id)
     if (collection) return collection
@@ -359,6 +368,8 @@ export class LocalDatabase implements Database {
     }
   }
 }
+
+codeDiskErrors(LocalDatabase)
 
 /** A collection that has the fields of D. */
 function typed<D extends string | CollectionDefinition>(collection: LocalCollection): Collection<FieldsOf<D>> {

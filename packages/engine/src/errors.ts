@@ -29,6 +29,7 @@ export type EngineErrorCode =
   | 'unsupported_in_cluster'
   | 'rebuild_running'
   | 'read_only'
+  | 'disk_failed'
   | 'closed'
   | 'worker_lost'
   | 'engine_file_missing'

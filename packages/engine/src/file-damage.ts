@@ -1,6 +1,6 @@
 // A file of the data directory that is missing or unreadable counts as damage, like a changed byte: its user falls back
 // or goes out of service by name. Callers above this file never get an error of the operating system for it. Missing
-// permission is not damage, because a retry as the right user fixes it; neither is a full disk.
+// permission is not damage, because a retry as the right user fixes it; neither is a full disk, which has a code of its own.
 import { errnoOf } from '@annal/wal'
 import { EngineError } from './errors.ts'
 
@@ -9,6 +9,7 @@ const faults: Readonly<Record<string, string>> = {
   ENOTDIR: 'is missing: a directory above it is a file',
   EISDIR: 'is a directory, not a file',
   ELOOP: 'is a symbolic link to itself',
+  ENODATA: 'is shorter than expected',
   EIO: 'cannot be read: the disk reported an error (EIO)',
 }
 

@@ -13,15 +13,20 @@ interface Known {
   readonly log: LogState | undefined
   readonly failure: Error | undefined
   readonly notices: readonly string[]
-  readonly collections: Iterable<{ readonly name: string; readonly condition: string }>
+  readonly collections: Iterable<{
+    readonly name: string
+    readonly condition: string
+    readonly reason: string | undefined
+  }>
 }
 
 /** The health of an engine from its parts. */
 export function healthOf({ phase, log, failure, notices, collections }: Known): EngineHealth {
   const reasons = [...notices]
-  for (const { name, condition } of collections)
-    if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; see its description`)
-  if (log?.reason) reasons.push(log.reason)
+  for (const { name, condition, reason = 'see its description' } of collections)
+    if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service: ${reason}`)
+  // The failure of a log that cannot be written says the same and what it means.
+  if (log?.reason && !failure?.message.includes(log.reason)) reasons.push(log.reason)
   if (failure) reasons.push(failure.message)
   return { status: failure ? 'failed' : statusOf(phase, log, reasons.length), reasons }
 }

@@ -1,4 +1,5 @@
 export type { FsyncPolicy } from '@annal/wal'
+export { memoryLimit } from './admission/memory-reading.ts'
 export {
   type HeldCheckpoint,
   type HoldCheckpoint,
@@ -9,6 +10,7 @@ export { efConstructionDefault, efDefault, mDefault, topKDefault } from './defau
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
 export { checkedActor, writtenBy } from './events/author.ts'
+export { parseTimestamp } from './filter/timestamp.ts'
 export {
   actorLengthMax,
   asOfLoadedBytesDefault,
@@ -176,34 +178,17 @@ export type {
 } from './model/object.ts'
 export { decodeMeta, MetaBudget, packMeta, type ReadMeta } from './model/packed-meta.ts'
 export {
-  type AnswerRoom,
   type BatchedRequest,
-  type BatchedResult,
-  type ContentOptions,
-  type CountRequest,
   type EmbeddedQuery,
-  type Explanation,
-  type FacetRequest,
-  type Facets,
-  type FieldExplanation,
   type FieldQuery,
-  type FusedHit,
   type Fusion,
   type FuzzyClause,
   type GroupBy,
   type Highlight,
-  type HitGroup,
   type PhraseClause,
   type PrefixClause,
   type QueryValues,
-  type RecallReport,
-  type RecallRequest,
-  type ScrollPage,
-  type ScrollRequest,
-  type SearchHit,
   type SearchRequest,
-  type SearchResult,
-  type Standing,
   type StoredQuery,
   type TextClause,
   type TextCondition,
@@ -214,6 +199,17 @@ export {
   type WordsClause,
 } from './model/query.ts'
 export type { HitBytes, ReaderCollection, ReaderHandle, ReaderSearch } from './model/reader.ts'
+export type {
+  AnswerRoom,
+  ContentOptions,
+  CountRequest,
+  FacetRequest,
+  Facets,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
+} from './model/reads.ts'
 export type {
   Author,
   ConditionalOptions,
@@ -244,6 +240,16 @@ export {
   type TextFieldSchema,
   type TextSchemaParams,
 } from './model/schema.ts'
+export type {
+  BatchedResult,
+  Explanation,
+  FieldExplanation,
+  FusedHit,
+  HitGroup,
+  SearchHit,
+  SearchResult,
+  Standing,
+} from './model/search-result.ts'
 export { asOfBatch, asOfPage } from './past/parse-as-of.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'

@@ -135,6 +135,12 @@ export const asOfLoadedBytesDefault = 1_024 * 1024 * 1024
 export const asOfWindowSecondsDefault = 600
 export const asOfWindowSecondsMax = 86_400
 export const asOfWindowBytesDefault = 256 * 1024 * 1024
+/** Moments that wait to be loaded, one after the other. More are refused. */
+export const pastStatesWaitingMax = 16
+/** A loaded moment may need so much memory for each byte of its files: about 2 for short texts, about 1 for vectors. */
+export const memoryPerImageByte = 2
+/** A new field may take so much memory with its first objects. */
+export const memoryOfField = 1024 * 1024
 /** A loaded moment that nobody reads is closed after this time. */
 export const pastStateIdleMs = 600_000
 export const settingValueBytesMax = 4_096

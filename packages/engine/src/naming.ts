@@ -4,9 +4,9 @@ import type { Catalog } from './catalog/catalog.ts'
 import type { LocalCollection } from './collection/collection.ts'
 import type { CommitOptions, EventDraft } from './commit.ts'
 import { EngineError } from './errors.ts'
-import type { NameEvent } from './events/event.ts'
 import { aliasesOfDatabaseMax } from './limits.ts'
-import { parseName, printed } from './model/ids.ts'
+import type { NameEvent } from './model/event.ts'
+import { checkObject, parseName, printed } from './model/ids.ts'
 import type { AliasDescription, BranchDescription, Promotion } from './model/names.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { WriteOptions } from './model/requests.ts'
@@ -92,7 +92,9 @@ export class Naming {
     )
   }
 
-  async promote(name: string, { over, keepAs }: Promotion, options?: WriteOptions): Promise<Acknowledgement> {
+  async promote(name: string, promotion: Promotion, options?: WriteOptions): Promise<Acknowledgement> {
+    checkObject(promotion, 'promotion')
+    const { over, keepAs } = promotion
     const kept = parseName(keepAs, 'keep_as')
     const [host, databaseId] = [this.#host, this.#databaseId]
     const call = { databaseId, parts: () => ['promote', String(name), String(over), kept] }

@@ -1,17 +1,20 @@
 // Brings the engine's state to the end of the log. The records after the checkpoint are first counted by collection, so
 // that each collection serves as soon as its own last record is applied. Then they are applied in order, each
 // collection through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others continue.
+
 import type { Log, LogRecord, Lsn } from '@annal/wal'
+import type { MemoryGuard } from './admission/memory-guard.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
+import { outOfServiceReason } from './disk-errors.ts'
 import { assert } from './errors.ts'
 import { decodeEvent, isCatalogEvent, isCatalogRecord, peekEvent } from './events/codec.ts'
-import type { CatalogEvent, Event, ObjectEvent } from './events/event.ts'
+import { requestOf } from './events/request-record.ts'
+import type { CatalogEvent, Event, ObjectEvent } from './model/event.ts'
 import type { FieldSchema } from './model/schema.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 import type { KeyTable } from './requests/key-table.ts'
-import { requestOf } from './requests/request-record.ts'
 
 /** Decoded events waiting to be applied. Memory during a replay does not grow with the log. */
 const waitingBytesMax = 64 * 1024 * 1024
@@ -29,6 +32,7 @@ export interface RecoveringCollection {
 
 /** The parts of the engine that recovery fills. */
 export interface RecoveryTarget {
+  readonly memory: Pick<MemoryGuard, 'checkUnavoidable'>
   readonly catalog: Catalog
   loaded(id: number): RecoveringCollection | undefined
   applyCatalog(lsn: number, event: CatalogEvent): Promise<void>
@@ -129,7 +133,8 @@ async function applyRecord(
   if (!collection) return
   const { gate } = collection
   const applied = gate.queue(record.payload.length, async () => {
-    await applyOrQuarantine(record.lsn, event, collection)
+    const check = () => target.memory.checkUnavoidable('the record', record.payload.length)
+    await applyOrQuarantine(record.lsn, event, collection, check)
     readyWhenLast(record.lsn, event.collectionId, target, outlook)
   })
   await waiting.add(record.payload.length, applied)
@@ -139,15 +144,20 @@ async function applyOrQuarantine(
   lsn: number,
   event: Exclude<Event, CatalogEvent>,
   collection: RecoveringCollection,
+  /** Throws if there is no memory for the event. A start must not end for want of memory again and again. */
+  checkMemory: () => void,
 ): Promise<void> {
   try {
-    await applyEvent(lsn, event, collection, (change, replica) => replica.apply(lsn, change))
+    await applyEvent(lsn, event, collection, (change, replica) => {
+      checkMemory()
+      return replica.apply(lsn, change)
+    })
   } catch (error) {
-    await collection.quarantine(`record ${lsn} could not be applied: ${(error as Error).message}`)
+    await collection.quarantine(`record ${lsn} could not be applied: ${outOfServiceReason(error)}`)
   }
 }
 
-/** Applies an event to its collection, unless the state reflects it already. `change` applies what is no rebuild. */
+/** Applies an event to its collection, unless the state reflects it already. `change` applies what is not a rebuild. */
 export async function applyEvent(
   lsn: number,
   event: Exclude<Event, CatalogEvent>,

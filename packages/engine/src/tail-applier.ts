@@ -5,9 +5,9 @@ import type { LogRecord } from '@annal/wal'
 import type { Committer } from './commit.ts'
 import { assert, EngineError } from './errors.ts'
 import { decodeEvent, isCatalogEvent } from './events/codec.ts'
-import type { CatalogEvent, Event, ObjectEvent } from './events/event.ts'
+import { requestOf } from './events/request-record.ts'
+import type { CatalogEvent, Event, ObjectEvent } from './model/event.ts'
 import { applyEvent, type RecoveringCollection, type RecoveryTarget } from './recovery.ts'
-import { requestOf } from './requests/request-record.ts'
 
 /** A collection that serves while records are applied. */
 export interface FollowingCollection extends RecoveringCollection {

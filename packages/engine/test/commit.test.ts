@@ -5,8 +5,8 @@ import type { Appended, Log, Lsn, NewRecord } from '@annal/wal'
 import { test } from 'tap'
 import { Committer, type EventDraft } from '../src/commit.ts'
 import { decodeEvent, encodeEvent } from '../src/events/codec.ts'
-import type { Event } from '../src/events/event.ts'
 import { upsertPieces } from '../src/events/upsert-pieces.ts'
+import type { Event } from '../src/model/event.ts'
 import { WriteGate } from '../src/replica/write-gate.ts'
 
 interface World {

@@ -5,7 +5,7 @@ import type { Log, LogRecord, Lsn } from '@annal/wal'
 import { test } from 'tap'
 import { Catalog } from '../src/catalog/catalog.ts'
 import { encodeEvent } from '../src/events/codec.ts'
-import type { CatalogEvent, Event } from '../src/events/event.ts'
+import type { CatalogEvent, Event } from '../src/model/event.ts'
 import { type RecoveringCollection, type RecoveryTarget, replay, survey } from '../src/recovery.ts'
 import type { Replica } from '../src/replica/replica.ts'
 import { WriteGate } from '../src/replica/write-gate.ts'
@@ -57,6 +57,7 @@ interface FakeCollection extends RecoveringCollection {
 }
 
 class FakeTarget implements RecoveryTarget {
+  readonly memory = { checkUnavoidable: () => undefined }
   readonly trace: string[] = []
   readonly catalog: Catalog
   readonly collections = new Map<number, FakeCollection>()

@@ -81,7 +81,7 @@ async function runRounds(
 
 for (const kind of Object.keys(kinds) as Kind[])
   test(`creating and deleting collections with a ${kind} field`, { skip }, (t) =>
-    runRounds(t, 240, async (database) => async (round) => {
+    runRounds(t, 140, async (database) => async (round) => {
       const collection = await fillCollection(database, `c${round}`, kind, 1)
       const { value } = kinds[kind]
       if (kind !== 'multi') await collection.search({ fields: { v: { query: value(0) as number[], limit: 1 } } })
@@ -90,7 +90,7 @@ for (const kind of Object.keys(kinds) as Kind[])
   )
 
 test('small fields that grow are rebuilt at their precision', { skip }, (t) =>
-  runRounds(t, 160, async (database) => async (round) => {
+  runRounds(t, 140, async (database) => async (round) => {
     await fillCollection(database, `c${round}`, 'int8', 300)
     await database.deleteCollection(`c${round}`)
   }),
@@ -101,14 +101,14 @@ for (const [name, act] of [
   ['vacuums', (collection: Collection) => collection.vacuum()],
 ] as const)
   test(`${name} of one collection`, { skip }, (t) =>
-    runRounds(t, 240, async (database) => {
+    runRounds(t, 140, async (database) => {
       const collection = await fillCollection(database, 'c', 'int8', 20)
       return async () => void (await act(collection))
     }),
   )
 
 test('clones that are deleted', { skip }, (t) =>
-  runRounds(t, 240, async (database) => {
+  runRounds(t, 140, async (database) => {
     await fillCollection(database, 'source', 'int8', 20)
     return async (round) => {
       await database.backups.clone('source', `c${round}`)
@@ -119,7 +119,7 @@ test('clones that are deleted', { skip }, (t) =>
 )
 
 test('restores that are deleted, and verified backups', { skip }, (t) =>
-  runRounds(t, 240, async (database) => {
+  runRounds(t, 140, async (database) => {
     await fillCollection(database, 'source', 'sparse', 20)
     const { name } = await database.backups.create('source')
     await database.backups.settled()

@@ -263,7 +263,15 @@ function callsOf(engine: Engine, database: Database): readonly Call[] {
       name: 'cursors.acknowledge',
       argument: { name: 'reader', lsn: 1 },
       call: ({ name, lsn }: { name: never; lsn: never }) => database.cursors.acknowledge(name, lsn),
-      wrong: { name: newNames, lsn: whole(0, newest) },
+      wrong: {
+        name: newNames,
+        lsn: [
+          ...of('invalid_argument', notNumbers),
+          ...[-1, -huge].map((value): Wrong => ({ value, code: 'limit_exceeded', limit: 0 })),
+          // The limit is the newest record of the log, which can be one of its markers.
+          ...of('limit_exceeded', [newest + 100, huge]),
+        ],
+      },
     },
     {
       name: 'cursors.delete',
@@ -398,7 +406,7 @@ function faultsOf(error: unknown, path: string, { code, limit, field = path, ...
 }
 
 function isShown(shown: unknown, value: unknown): boolean {
-  if (typeof value === 'string') return typeof shown === 'string' && shown.includes(value.slice(0, 40))
+  if (typeof value === 'string') return typeof shown === 'string' && shown.startsWith(value.slice(0, 40))
   if (typeof value === 'object' && value !== null) return true
   return String(shown) === String(value)
 }

@@ -2,7 +2,7 @@
 // succeeds or fails with an error of the engine, never with an error of JavaScript.
 import { WalError } from '@annal/wal'
 import { test } from 'tap'
-import { type Collection, type Database, EngineError, openEngine } from '../src/index.ts'
+import { type Collection, type Database, type Engine, EngineError, openEngine } from '../src/index.ts'
 
 const definition = {
   name: 'films',
@@ -38,8 +38,9 @@ interface Case {
   make(given: never): unknown
 }
 
-function casesOf(database: Database, films: Collection): readonly Case[] {
+function casesOf({ control }: Engine, database: Database, films: Collection): readonly Case[] {
   let made = 0
+  const token = { name: 'reader', kind: 'r', hash: '0'.repeat(64) }
   return [
     { call: 'collection', argument: definition, make: (given) => database.collection(given) },
     {
@@ -51,6 +52,11 @@ function casesOf(database: Database, films: Collection): readonly Case[] {
       },
     },
     { call: 'upsert', argument: [object], make: (given) => films.upsert(given) },
+    {
+      call: 'patch',
+      argument: [{ id: 'a', meta: { seen: true }, filter: { year: 1979 }, increment: { views: 1 } }],
+      make: (given) => films.patch(given),
+    },
     { call: 'get', argument: 'a', make: (given) => films.get(given) },
     { call: 'getMany', argument: ['a'], make: (given) => films.getMany(given) },
     { call: 'delete', argument: ['nobody'], make: (given) => films.delete(given) },
@@ -68,6 +74,24 @@ function casesOf(database: Database, films: Collection): readonly Case[] {
     { call: 'recall', argument: { field: 'plot', sample: 1, limit: 1, ef: 10 }, make: (given) => films.recall(given) },
     { call: 'neighbors', argument: 'plot', make: (given) => films.neighbors(given, 'a') },
     { call: 'neighbors', argument: 'a', make: (given) => films.neighbors('plot', given) },
+    { call: 'putAlias', argument: 'films', make: (given) => database.putAlias('movies', given) },
+    {
+      call: 'promote',
+      argument: { over: 'nothing', keepAs: 'earlier' },
+      make: (given) => database.promote('films', given),
+    },
+    {
+      call: 'branch',
+      argument: { name: 'films', asOf: { lsn: 1 } },
+      make: (given) => database.branch('films', given),
+    },
+    {
+      call: 'createDatabase',
+      argument: { name: 'default', type: 'pro', token },
+      make: (given) => control.createDatabase(given),
+    },
+    { call: 'putToken', argument: token, make: (given) => control.putToken('default', given) },
+    { call: 'putSetting', argument: 'value', make: (given) => control.putSetting('key', given) },
     {
       call: 'rebuild',
       argument: { plot: { M: 8, efConstruction: 40 } },
@@ -97,7 +121,7 @@ test('a call with a value of another kind succeeds, or fails with an error of th
   const films: Collection = await database.createCollection(definition)
   let calls = 0
   const faults: string[] = []
-  for (const { call, argument, make } of casesOf(database, films)) {
+  for (const { call, argument, make } of casesOf(engine, database, films)) {
     await films.upsert([object])
     for (const { where, given } of variantsOf(argument)) {
       calls++

@@ -1,6 +1,6 @@
 // Keys at the precision of the field, which re-ranking and scans order by. Smaller is nearer, and the negative key is the similarity.
-// float32: the squared distance (l2) or the negative inner product (ip, cosine) of the vectors. Quantized rows: an estimate of the same
-// from the refined code.
+// float32: the squared distance (l2) or the negative inner product (ip, cosine) of the vectors. float16: the same with the rounded row, by its
+// distance except for inner products. Other rows: an estimate from the refined code.
 import {
   BINARY,
   COSINE,
@@ -26,7 +26,7 @@ import {
 import { query, queryCentered, queryCode, queryResidual } from '../scratch'
 import { sumi, sums4f, sums4i, variable } from '../lanes'
 import { RELAXED, addDot, dot1, dot4, queryStep } from './code'
-import { halfProduct } from './half'
+import { halfDistance, halfProduct } from './half'
 import { keyOf } from './walk'
 
 let step: f32 = 0
@@ -327,6 +327,21 @@ export function exactKeyFrom(key: f32, id: u32): f32 {
   return keyFromProduct(id, row, productFromKey(row, key))
 }
 
+/** Whether the key of a float16 row is computed from its distance to the query: not for inner products, nor for zero vectors. */
+@inline
+function hasHalfDistance(id: u32): bool {
+  return metric == L2 || (metric == COSINE && load<f32>(normOf(id)) != 0)
+}
+
+/**
+ * Exact key of a float16 row from its distance to the query. The rounding of the row hardly changes the distance of a query that is near it,
+ * but changes the product by as much as if the query were the center.
+ */
+function halfKey(cold: usize): f32 {
+  const distance = halfDistance(queryCentered, cold, load<f32>(cold + coldStride - 4), lanes)
+  return metric == L2 ? distance : -(dotCenter + (square - distance + 1 - centerSquare) * 0.5)
+}
+
 /** Exact key of the row `id` for the query that `prepareQuery` set. Smaller is nearer. */
 export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
@@ -334,6 +349,7 @@ export function exactKey(id: u32): f32 {
   const row = rowOf(id)
   // The estimate is not clamped to valid distances here, because the order of clamped estimates would be lost. See `clampSimilarity`.
   if (rotated && metric == L2) return keyOf(row)
+  if (precision == FLOAT16 && hasHalfDistance(id)) return halfKey(cold)
   const product = fineProduct(row, cold)
   if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * product)
   return keyFromProduct(id, row, product)
@@ -345,6 +361,15 @@ function keyFromProduct(id: u32, row: usize, product: f32): f32 {
   // In rules 1, `a` of a zero vector is its own squared length.
   const rowSquare: f32 = rules < 2 && load<f32>(normOf(id)) == 0 ? 0 : 1
   return -(product + dotCenter + (rowSquare - load<f32>(row + codeBytes) - centerSquare) * 0.5)
+}
+
+/**
+ * Converts an exact key to the scale of walk keys, which are squared distances for cosine, |x - y|^2 = 2 - 2 cos = 2 + 2 key, and leave out the
+ * product of the query with the center for inner products.
+ */
+@inline
+export function toWalkKey(key: f32): f32 {
+  return metric == COSINE ? 2 + 2 * key : metric == IP ? key + dotCenter : key
 }
 
 /** Clamps a similarity that was estimated from codes of rotated vectors to the range of the metric. */

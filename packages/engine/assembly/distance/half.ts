@@ -31,6 +31,22 @@ export function halfProduct(vector: usize, row: usize, lanes: usize): f32 {
   return sumf(f32x4.add(s0, s1))
 }
 
+/** Squared distance of a padded float32 vector from a float16 row times `scale`. */
+export function halfDistance(vector: usize, row: usize, scale: f32, lanes: usize): f32 {
+  const scales = f32x4.splat(scale)
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  for (let i: usize = 0; i < lanes; i += 8) {
+    const h = v128.load(row + (i << 1))
+    const v = vector + (i << 2)
+    const low = f32x4.sub(v128.load(v), f32x4.mul(toFloats(i32x4.extend_low_i16x8_u(h)), scales))
+    const high = f32x4.sub(v128.load(v, 16), f32x4.mul(toFloats(i32x4.extend_high_i16x8_u(h)), scales))
+    s0 = f32x4.add(s0, f32x4.mul(low, low))
+    s1 = f32x4.add(s1, f32x4.mul(high, high))
+  }
+  return sumf(f32x4.add(s0, s1))
+}
+
 /** The float of a float16. */
 export function fromHalf(half: u32): f32 {
   return f32x4.extract_lane(toFloats(i32x4.splat(half)), 0)

@@ -9,8 +9,8 @@
 // group of 16 bytes has components 32 + 32 k + i (low) and 48 + 32 k + i (high).
 import { IP, codeBytes, headOf, lanes, metric, projection, rowOf } from '../layout'
 import { headForm, headValues, ids, keys, query, queryCentered, rowCode } from '../scratch'
-import { sumf, sumi, sums4i, variable } from '../lanes'
-import { keepFour } from '../hnsw/keep'
+import { maxf, sumf, sumi, sums4i, variable } from '../lanes'
+import { keepFour } from '../keep'
 import { RELAXED, dot1, dot4, formBytes, storeQueryValues, toQuery } from '../distance/code'
 
 /** Components of a head, and those of them that have seven bits. */
@@ -141,10 +141,7 @@ function prepare(form: usize, sum: i32, step: f32, square: f32, deviations: f32,
     v128.store(headValues + i, weighted)
     most = f32x4.max(most, f32x4.abs(weighted))
   }
-  const largest = max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
-  )
+  const largest = maxf(most)
   const scale = f32x4.splat(largest > 0 ? 127 / largest : 0)
   const fine = storeValues(0, FINE, scale)
   const coarse = storeValues(FINE, COMPONENTS, scale)
@@ -207,10 +204,7 @@ function prepareCentered(deviations: f32): void {
     most = f32x4.max(most, f32x4.abs(v))
     squares = f32x4.add(squares, f32x4.mul(v, v))
   }
-  const largest = max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
-  )
+  const largest = maxf(most)
   const scale = f32x4.splat(largest > 0 ? 127 / largest : 0)
   let sums = i32x4.splat(0)
   for (let i: usize = 0; i < codeBytes; i += 8) {

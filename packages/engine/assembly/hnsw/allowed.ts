@@ -8,19 +8,9 @@ import { answers, ids, nextWalk, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, entryAt, idOf, keyOfEntry, setEntry, reseed, setSize, size } from './pool'
 import { isMarkedFollower, leaderOf } from './copies'
-import {
-  allowedAt,
-  allowedBits,
-  allowedWords,
-  countHop,
-  hasCopies,
-  isAllowed,
-  isAllowedNode,
-  isHidden,
-  insertListed,
-  screenListed,
-  walkLevel,
-} from './search'
+import { allowedAt, allowedBits, allowedWords, hasCopies, isAllowed, isAllowedNode, isHidden } from './view'
+import { countHop, insertListed } from './visit'
+import { screenListed, walkLevel } from './search'
 import { widen, widenIfLost } from './widen'
 
 /** Allowed rows to meet around one row before the walk stops reading lists of rows that are not allowed. */

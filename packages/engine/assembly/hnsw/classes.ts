@@ -18,7 +18,7 @@ import {
 } from '../layout'
 import { reportProgress, nextWalk, visited } from '../scratch'
 import { isFollower, isLeader } from './copies'
-import { hasRow, isAlive } from './repair'
+import { hasRow, isAlive } from './alive'
 import { itemOf } from './sub-batch'
 
 const EMPTY: u32 = 0

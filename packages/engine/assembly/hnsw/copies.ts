@@ -24,7 +24,7 @@ import {
 } from '../layout'
 import { levelOf } from './level'
 import { reportProgress } from '../scratch'
-import { isAlive } from './repair'
+import { isAlive } from './alive'
 
 /** The first word of a removed row that follows no row any more. */
 export const DETACHED: u32 = 0xfffffffe

@@ -2,7 +2,7 @@
 import { M0, degreeAt, linksOf } from '../layout'
 import { selected } from '../scratch'
 import { EXPANDED, entryAt, idOf, setEntry, size } from './pool'
-import { countHops, listUnvisited } from './search'
+import { countHops, listUnvisited } from './visit'
 
 /** Entries that are expanded at a time, and how many rows their lists may have together. */
 const WIDTH_MAX: i32 = 8

@@ -26,7 +26,8 @@ import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
 import { entryOf, idOf, insert, size, worst } from './pool'
 import * as candidates from './pool'
 import { chooseDiverse } from './prune'
-import { approach, setView, walkLevel } from './search'
+import { approach, walkLevel } from './search'
+import { setView } from './view'
 import { ignoreSubBatch, itemOf } from './sub-batch'
 
 /** Partitions of step 2. The result does not depend on their number. */

@@ -23,8 +23,9 @@ import { setRowAsQuery } from '../distance/walk'
 import { chooseDiverse } from './prune'
 import * as candidates from './pool'
 import { isLiveNode } from './copies'
-import { hasRow } from './repair'
-import { approach, setView, walkLevel } from './search'
+import { hasRow } from './alive'
+import { approach, walkLevel } from './search'
+import { setView } from './view'
 import { writeList } from './link'
 
 const ROUNDS: i32 = 8

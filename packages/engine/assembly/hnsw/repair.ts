@@ -24,6 +24,7 @@ import {
   touch,
   upperOf,
 } from '../layout'
+import { isAlive, hasRow } from './alive'
 import { levelOf } from './level'
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
@@ -38,17 +39,6 @@ export const SWEEP_STEP: u32 = 256
 export const REPAIR_STEP: u32 = 2
 /** Maximum number of candidates for one list. */
 const CANDIDATES_MAX: i32 = 512
-
-/** Whether the ordinal has a row that is not removed. */
-@inline
-export function isAlive(id: u32): bool {
-  return load<u32>(tailOf(id), 12) == ALIVE && hasRow(id)
-}
-/** Whether the ordinal ever had a row: its birth is not NONE. */
-@inline
-export function hasRow(id: u32): bool {
-  return load<u32>(tailOf(id), 8) != NONE
-}
 
 /** The highest level at which the row has a list. */
 function levelsOf(id: u32): i32 {

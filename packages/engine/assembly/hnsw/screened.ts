@@ -8,7 +8,7 @@ import { boundsOfIds, screen, useEstimates } from '../heads/head'
 import { keysOfIds } from '../distance/walk'
 import { clear, entryAt, entryOf, idOf, insert, keyOfEntry, reseed, size, worst } from './pool'
 import { expandBest, listExpanded, stopped, widthMax } from './expand'
-import { countHops, insertListed, listUnvisited } from './search'
+import { countHops, insertListed, listUnvisited } from './visit'
 
 /** Waiting rows that are compared in a turn, and one more for each COMPARED_MORE that wait. */
 const COMPARED: i32 = 8

@@ -1,9 +1,9 @@
 // Finds the k best texts of which one list, the driver, has all. The rows of one of its blocks at a time are candidates. Other required lists
-// reduce them, one after another, and lists of optional terms add to their scores. What no candidate needs is skipped. A block whose rows cannot
-// enter the best k is skipped, too, and so is a candidate as soon as it cannot.
+// reduce them, one after another, and lists of optional terms add to their scores. Postings that no candidate needs are skipped. A block whose
+// rows cannot enter the best k is skipped, too, and a candidate is dropped as soon as it cannot.
 //
-// If terms are required, the shortest of their lists drives. Otherwise one list after another does, those that can add most first: each finds the
-// texts that no earlier list has. This ends as soon as the lists that are left cannot add enough together.
+// If terms are required, the shortest of their lists is the driver. Otherwise the lists are drivers one after another, the one that can add most
+// first: each finds the texts that no earlier list has. This ends as soon as the remaining lists together cannot add enough.
 import { addHit, replaceWorst, sortHits } from './best'
 import { anyAllowed, isAllowed } from './allowed'
 import { COUNT_SHIFT, LENGTH_MASK, impactBound, impactOf, storeImpacts } from './impact'

@@ -1,7 +1,7 @@
-// The kernel of sparse fields: finds the exact k best rows by dot product, or texts by counts of their terms. Ordinals are processed in windows. The blocks of each list bound what
-// the list can add inside a window. Lists that together cannot raise a row into the best k are not scanned; they are only probed for the rows that
-// other lists contain (MaxScore, Turtle and Flood 1995, with bounds by block as in block-max indexes). A window in which no row can enter the
-// best k is skipped.
+// The kernel of sparse and text fields: finds the exact k best rows by dot product, or texts by counts of their terms. Ordinals are processed in
+// windows. The blocks of each list bound what the list can add inside a window. Lists that together cannot raise a row into the best k are not
+// scanned; they are only probed for the rows that other lists contain (MaxScore, Turtle and Flood 1995, with bounds by block as in block-max
+// indexes). A window in which no row can enter the best k is skipped.
 //
 // Scores are integers: weights are scaled by a power of two, so sums are exact and do not depend on the order of lists.
 //

@@ -6,7 +6,7 @@
 //   block      | count u32 | capacity u32 | last ordinal u32 | largest weight f32 | ordinal u32 x capacity | weight f32 x capacity |
 //   descriptor the words below, then the lists, then scores, marks, order, map and best hits
 //
-// In a field of texts, a weight has a count and a length in its bits (impact.ts), and the word of the largest weight of a block or directory has the
+// In a text field, a weight has a count and a length in its bits (impact.ts), and the word of the largest weight of a block or directory has the
 // largest count and the smallest length.
 
 /** Address of the table of version chunks. */

@@ -4,7 +4,7 @@
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import type { SnapshotHead } from '../snapshot/snapshot-format.ts'
-import { type Image, imageManifestName, listedParts, originalsName } from './image.ts'
+import { type Image, imageManifestName, listedParts, originalsName } from './image/image.ts'
 
 export interface DiskFile {
   /** Equal for two names of one file. */

@@ -1,5 +1,6 @@
 // A collection that exists before its initial content is in memory: a clone. Its files are read as soon as its record
 // is applied, ahead of its own events; requests wait in the meantime.
+import { outOfServiceReason } from '../disk-errors.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 
@@ -72,7 +73,7 @@ export class Arrival {
       this.#isHere = true
     } catch (error) {
       // A load that was stopped by the closing of the engine is done by the next start.
-      if (isWanted) await collection.quarantine((error as Error).message)
+      if (isWanted) await collection.quarantine(outOfServiceReason(error))
     }
   }
 }

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { printed } from '../model/ids.ts'
-import { type Image, readImage, type StoredImage, writeImageManifest } from './image.ts'
+import { nameInKey, printed } from '../model/ids.ts'
+import { type Image, readImage, type StoredImage, writeImageManifest } from './image/image.ts'
 
 const folderForm = /^[0-9a-f]{32}$/
 
@@ -183,5 +183,5 @@ function notFound(name: string, cause?: unknown): EngineError {
 
 /** Neither part contains a "/", so the key is unambiguous. */
 function keyOf(database: string, name: string): string {
-  return `${database}/${name}`
+  return `${database}/${nameInKey(name)}`
 }

@@ -1,12 +1,13 @@
 // The backups of all databases: created in the background, one at a time for each database, with their progress.
 
+import { codingDiskErrors } from '../disk-errors.ts'
 import { EngineError } from '../errors.ts'
 import type { BackupInfo, JobStatus } from '../model/backups.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { BackupStore } from './backup-store.ts'
 import { checkSpace } from './check-space.ts'
 import type { BackupHost, Imaged } from './host.ts'
-import { imageBytes, type StoredImage } from './image.ts'
+import { imageBytes, type StoredImage } from './image/image.ts'
 import { imageCollection } from './image-collection.ts'
 import { Job } from './job.ts'
 
@@ -57,7 +58,7 @@ export class Backups {
       throw error
     }
     const now = () => this.#host.clock.now()
-    const done = this.#make(database, collection, name, job).then(
+    const done = codingDiskErrors(() => this.#make(database, collection, name, job)).then(
       () => job.finish(now()),
       (error: Error) => job.finish(now(), error),
     )
@@ -97,7 +98,7 @@ export class Backups {
     const job = this.#newJob(about, canEnd ? this.#msMax : undefined)
     this.#restores.set(database, job)
     try {
-      const result = await restore(job)
+      const result = await codingDiskErrors(() => restore(job))
       job.finish(this.#host.clock.now())
       return result
     } catch (error) {
@@ -121,7 +122,7 @@ export class Backups {
       throw new EngineError(
         'invalid_argument',
         `name ${printed(name)} must have 1 to 200 characters, only letters, digits, "_" and "-"`,
-        { field: 'name', value: printed(name) },
+        { field: 'name', value: shownValue(name) },
       )
     }
     const { status } = this.#jobs.get(database) ?? {}

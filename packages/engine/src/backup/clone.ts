@@ -6,11 +6,11 @@ import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { checkDigest } from './check-digest.ts'
 import { checkSpace } from './check-space.ts'
-import { clearExpiries } from './clear-expiries.ts'
 import type { Imaged } from './host.ts'
-import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
+import { clearExpiries } from './image/clear-expiries.ts'
+import { growingBytes, type Image, imageBytes, type StoredImage } from './image/image.ts'
+import { type LoadAs, loadImage } from './image/load-image.ts'
 import { imageCollection } from './image-collection.ts'
-import { type LoadAs, loadImage } from './load-image.ts'
 import {
   damaged,
   freeBytesMin,
@@ -40,17 +40,21 @@ export async function cloneCollection(
   watch: RestoreWatch,
 ): Promise<Cloned> {
   const { side } = host
+  const release = side.memory.admit('the clone', { growth: memoryOf(source.replica) })
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
+  // Requests to the clone report a failure, so nothing needs to await this.
+  loaded.catch(() => undefined).finally(release)
   const stored = await importImage(side, async (dir) => {
     const image = await linkedImage(host, source, dir, watch.checkWanted)
     await checkSpace(side, growingBytes(image) + freeBytesMin)
     return target.keepExpired ? clearExpiries(side.vfs, dir, image) : image
+  }).catch((error) => {
+    release()
+    throw error
   })
   const { image } = stored
   const id = host.nextCollectionId()
   const as = { id, name: target.name, host: side.replicaHost(image.hashSeed) }
-  const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
-  // Requests to the clone report a failure, so nothing needs to await this.
-  loaded.catch(() => undefined)
   const coming = {
     objects: image.objects,
     elements: image.fieldsNow.map(({ elements }) => elements),
@@ -83,9 +87,14 @@ export async function cloneCollection(
     const acknowledged = await host.commitRestored(draft, coming, target.checkThere, options)
     return { acknowledged, contentLsn: image.lsn, bytes: imageBytes(image), loaded }
   } catch (error) {
+    release()
     await side.vfs.removeTree(stored.dir)
     throw error
   }
+}
+
+function memoryOf(replica: Replica): number {
+  return Object.values(replica.bytes()).reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** The image of a clone that only this engine reads needs no checksums of its own. */

@@ -1,9 +1,10 @@
 // The backups of one database, as its users see them.
 
+import { codeDiskErrors, codingDiskErrorsOf } from '../disk-errors.ts'
 import { EngineError } from '../errors.ts'
 import { parseMoment } from '../input/moment.ts'
 import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
-import { printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import type { BranchRequest } from '../model/names.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RestoreOptions, WriteOptions } from '../model/requests.ts'
@@ -12,13 +13,15 @@ import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
 import { checkSpace } from './check-space.ts'
-import { clearExpiries } from './clear-expiries.ts'
 import { cloneCollection } from './clone.ts'
-import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
-import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
+import { clearExpiries } from './image/clear-expiries.ts'
+import { containerBytes, readContainer, writeContainer } from './image/container.ts'
+import { imageBytes, type StoredImage, writeImageManifest } from './image/image.ts'
+import { verifyImage } from './image/verify-image.ts'
 import type { Job } from './job.ts'
-import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
+import { namingMoment, type PastOf, pastOfBackup } from './past.ts'
+import { imageOfPast } from './past-image.ts'
 import {
   buildChecked,
   fillFrom,
@@ -28,7 +31,6 @@ import {
   type RestoreWatch,
   restoreImage,
 } from './restore-image.ts'
-import { verifyImage } from './verify-image.ts'
 
 /** Free disk space that an upload must leave. */
 const freeBytesMin = 256 * 1024 * 1024
@@ -123,7 +125,9 @@ export class DatabaseBackups implements BackupsOfDatabase {
         return restoreImage(host, this.#target(free, { claim }), watch, (dir) =>
           backups.store.reading(this.#name, name, async (stored) => {
             const filled = await (moment
-              ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
+              ? namingMoment('moment', moment, async () =>
+                  imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted),
+                )
               : fillFrom(host.side, stored, dir, watch))
             return keeps ? clearExpiries(host.side.vfs, dir, filled) : filled
           }),
@@ -166,7 +170,9 @@ export class DatabaseBackups implements BackupsOfDatabase {
       backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free, { claim, parent }), watch, async (dir) => {
-          const filled = await imageOfPast(host.side, past, moment, dir, watch.checkWanted)
+          const filled = await namingMoment(parent ? 'asOf' : 'moment', moment, () =>
+            imageOfPast(host.side, past, moment, dir, watch.checkWanted),
+          )
           return keeps ? clearExpiries(host.side.vfs, dir, filled) : filled
         })
       }),
@@ -176,9 +182,11 @@ export class DatabaseBackups implements BackupsOfDatabase {
   /** A clone or an earlier state of the collection that remembers its parent. Throws as `clone` and `restorePast` do. */
   async branch(
     collection: string,
-    { name, asOf }: BranchRequest,
+    request: BranchRequest,
     options?: RestoreOptions,
   ): Promise<Acknowledgement & { readonly contentLsn: number }> {
+    checkObject(request, 'request')
+    const { name, asOf } = request
     const keeps = keepsExpired(options)
     if (asOf !== undefined) parseMoment(asOf, 'asOf')
     const parts = ['branch', collection, name, JSON.stringify(asOf ?? null), ...keptPart(keeps)]
@@ -235,7 +243,9 @@ export class DatabaseBackups implements BackupsOfDatabase {
     })
   }
 
-  async verify(name: string, { deep = false }: { readonly deep?: boolean } = {}): Promise<readonly string[]> {
+  async verify(name: string, options: { readonly deep?: boolean } = {}): Promise<readonly string[]> {
+    checkObject(options, 'options')
+    const { deep = false } = options
     const { host, backups } = this.#opened()
     return backups.store.reading(this.#name, name, async (stored) => {
       const faults = await verifyImage(host.side.vfs, stored)
@@ -254,13 +264,20 @@ export class DatabaseBackups implements BackupsOfDatabase {
     const stored = this.#stored(name)
     const { host, backups } = this.#door
     const stream = backups.store.streaming(stored, (files) => writeContainer(host.side.vfs, files))
-    return { bytes: containerBytes(stored), stream }
+    return { bytes: containerBytes(stored), stream: codingDiskErrorsOf(stream) }
   }
 
   async upload(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo> {
-    const { host, backups } = this.#writing()
+    this.#writing().backups.checkFree(this.#name, name)
+    const given: unknown = stream
+    if (typeof given !== 'object' || given === null || !(Symbol.asyncIterator in given))
+      throw new EngineError('invalid_argument', 'stream must be an async iterable of bytes', { field: 'stream' })
+    return this.#receive(name, stream)
+  }
+
+  async #receive(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo> {
+    const { host, backups } = this.#door
     const { side } = host
-    backups.checkFree(this.#name, name)
     const { store } = backups
     const temporary = await store.begin()
     try {
@@ -354,12 +371,14 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 }
 
+codeDiskErrors(DatabaseBackups)
+
 /** Throws invalid_argument. */
 function keepsExpired(options: RestoreOptions | undefined): boolean {
   const keeps: unknown = options?.keepExpired ?? false
   if (typeof keeps === 'boolean') return keeps
   const message = `keepExpired must be true or false, got ${printed(keeps)}`
-  throw new EngineError('invalid_argument', message, { field: 'keepExpired', value: printed(keeps) })
+  throw new EngineError('invalid_argument', message, { field: 'keepExpired', value: shownValue(keeps) })
 }
 
 /** A request key stands for it as well. */

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
 import type { CommitOptions } from '../commit.ts'
 import { EngineError } from '../errors.ts'
-import { LogBook } from '../history/log-book.ts'
 import type { EngineStats, HistoryReach } from '../model/engine-stats.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import { Replica } from '../replica/replica.ts'
@@ -22,7 +21,7 @@ import type { ReplicaToCome } from './arrival.ts'
 import { BackupFolders } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'
-import { imageBytes, readImage } from './image.ts'
+import { imageBytes, readImage } from './image/image.ts'
 import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sweepImports } from './restore-image.ts'
 import { SharedBackupStore } from './shared-backup-store.ts'
 import type { SharedFiles } from './shared-files.ts'
@@ -49,7 +48,6 @@ export interface EngineSide extends BackupHost {
 export class EngineBackups {
   readonly jobs: Backups
   readonly host: ImportHost
-  readonly book: LogBook
   readonly #side: EngineSide
   /** Undefined where no history is kept. */
   readonly #archive: ArchiveLimits | undefined
@@ -79,7 +77,6 @@ export class EngineBackups {
     this.#images = shared && new SharedImages(side, shared)
     this.#sharedBackups = shared && new SharedBackupStore(vfs, dir, { shared: shared.backups, catalog })
     this.jobs = new Backups(side, this.#sharedBackups ?? new BackupFolders(vfs, dir), { msMax: side.backupMsMax })
-    this.book = new LogBook(side)
     this.host = {
       side,
       isShared: shared !== undefined,

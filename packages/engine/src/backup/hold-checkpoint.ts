@@ -6,7 +6,7 @@ import { EngineError } from '../errors.ts'
 import { isMissing } from '../file-damage.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { listedRequestKeys, manifestName, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedRequestKeys, lsnHeldByAll, manifestName, snapshotFiles } from '../snapshot/manifest.ts'
 
 /** A checkpoint whose files stay until its folder is removed. */
 export interface HeldCheckpoint {
@@ -87,5 +87,5 @@ async function link(vfs: Vfs, { path, manifest }: Checkpoint, into: string): Pro
       throw new EngineError('snapshot_damaged', `${file.name} has ${size} bytes instead of ${file.bytes}`)
   }
   const lsnReached = Math.max(manifest.lsn, manifest.catalog.lsn, ...manifest.collections.map(({ lsn }) => lsn))
-  return { name, dir, files, lsn: manifest.lsn, lsnReached, timeMs: manifest.timeMs }
+  return { name, dir, files, lsn: lsnHeldByAll(manifest), lsnReached, timeMs: manifest.timeMs }
 }

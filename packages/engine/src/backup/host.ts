@@ -1,18 +1,20 @@
 // The functions of the engine that backups, restores and archives use.
 import type { Identity, Log, Vfs } from '@annal/wal'
+import type { MemoryGuard } from '../admission/memory-guard.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
-import type { PastRecords } from '../history/past-records.ts'
 import type { Clock } from '../model/engine.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import type { PastRecords } from './past-records.ts'
 import type { SharedFiles } from './shared-files.ts'
 
 export interface BackupHost {
   readonly vfs: Vfs
   readonly dataDir: string
   readonly clock: Clock
+  readonly memory: MemoryGuard
   catalog(): Catalog
   /** Identity of the data directory. */
   identity(): Pick<Identity, 'uuid' | 'timeline' | 'forkedAfterLsn'>

@@ -3,16 +3,17 @@
 
 import { join } from 'node:path'
 import { type LogRecord, type Lsn, WalError } from '@annal/wal'
-import { assert } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import { isMissing } from '../file-damage.ts'
 import { ttlOf } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
+import { lsnHeldOf } from '../snapshot/manifest.ts'
 import { digestInBackground } from './background-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
-import { type Image, readImage, type StoredImage } from './image.ts'
-import { baseOfCheckpoint, bytesOf, saysLengths } from './image-base.ts'
-import { makeImage } from './make-image.ts'
+import { type Image, readImage, type StoredImage } from './image/image.ts'
+import { baseOfCheckpoint, bytesOf, saysLengths } from './image/image-base.ts'
+import { makeImage } from './image/make-image.ts'
 import { type Start, startWithImage } from './past.ts'
 
 export interface ImageLabel {
@@ -26,7 +27,7 @@ export interface ImageLabel {
 export interface ImageUse {
   /** An image of the same collection whose files may be linked. */
   readonly older?: StoredImage | undefined
-  /** The image stays in this directory and is no backup, so its files are not hashed. */
+  /** The image stays in this directory and is not a backup, so its files are not hashed. */
   readonly linkOnly?: boolean
 }
 
@@ -76,13 +77,14 @@ export async function imageCollection(
         if (image.digest !== '' || use.linkOnly) return image
         return { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) }
       } catch (error) {
-        if (attempt === attempts || !hasMovedOn(error)) throw error
+        const isLost = isDamaged(error) || (attempt > 1 && isMissing(error))
+        if (attempt === attempts || !(isLost || hasMovedOn(error))) throw error
         // The image of a deleted collection may be gone as well.
         collection.checkOpen()
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
-        // A file that is missing again was not replaced by a newer checkpoint: it is lost, and the collection is
-        // written again.
-        if (attempt > 1 && isMissing(error)) {
+        // A file that is missing again was not replaced by a newer checkpoint: it is lost, like one that is damaged, and the
+        // collection is written again.
+        if (isLost) {
           host.renewSnapshot(collection.entry.id)
           await host.takeCheckpoint()
         }
@@ -156,7 +158,7 @@ async function startOf(
     const collection = checkpoint?.manifest.collections.find((candidate) => candidate.id === id)
     if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax) {
       // Nothing was written between its snapshot and the checkpoint, and the log may not reach back to the snapshot.
-      const lsn = Math.max(collection.lsn, checkpoint.manifest.lsn)
+      const lsn = Math.max(collection.lsn, lsnHeldOf(checkpoint.manifest, collection))
       const base = baseOfCheckpoint(checkpoint.path, collection)
       return { base, lsn, tail: undefined, hashSeed, fields: base.fields, ...ttlOf(base) }
     }
@@ -224,6 +226,10 @@ export async function* recordsOf(
 /** Whether a file or a record was removed during the read because newer checkpoints hold it. */
 function hasMovedOn(error: unknown): boolean {
   return isMissing(error) || (error instanceof WalError && error.code === 'lsn_not_held')
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'snapshot_damaged' && !isMissing(error)
 }
 
 function sizeOf(replica: Replica): number {

@@ -2,8 +2,10 @@
 
 import type { Moment } from '../model/backups.ts'
 import type { Replica } from '../replica/replica.ts'
-import { loadImage } from './load-image.ts'
-import { imageOfPast, type PastOf } from './past.ts'
+import { imageMemory } from './image/image.ts'
+import { loadImage } from './image/load-image.ts'
+import type { PastOf } from './past.ts'
+import { imageOfPast } from './past-image.ts'
 import { type ImportHost, importImage, type RestoreWatch } from './restore-image.ts'
 
 /** What is built. */
@@ -31,7 +33,8 @@ export async function withPastReplica<T>(
       }
       const { hashSeed, lsn } = stored.image
       const as = { id, name: past.collection, host: side.replicaHost(hashSeed), onRead }
-      const replica = await loadImage(side.vfs, stored, as)
+      const release = side.memory.admit('the moment', { growth: imageMemory(stored.image) })
+      const replica = await loadImage(side.vfs, stored, as).finally(release)
       try {
         return await use({ replica, lsn })
       } finally {

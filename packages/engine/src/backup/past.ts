@@ -1,28 +1,30 @@
-// Resolves a moment of the past to its record, and builds the image of one collection just after that record.
+// Resolves a moment of the past to its record, and finds the starting point and the records that lead to it.
 
 import { join } from 'node:path'
 import { type LogRecord, WalError } from '@annal/wal'
-import { EngineError } from '../errors.ts'
+import { EngineError, type ErrorDetails } from '../errors.ts'
 import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
-import type { CollectionRestored } from '../events/event.ts'
 import { isMissing } from '../file-damage.ts'
-import type { PastRecords, Piece } from '../history/past-records.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Moment } from '../model/backups.ts'
+import type { CollectionRestored } from '../model/event.ts'
 import { ttlOf } from '../model/schema.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { lsnHeldOf } from '../snapshot/manifest.ts'
 import { basesOf } from './archive.ts'
 import type { BackupHost } from './host.ts'
-import { type Image, imageManifestName, partName, readImage, type StoredImage, tailPart } from './image.ts'
-import { baseOfCheckpoint, baseOfImage, type ImageBase, saysLengths } from './image-base.ts'
-import { makeImage } from './make-image.ts'
+import { type Image, imageManifestName, partName, readImage, type StoredImage, tailPart } from './image/image.ts'
+import { baseOfCheckpoint, baseOfImage, type ImageBase, saysLengths } from './image/image-base.ts'
+import { readTail } from './image/tail-file.ts'
+import type { PastRecords, Piece } from './past-records.ts'
 import { sharedBase } from './shared-bases.ts'
 import { downloadImage } from './shared-images.ts'
-import { readTail } from './tail-file.ts'
 
 /** The starting point for a moment. */
 export interface Start {
   readonly base: ImageBase | undefined
+  /** Names the checkpoint or the backup that `base` belongs to, or whose records it begins with. */
+  readonly origin?: string
   /** Base and tail hold everything up to this record. */
   readonly lsn: number
   readonly tail: AsyncIterable<LogRecord> | undefined
@@ -57,20 +59,6 @@ export function pastOfBackup(host: BackupHost, stored: StoredImage): PastOf {
   return { database, collection, collectionIdAt: async () => source.collectionId, stored }
 }
 
-/** Fills an empty directory with a collection as of a moment. Throws restore_unreachable. */
-export async function imageOfPast(
-  host: BackupHost,
-  subject: PastOf,
-  moment: Moment,
-  dir: string,
-  checkWanted: () => void,
-): Promise<Image> {
-  const found = await findPast(host, subject, moment)
-  const timeMs = 'timeMs' in moment ? moment.timeMs : 0
-  const make = () => makePastImage(host, subject, found, { dir, timeMs, linkOnly: false, checkWanted })
-  return reaching(make).finally(found.start.remove)
-}
-
 /** A collection at a moment, and the records that lead from a starting point to it. */
 export interface Past {
   /** The record of the moment. */
@@ -86,12 +74,20 @@ export interface Past {
   readonly seen: { timeMs: number; lsnOfCollection: number; adopted: number }
 }
 
+/** How the starting point is chosen. */
+export interface PastOptions {
+  /** Objects keep their LSNs. */
+  readonly keepLsns?: boolean
+  /** Origins of starting points that turned out to be damaged. */
+  readonly without?: ReadonlySet<string>
+}
+
 /** Throws restore_unreachable, and what `collectionIdAt` throws. */
 export async function findPast(
   host: BackupHost,
   subject: PastOf,
   moment: Moment,
-  { keepLsns = false }: { readonly keepLsns?: boolean } = {},
+  { keepLsns = false, without = new Set() }: PastOptions = {},
 ): Promise<Past> {
   const past = host.past()
   const bases = await basesOf(host)
@@ -99,7 +95,7 @@ export async function findPast(
   const lsn = await reaching(() => lsnOf(past, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
   const collectionId = await subject.collectionIdAt(lsn)
   const start = await reaching(() =>
-    startOf(host, past, bases, { collectionId, stored: subject.stored, keepLsns }, lsn),
+    startOf(host, past, bases, { collectionId, stored: subject.stored, keepLsns, without }, lsn),
   )
   const base = bases.findLast(({ manifest }) => manifest.lsn <= lsn)
   const known = Math.max(base?.manifest.timeMs ?? 0, start.timeMs ?? 0)
@@ -120,47 +116,7 @@ export async function findPast(
   return { lsn, collectionId, start, records: records(), seen }
 }
 
-/** Writes the files of the image into an empty directory, without its manifest. */
-export function makePastImage(
-  host: BackupHost,
-  subject: Pick<PastOf, 'database' | 'collection'>,
-  { lsn, collectionId, start, records }: Past,
-  options: {
-    readonly dir: string
-    readonly timeMs: number
-    readonly linkOnly: boolean
-    readonly checkWanted: () => void
-  },
-): Promise<Image> {
-  const { dir, timeMs, linkOnly, checkWanted } = options
-  return makeImage(host.vfs, dir, {
-    base: start.base,
-    records,
-    linkOnly,
-    older: undefined,
-    checkWanted,
-    onProgress: () => undefined,
-    facts: {
-      name: '',
-      database: subject.database,
-      collection: subject.collection,
-      takenAtMs: host.clock.now(),
-      source: { uuid: host.identity().uuid, collectionId: start.base?.collectionId ?? collectionId },
-      lsn,
-      timeMs,
-      hashSeed: start.hashSeed,
-      fields: start.fields,
-      ...ttlOf(start),
-      ...(start.base?.expires && { expires: true as const }),
-      // The number is known when the image is loaded.
-      objects: 0,
-      fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
-      digest: '',
-    },
-  })
-}
-
-/** The records of two moments; without the second one, the end of the log. Throws restore_unreachable. */
+/** The records of two moments, `from` and `to`; without the second one, the end of the log. Throws restore_unreachable. */
 export async function lsnsOf(
   host: BackupHost,
   from: Moment,
@@ -170,8 +126,9 @@ export async function lsnsOf(
   const past = host.past()
   const bases = await basesOf(host)
   const end = { lsn: host.log().state().lsnDurable, nowMs: host.clock.now() }
-  const resolve = (moment: Moment) => reaching(() => lsnOf(past, bases, moment, end))
-  return { from: await resolve(from), to: to === undefined ? end.lsn : await resolve(to) }
+  const resolve = (moment: Moment, field: string) =>
+    namingMoment(field, moment, () => reaching(() => lsnOf(past, bases, moment, end)))
+  return { from: await resolve(from, 'from'), to: to === undefined ? end.lsn : await resolve(to, 'to') }
 }
 
 /** The record just before a moment. Throws restore_unreachable. */
@@ -183,11 +140,13 @@ export async function lsnOf(
 ): Promise<number> {
   if ('lsn' in moment) {
     if (Number.isSafeInteger(moment.lsn) && moment.lsn >= 0 && moment.lsn <= end.lsn) return moment.lsn
-    throw unreachable(`LSN ${moment.lsn} is in the future: the log ends with LSN ${end.lsn}`)
+    throw unreachable(`LSN ${moment.lsn} is in the future: the log ends with LSN ${end.lsn}`, { limit: end.lsn })
   }
   const { timeMs } = moment
   if (!(timeMs <= end.nowMs))
-    throw unreachable(`${timeOf(timeMs)} is in the future: the log ends at ${timeOf(end.nowMs)}`)
+    throw unreachable(`${timeOf(timeMs)} is in the future: the log ends at ${timeOf(end.nowMs)}`, {
+      limit: timeOf(end.nowMs),
+    })
   let lsn = past.isIndexed ? await startBefore(past, timeMs) : await startAtBase(past, bases, timeMs)
   for await (const record of lsn < end.lsn ? past.records({ from: lsn + 1, to: end.lsn }) : []) {
     if (peekEvent(record.payload).timeMs > timeMs) return lsn
@@ -238,7 +197,8 @@ async function timeAt(past: PastRecords, lsn: number): Promise<number> {
 export async function originOf(past: PastRecords, wanted: string): Promise<number> {
   const [first] = await past.pieces()
   if (first === undefined || first.lsnFirst === 1) return 0
-  throw unreachable(`${wanted} cannot be reached: the oldest record in the log is LSN ${first.lsnFirst}`)
+  const { lsnFirst } = first
+  throw unreachable(`${wanted} cannot be reached: the oldest record in the log is LSN ${lsnFirst}`, { limit: lsnFirst })
 }
 
 async function startOf(
@@ -249,18 +209,22 @@ async function startOf(
     collectionId,
     stored,
     keepLsns,
-  }: { readonly collectionId: number; readonly stored: StoredImage | undefined; readonly keepLsns: boolean },
+    without,
+  }: { readonly collectionId: number; readonly stored: StoredImage | undefined } & Required<PastOptions>,
   lsn: number,
 ): Promise<Start> {
-  let best = stored && stored.image.lsn <= lsn ? startWithImage(host, stored, stored.image.lsn) : undefined
+  const isUsable = stored !== undefined && stored.image.lsn <= lsn && !without.has(stored.dir)
+  let best: Start | undefined = isUsable ? startWithImage(host, stored, stored.image.lsn) : undefined
   for (const checkpoint of bases) {
+    if (without.has(checkpoint.path)) continue
     const start = startWithCheckpoint(checkpoint, collectionId, lsn, keepLsns)
     if (start && (best === undefined || best.lsn < start.lsn)) best = start
   }
   if (best && (best.lsn === lsn || (await holds(past, best.lsn + 1)))) return best
-  const shared = host.shared && (await sharedBase(host, host.shared, { collectionId, lsn }))
+  const shared = host.shared && (await sharedBase(host, host.shared, { collectionId, lsn, without }))
   if (!shared) return best ?? startWithBirth(host, past, bases, collectionId, lsn)
-  return { ...(startWithCheckpoint(shared, collectionId, lsn, keepLsns) as Start), remove: () => shared.remove() }
+  const start = startWithCheckpoint(shared, collectionId, lsn, keepLsns) as Start
+  return { ...start, origin: shared.origin, remove: () => shared.remove() }
 }
 
 async function holds(past: PastRecords, lsn: number): Promise<boolean> {
@@ -282,8 +246,9 @@ function startWithCheckpoint(
   const { hashSeed, lsnCreated } = entry
   const { fields, lsn: lsnOfCollection } = collection
   // A collection that was not written to has no records up to that of the checkpoint.
-  const start = Math.max(collection.lsn, Math.min(manifest.lsn, lsn))
-  return { base, lsn: start, tail: undefined, hashSeed, fields, ...ttlOf(collection), lsnCreated, lsnOfCollection }
+  const start = Math.max(collection.lsn, Math.min(lsnHeldOf(manifest, collection), lsn))
+  const own = { base, origin: path, lsn: start, tail: undefined, lsnCreated, lsnOfCollection }
+  return { ...own, hashSeed, fields, ...ttlOf(collection) }
 }
 
 export function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
@@ -292,7 +257,7 @@ export function startWithImage(host: BackupHost, stored: StoredImage, lsn: numbe
   const head = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }
   const tail = readTail(host.vfs, join(dir, partName(tailPart)), head)
   const base = image.snapshotLsn === 0 ? undefined : baseOfImage(stored)
-  return { base, lsn, tail, hashSeed: image.hashSeed, fields: image.fields, ...ttlOf(image) }
+  return { base, origin: dir, lsn, tail, hashSeed: image.hashSeed, fields: image.fields, ...ttlOf(image) }
 }
 
 /** The record that created the collection. */
@@ -336,6 +301,7 @@ async function importedImage(
     if (!isMissing(error)) throw error
     throw unreachable(
       'the initial image of the collection is no longer kept, and no earlier checkpoint holds the collection',
+      {},
       error,
     )
   }
@@ -362,18 +328,35 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
     return await act()
   } catch (error) {
     if (error instanceof WalError && (error.code === 'lsn_not_held' || error.code === 'log_damaged'))
-      throw unreachable(error.message, error)
+      throw unreachable(error.message, {}, error)
     if (isMissing(error))
       throw unreachable(
         `a file is missing: ${(error as Error).message}. A newer checkpoint may have replaced it; try again`,
+        {},
         error,
       )
     throw error
   }
 }
 
-export function unreachable(why: string, cause?: unknown): EngineError {
-  return new EngineError('restore_unreachable', why, {}, { cause })
+export function unreachable(why: string, details: ErrorDetails = {}, cause?: unknown): EngineError {
+  return new EngineError('restore_unreachable', why, details, { cause })
+}
+
+/** Runs `act`; its restore_unreachable names the moment: `asOf.lsn` and the LSN, or `asOf.timeMs` and the time. */
+export async function namingMoment<T>(field: string, moment: Moment, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.code !== 'restore_unreachable') throw error
+    const named = { field: `${field}.${'lsn' in moment ? 'lsn' : 'timeMs'}`, value: shownMoment(moment) }
+    throw new EngineError(error.code, error.message, { ...named, ...error.details }, { cause: error })
+  }
+}
+
+/** A moment as errors show it: its LSN, or its time. */
+export function shownMoment(moment: Moment): number | string {
+  return 'lsn' in moment ? moment.lsn : timeOf(moment.timeMs)
 }
 
 function timeOf(timeMs: number): string {

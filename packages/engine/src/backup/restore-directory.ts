@@ -22,12 +22,12 @@ import {
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
-import { recordsInFiles } from '../history/past-records.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { listedRequestKeys, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
+import { listedRequestKeys, lsnHeldByAll, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
+import { recordsInFiles } from './past-records.ts'
 
 export interface RestoreDirectoryOptions {
   /** A data directory, in use or not, or a copy of one. */
@@ -57,7 +57,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   // When a checkpoint is damaged, the one before it leads to the same state with more records.
   for (const base of [...usable, undefined]) {
     try {
-      const start = base?.manifest.lsn ?? (await originOf(recordsInFiles(place), `LSN ${lsn}`))
+      const start = base ? lsnHeldByAll(base.manifest) : await originOf(recordsInFiles(place), `LSN ${lsn}`)
       await makeDirectory(vfs, options, { place, base, start, lsn })
       return { lsn }
     } catch (error) {
@@ -65,7 +65,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
       failure ??= error
     }
   }
-  throw failure?.code === 'snapshot_damaged' ? unreachable(failure.message, failure) : failure
+  throw failure?.code === 'snapshot_damaged' ? unreachable(failure.message, {}, failure) : failure
 }
 
 /** Errors that another base may avoid. */

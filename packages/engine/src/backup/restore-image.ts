@@ -2,11 +2,11 @@
 // exist. The record names the image, whose files stay in imports/ as long as the record may be replayed.
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
-import type { Vfs } from '@annal/wal'
+import { errnoOf, type Vfs } from '@annal/wal'
 import type { CatalogImport } from '../catalog/catalog-state.ts'
 import type { CommitOptions } from '../commit.ts'
 import { assert, EngineError } from '../errors.ts'
-import type { CollectionRestored } from '../events/event.ts'
+import type { CollectionRestored } from '../model/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Claim } from '../requests/request-keys.ts'
@@ -20,13 +20,14 @@ import {
   growingBytes,
   type Image,
   imageManifestName,
+  imageMemory,
   readImage,
   type StoredImage,
   writeImageManifest,
-} from './image.ts'
-import { loadImage } from './load-image.ts'
-import { linkImage } from './make-image.ts'
-import { verifyImage } from './verify-image.ts'
+} from './image/image.ts'
+import { loadImage } from './image/load-image.ts'
+import { linkImage } from './image/make-image.ts'
+import { verifyImage } from './image/verify-image.ts'
 
 export interface ImportHost {
   readonly side: BackupHost
@@ -151,11 +152,16 @@ export async function buildChecked(
   watch?: RestoreWatch,
 ): Promise<{ readonly replica: Replica; readonly digest: string }> {
   const { image } = stored
+  const release = host.memory.admit('the collection', { growth: imageMemory(image) })
   const from = { ...as, host: host.replicaHost(image.hashSeed), ...(watch && { onRead: onReadOf(watch) }) }
-  const replica = await loadImage(host.vfs, stored, from).catch((error) => {
-    if (error instanceof EngineError && error.code !== 'snapshot_damaged') throw error
-    throw damaged(stored, (error as Error).message, error)
-  })
+  const replica = await loadImage(host.vfs, stored, from)
+    .catch((error) => {
+      // A system without file descriptors, for example, says nothing about the backup.
+      if (errnoOf(error) !== undefined || (error instanceof EngineError && error.code !== 'snapshot_damaged'))
+        throw error
+      throw damaged(stored, (error as Error).message, error)
+    })
+    .finally(release)
   const digest = await digestInBackground(replica, watch?.checkWanted).catch(async (error) => {
     await replica.remove()
     throw error

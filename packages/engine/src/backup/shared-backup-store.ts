@@ -14,8 +14,8 @@ import {
   readImage,
   type StoredImage,
   writeImageManifest,
-} from './image.ts'
-import { parseImage } from './parse-image.ts'
+} from './image/image.ts'
+import { parseImage } from './image/parse-image.ts'
 import type { SharedBackup, SharedBackups } from './shared-files.ts'
 
 interface Listed {

@@ -6,7 +6,7 @@ import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { type Manifest, manifestName, readManifest, snapshotFiles } from '../snapshot/manifest.ts'
 import { checkSpace } from './check-space.ts'
 import type { BackupHost } from './host.ts'
-import { baseOfCheckpoint, bytesOf, saysLengths } from './image-base.ts'
+import { baseOfCheckpoint, bytesOf, saysLengths } from './image/image-base.ts'
 import type { SharedCheckpoint, SharedFiles } from './shared-files.ts'
 
 /** Free disk space that a download must leave. */
@@ -14,6 +14,8 @@ const freeBytesMin = 64 * 1024 * 1024
 
 /** A downloaded part of a checkpoint. */
 export interface SharedBase extends Checkpoint {
+  /** Identifies the checkpoint in the store. */
+  readonly origin: string
   remove(): Promise<void>
 }
 
@@ -24,9 +26,19 @@ export interface SharedBase extends Checkpoint {
 export async function sharedBase(
   host: BackupHost,
   shared: SharedFiles,
-  { collectionId, lsn }: { readonly collectionId: number; readonly lsn: number },
+  {
+    collectionId,
+    lsn,
+    without,
+  }: {
+    readonly collectionId: number
+    readonly lsn: number
+    /** Origins of checkpoints that turned out to be damaged. */
+    readonly without: ReadonlySet<string>
+  },
 ): Promise<SharedBase | undefined> {
   for (const checkpoint of [...(await shared.checkpoints())].reverse()) {
+    if (without.has(originOf(checkpoint))) continue
     const base = await download(host, shared, checkpoint, ({ catalog, collections }) => {
       const collection = collections.find(({ id }) => id === collectionId)
       const isUsable = collection && saysLengths(collection) && collection.lsn <= lsn
@@ -35,6 +47,10 @@ export async function sharedBase(
     if (base) return base
   }
   return undefined
+}
+
+function originOf({ folder, name }: SharedCheckpoint): string {
+  return `${folder}/${name}`
 }
 
 /** The catalogs of the shared checkpoints, oldest first. Rejects as the store does. */
@@ -68,7 +84,7 @@ async function download(
       await checkSpace(host, bytesOf(baseOfCheckpoint(path, collection)) + freeBytesMin)
       const names = new Set([...snapshotFiles(collection).map(({ name }) => name), ...collection.originals])
       await shared.getCheckpoint(checkpoint, path, (name) => names.has(name))
-      return { path, manifest, remove }
+      return { path, manifest, origin: originOf(checkpoint), remove }
     }
   } catch (error) {
     await remove()

@@ -6,9 +6,9 @@ import { type Log, makeDurableDirectory, sizeOf, type Vfs } from '@annal/wal'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RestoredFrom } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
-import { filesOf, imageManifestName, readImage } from './image.ts'
+import { filesOf, imageManifestName, readImage } from './image/image.ts'
+import { verifyImage } from './image/verify-image.ts'
 import type { SharedFiles } from './shared-files.ts'
-import { verifyImage } from './verify-image.ts'
 
 interface SharedSide {
   readonly vfs: Vfs

@@ -1,4 +1,4 @@
-// Chooses ef for the searches of a collection that state a recall, and keeps the measurements that this needs true as the collection changes.
+// Chooses ef for the searches of a collection that state a recall, and keeps the measurements for it up to date as the collection changes.
 // What it knows is derived from the collection and its queries: nothing in the log or in a checkpoint depends on it, and a file next to them
 // keeps it over restarts. Measurements run in the background, one at a time in the engine.
 import { EngineError } from '../errors.ts'

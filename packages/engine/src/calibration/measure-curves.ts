@@ -1,14 +1,15 @@
 // Measures how the recall of a field's searches grows with ef: runs queries as searches run them, for some values of ef and some shares of
 // matching rows, and compares their results with exact ones. Each query is measured as of one version. Writes continue between two queries.
 import { efMax } from '../limits.ts'
+import { isCoarse } from '../model/choices.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
-import type { Originals } from '../replica/originals.ts'
+import type { Originals } from '../originals/originals.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Matches } from '../search/field-run.ts'
 import { maxSim } from '../search/max-sim.ts'
 import { vectorsOf } from '../search/rank-originals.ts'
 import { type DenseTask, plainSearch } from '../search/request.ts'
-import { candidatesMaxFor, efLeastFor, isRescored } from '../search/rescore.ts'
+import { candidatesMaxFor, efLeastFor } from '../search/rescore.ts'
 import { runTask } from '../search/run-task.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { DenseField } from '../vector/field.ts'
@@ -157,7 +158,9 @@ async function run(search: MeasuredSearch, query: Float32Array, ef: number, stat
   const { fieldIndex, definition, k, rescore } = search
   const source = { kind: 'vector', query } as const
   const task: DenseTask = { kind: 'dense', fieldIndex, definition, k, ef, scoreThreshold: undefined, source }
-  const { found } = await runTask(task, { ...state, input: { ...plainSearch, rescore }, room: undefined })
+  // A search that does not say whether it rescores may do so.
+  const input = rescore || isCoarse(definition.params.precision) ? { ...plainSearch, rescore } : plainSearch
+  const { found } = await runTask(task, { ...state, input, room: undefined })
   return found.ordinals
 }
 
@@ -215,8 +218,9 @@ async function goodHits({ search, query, replica, version, allowed, host }: Exac
  * searches of coarser ones are rescored by default.
  */
 function candidatesNeeded({ definition, k }: MeasuredSearch): number {
-  const isCoarse = isRescored({ definition }, { rescore: undefined })
-  const needed = isCoarse ? 4 * candidatesMaxFor(k, definition.params.precision) : Math.ceil(1.5 * k) + 4
+  const needed = isCoarse(definition.params.precision)
+    ? 4 * candidatesMaxFor(k, definition.params.precision)
+    : Math.ceil(1.5 * k) + 4
   return Math.min(walkEntriesMax, needed)
 }
 

@@ -3,7 +3,7 @@ import { topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { calibrationSampleMin, type Limits, recallSampleMax } from '../limits.ts'
 import type { CalibrateRequest } from '../model/calibration.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { isRescored } from '../search/rescore.ts'
@@ -27,7 +27,7 @@ export function parseCalibrate(
   if (rescore !== undefined && typeof rescore !== 'boolean')
     throw new EngineError('invalid_argument', `rescore must be true or false, got ${printed(rescore)}`, {
       field: 'rescore',
-      value: printed(rescore),
+      value: shownValue(rescore),
     })
   const k = wholeNumber(limit, 'limit', 1, limits.topKMax)
   return {

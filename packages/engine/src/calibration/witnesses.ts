@@ -1,5 +1,5 @@
 // Finds how many rows of a field changed since a measurement, from the rows themselves: a measurement keeps the ids and the hashes of a
-// sample of its rows. This is true after a restart as well, and a write that repeats the same vectors is no change.
+// sample of its rows. This is true after a restart as well, and a write that repeats the same vectors is not a change.
 
 import { xxh64 } from '../memory/xxh64.ts'
 import type { Replica } from '../replica/replica.ts'

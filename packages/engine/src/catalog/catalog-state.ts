@@ -1,8 +1,8 @@
 // The catalog as stored in a manifest.
 
-import type { BranchParent } from '../events/event.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database-facts.ts'
+import type { BranchParent } from '../model/event.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 
 export interface DatabaseEntry {

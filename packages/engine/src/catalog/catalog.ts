@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { assert } from '../errors.ts'
+import type { TokenFacts } from '../model/database-facts.ts'
 import type {
   AliasPut,
   BranchParent,
@@ -12,8 +13,8 @@ import type {
   CollectionRestored,
   DatabaseCreated,
   DatabaseDropped,
-} from '../events/event.ts'
-import type { TokenFacts } from '../model/database-facts.ts'
+} from '../model/event.ts'
+import { nameInKey } from '../model/ids.ts'
 import { ttlOf } from '../model/schema.ts'
 import {
   type AliasEntry,
@@ -382,5 +383,5 @@ function renamed({ definition, ...entry }: CollectionEntry, name: string, lsnNam
 
 /** Names contain no "/", so the key is unambiguous. */
 function nameKey(databaseId: number, name: string): string {
-  return `${databaseId}/${name}`
+  return `${databaseId}/${nameInKey(name)}`
 }

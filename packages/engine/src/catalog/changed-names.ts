@@ -1,5 +1,5 @@
 // The names of collections that lead elsewhere after an event, for threads that keep names of their own.
-import type { CatalogEvent } from '../events/event.ts'
+import type { CatalogEvent } from '../model/event.ts'
 import type { Catalog } from './catalog.ts'
 
 /** Names of one database. */

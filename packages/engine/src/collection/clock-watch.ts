@@ -26,7 +26,7 @@ export class ClockWatch {
   readonly #clocks: Clocks
   /** Since when the clocks agree, by the monotonic one. */
   #steadySince: number
-  /** What later times are compared with. Replaced each hour, so that a slow drift is no jump. */
+  /** What later times are compared with. Replaced each hour, so that a slow drift is not a jump. */
   #reference: { readonly now: number; readonly monotonic: number }
   #jump: ClockJump | undefined
   #jumps = 0

@@ -1,31 +1,27 @@
 // One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
-import { runInTurns } from '@annal/wal'
+
+import type { MemoryGuard } from '../admission/memory-guard.ts'
 import { Calibrator } from '../calibration/calibrator.ts'
 import { parseCalibrate } from '../calibration/parse-calibrate.ts'
 import type { CalibrationQueue } from '../calibration/queue.ts'
 import type { CalibrationStore } from '../calibration/store.ts'
-import type { Committer } from '../commit.ts'
-import { type Embedder, hasTextQuery } from '../embed/embedder.ts'
-import { EngineError } from '../errors.ts'
+import { codeDiskErrors } from '../disk-errors.ts'
 import { withActor, writtenBy } from '../events/author.ts'
-import type { ObjectEvent } from '../events/event.ts'
-import { parseFilter } from '../filter/parse-filter.ts'
 import type { RestoredContent } from '../history/undo.ts'
 import { changedFields, parseDefaults, rebuiltFields } from '../input/definition.ts'
 import type { FilterUpdatesInput } from '../input/filter-updates.ts'
 import type { ObjectsInput } from '../input/objects.ts'
 import type { PatchesInput } from '../input/patches.ts'
-import { expiredIdsMax, type Limits, minLsnWaitMs, searchesMax } from '../limits.ts'
+import { expiredIdsMax, type Limits } from '../limits.ts'
 import type { PastCollection } from '../model/as-of.ts'
 import type { CalibrateRequest, CalibrationTable, FieldCalibration, ReceivedQueries } from '../model/calibration.ts'
 import type { Collection, DefaultChanges, FieldChanges, RebuildChanges, RebuildStatus } from '../model/collection.ts'
-import type { ReceivedSearch } from '../model/engine.ts'
+import type { ObjectEvent } from '../model/event.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
-import { checkBatch, parseIds } from '../model/ids.ts'
 import type { AsOf, AsOfOptions } from '../model/moment.ts'
-import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, CollectionDescription, ConditionalReply, StoredObject } from '../model/object.ts'
+import type { SearchRequest } from '../model/query.ts'
 import type {
   AnswerRoom,
   ContentOptions,
@@ -36,81 +32,60 @@ import type {
   RecallRequest,
   ScrollPage,
   ScrollRequest,
-  SearchRequest,
-  SearchResult,
-} from '../model/query.ts'
+} from '../model/reads.ts'
 import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
 import { type FieldSchema, ttlOf } from '../model/schema.ts'
-import { asOfBatch, asOfPage } from '../past/parse-as-of.ts'
+import type { SearchResult } from '../model/search-result.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import { claimOf } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
-import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
-import { countMatching, isCountRequest } from '../search/count.ts'
-import { countFacets, countFacetsAtOnce, parseFacets } from '../search/facets.ts'
-import { VersionMoved } from '../search/field-groups.ts'
-import { parseConditions, withMatches } from '../search/match-texts.ts'
-import { neighborsOf } from '../search/neighbors.ts'
-import { parseContents } from '../search/parse-contents.ts'
-import { measureRecall, parseRecall } from '../search/recall.ts'
-import { needsWholeVersion, parseSearch, type SearchPlanInput } from '../search/request.ts'
-import { parseScroll, scroll } from '../search/scroll.ts'
-import { searchAll } from '../search/search.ts'
-import { searchAtOnce } from '../search/search-at-once.ts'
-import { storedObjects } from '../search/stored.ts'
+import { isCountRequest } from '../search/count.ts'
+import { CollectionReads, type ReadsOptions } from './collection-reads.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { ObjectWrites } from './object-writes.ts'
-import { Rebuilder, type Rebuilt } from './rebuilder.ts'
+import { memoryOfRebuild, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import type { StateDigests } from './state-digests.ts'
-import { noRoom } from './write-memory.ts'
+import { memoryNeedOf, noRoom } from './write-memory.ts'
 import { CollectionWriter, type Draft, needsOf, noFilters, roomOf } from './writer.ts'
-
-/** Opens the collection at an earlier moment. */
-export type OpenPast = (asOf: AsOf, options: AsOfOptions | undefined) => Promise<PastCollection>
 
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #limits: Limits
-  readonly #embedder: Embedder
   readonly #writer: CollectionWriter
   readonly #writes: ObjectWrites
-  readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
-  readonly #openPast: OpenPast
+  readonly #reads: CollectionReads
   readonly #rebuilder: Rebuilder
   readonly #calibrator: Calibrator
   readonly #digests: StateDigests | undefined
+  readonly #memory: MemoryGuard
   #repeating: Promise<unknown> = Promise.resolve()
 
   constructor(
-    options: CollectionBirth & {
-      readonly committer: Committer
-      readonly limits: Limits
-      readonly embedder: Embedder
-      readonly keys: KeptRequests
-      readonly host: ReplicaHost
-      /** Absent where nobody compares digests. */
-      readonly digests?: StateDigests | undefined
-      readonly openPast: OpenPast
-      readonly calibrations: CalibrationQueue
-      readonly calibrationStore: CalibrationStore
-      readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
-      /** Called when `calibrationTable` returns another table. */
-      readonly onCalibrated?: ((collection: LocalCollection) => void) | undefined
-    },
+    options: CollectionBirth &
+      ReadsOptions & {
+        readonly keys: KeptRequests
+        readonly host: ReplicaHost
+        readonly memory: MemoryGuard
+        /** Absent where nobody compares digests. */
+        readonly digests?: StateDigests | undefined
+        readonly calibrations: CalibrationQueue
+        readonly calibrationStore: CalibrationStore
+        /** Called when `calibrationTable` returns another table. */
+        readonly onCalibrated?: ((collection: LocalCollection) => void) | undefined
+      },
   ) {
     super(options)
     this.#limits = options.limits
-    this.#embedder = options.embedder
     this.#digests = options.digests
+    this.#memory = options.memory
     this.#writer = new CollectionWriter(this, {
       committer: options.committer,
+      memory: options.memory,
       keys: options.keys,
       before: (lsn) => this.#digests?.before(lsn, this),
       onChanged: (objects) => this.#calibrator.addChanges(objects),
     })
     this.#writes = new ObjectWrites(this, this.#writer, options)
-    this.#onSearch = options.onSearch
-    this.#openPast = options.openPast
-    this.#rebuilder = new Rebuilder(options.host, options.committer)
+    this.#rebuilder = new Rebuilder(options.host, options)
     this.#calibrator = new Calibrator({
       queue: options.calibrations,
       store: options.calibrationStore,
@@ -123,6 +98,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         if (this.condition === 'ready' && !this.isClosed) options.onCalibrated?.(this)
       },
     })
+    this.#reads = new CollectionReads(this, this.#calibrator, options)
   }
 
   withMetadata<M extends object | undefined>(): Collection<Fields, M> {
@@ -172,15 +148,8 @@ export class LocalCollection extends CollectionLife implements Collection {
     return (await this.getMany([idOrIds as string], options, room))[0]
   }
 
-  async getMany(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject[]> {
-    await this.served()
-    const contents = parseContents(options)
-    const { replica } = this
-    const found = parseIds(ids)
-      .map((id) => replica.find(id))
-      .filter((ordinal) => ordinal >= 0)
-    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, contents), 0))
-    return storedObjects(replica, found, { contents })
+  getMany(ids: readonly string[], options?: ContentOptions, room?: AnswerRoom): Promise<readonly StoredObject[]> {
+    return this.#reads.getMany(ids, options, room)
   }
 
   delete(
@@ -228,126 +197,41 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
   }
 
-  async waitFor(lsn: number, timeoutMs = minLsnWaitMs): Promise<void> {
-    this.checkOpen()
-    const wanted = wholeNumber(lsn, 'min_lsn', 0, Number.MAX_SAFE_INTEGER)
-    // Usually a write of this collection, which was applied before it was acknowledged.
-    if ((this.recovering?.lsnApplied ?? 0) >= wanted || (await this.#writer.committer.whenApplied(wanted, timeoutMs)))
-      return
-    const message = `record ${wanted} is not applied; the newest one is ${this.#writer.committer.lsnApplied}`
-    const details = { field: 'min_lsn', value: wanted, limit: this.#writer.committer.lsnApplied }
-    throw new EngineError(this.#writer.committer.isWritable ? 'lsn_not_reached' : 'replica_behind', message, details)
+  waitFor(lsn: number, timeoutMs?: number): Promise<void> {
+    return this.#reads.waitFor(lsn, timeoutMs)
   }
 
-  async search<Name extends string>(
-    given: SearchRequest<Fields, Name>,
+  search<Name extends string>(
+    request: SearchRequest<Fields, Name>,
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
-    if (given?.asOf !== undefined) return (await this.asOf(given.asOf)).search(given, room)
-    // Most searches wait for nothing, so they are not put off.
-    if (!this.isReady) await this.loaded()
-    const request = hasTextQuery(given) ? await this.#embedQuery(given) : given
-    const input = parseSearch(request, this.definition, this.#limits)
-    if (request.minLsn !== undefined) await this.waitFor(request.minLsn)
-    if (needsWholeVersion(input) || this.replica.expiry.isDue) await this.published()
-    this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    const result = searchAtOnce(this.replica, input, room) ?? (await this.#runSearches([request], [input], room))[0]
-    // The result has the fields that were parsed from the request.
-    return result as SearchResult<Fields, Name>
+    return this.#reads.search(request, room)
   }
 
-  async #embedQuery<R extends SearchRequest>(given: R): Promise<R> {
-    const [request = given] = await this.#embedder.embedQueries([given], this.definition, this.#limits)
-    return request
-  }
-
-  /** Runs searches that begin in this turn, and so at the same version. If the version moved, they run again between two applies. */
-  async #runSearches(
-    requests: readonly SearchRequest[],
-    inputs: readonly SearchPlanInput[],
-    room: AnswerRoom | undefined,
-  ): Promise<readonly SearchResult[]> {
-    const repeatable = room && inputs.some(({ groups }) => groups) ? new RepeatableRoom(room) : undefined
-    const caller = { room: repeatable ?? room, calibrator: this.#calibrator }
-    try {
-      return await searchAll(this.replica, inputs, caller)
-    } catch (error) {
-      if (!(error instanceof VersionMoved)) throw error
-    }
-    repeatable?.repeat()
-    // Writers go on appending; what they append is applied afterwards.
-    return this.gate.queue(0, async () => {
-      this.checkOpen()
-      const again = requests.map((request) => parseSearch(request, this.definition, this.#limits))
-      return searchAll(this.replica, again, caller)
-    })
-  }
-
-  async searchBatch(given: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
-    checkBatch(given, 'searches', searchesMax)
-    const asOf = asOfBatch(given)
-    if (asOf !== undefined) return (await this.asOf(asOf)).searchBatch(given, room)
-    await this.loaded()
-    const requests = await this.#embedder.embedQueries(given, this.definition, this.#limits)
-    const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
-    for (const { minLsn } of requests) if (minLsn !== undefined) await this.waitFor(minLsn)
-    if (searches.some(needsWholeVersion) || this.replica.expiry.isDue) {
-      await this.published()
-      // Not awaited for the second search, when the first one already has its version.
-      this.replica.publish()
-    }
-    for (const request of requests)
-      this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    return this.#runSearches(requests, searches, room)
+  searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
+    return this.#reads.searchBatch(requests, room)
   }
 
   count(filter?: Filter): { readonly count: number; readonly lsn: number }
   count(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }>
   count(given: Filter | CountRequest = []) {
-    if (isCountRequest(given)) return this.#countMatching(given)
-    this.checkOpen()
-    const { replica } = this
-    const { count } = replica.filters.evaluate(parseFilter(given))
-    return { count, lsn: replica.lsnApplied }
+    return isCountRequest(given) ? this.#reads.countMatching(given) : this.#reads.count(given)
   }
 
-  async #countMatching(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }> {
-    await this.served()
-    return countMatching(this.replica, parseConditions(request, this.definition))
+  facets(request: FacetRequest): Promise<Facets> {
+    return this.#reads.facets(request)
   }
 
-  async facets(request: FacetRequest): Promise<Facets> {
-    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).facets(request)
-    await this.served()
-    const input = parseFacets(request, this.definition)
-    const quick = await countFacetsAtOnce(this.replica, input)
-    if (quick) return quick
-    // Between two applies the filters stay those of one version, however many turns it takes. Writers go on appending.
-    return this.gate.queue(0, async () => {
-      this.checkOpen()
-      const { replica } = this
-      if (input.texts.length === 0) return runInTurns(countFacets(replica, input))
-      return withMatches(replica, input, ({ bitmap }) => runInTurns(countFacets(replica, input, bitmap)))
-    })
+  scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
+    return this.#reads.scroll(request, room)
   }
 
-  async scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
-    // The parser of requests refuses null.
-    const asOf = asOfPage(request ?? {})
-    if (asOf !== undefined) return (await this.asOf(asOf)).scroll(request, room)
-    await this.served()
-    return scroll(this.replica, parseScroll(request, this.definition, this.#limits), room)
+  asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {
+    return this.#reads.asOf(asOf, options)
   }
 
-  async asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {
-    this.checkOpen()
-    return this.#openPast(asOf, options)
-  }
-
-  async recall(request: RecallRequest = {}): Promise<RecallReport> {
-    if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).recall(request)
-    await this.served()
-    return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
+  recall(request: RecallRequest = {}): Promise<RecallReport> {
+    return this.#reads.recall(request)
   }
 
   async calibrate(request: CalibrateRequest = {}): Promise<FieldCalibration> {
@@ -389,8 +273,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   neighbors(field: string, id: string): readonly string[] {
-    this.checkOpen()
-    return neighborsOf(this.replica, field, id)
+    return this.#reads.neighbors(field, id)
   }
 
   neighbours(field: string, id: string): readonly string[] {
@@ -553,7 +436,10 @@ export class LocalCollection extends CollectionLife implements Collection {
     if (!replica) return
     await this.#digests?.before(lsn, this)
     const room = roomOf(event, replica)
-    if (room.objects > 0) await replica.prepare(room)
+    if (room.objects > 0) {
+      this.#memory.checkUnavoidable('a record of another node', memoryNeedOf(room, replica).growth)
+      await replica.prepare(room)
+    }
     replica.reserve(room, needsOf(event))
     await replica.apply(lsn, event)
     if (event.kind === 'objects-upserted' || event.kind === 'objects-deleted' || event.kind === 'objects-expired')
@@ -563,6 +449,7 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   /** Applies the record of a rebuild, during a replay or of another node. */
   async replayRebuild(lsn: number, fields: readonly FieldSchema[]): Promise<void> {
+    if (this.recovering) this.#memory.checkUnavoidable('a rebuild', memoryOfRebuild(this.recovering))
     if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
   }
 
@@ -584,6 +471,9 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.replica.digest()
   }
 }
+
+// A search makes one promise. Its own code does the same.
+codeDiskErrors(LocalCollection, { except: 'search' })
 
 function acknowledgementOf({ lsn, durable }: Acknowledgement): Acknowledgement {
   return { lsn, durable }

@@ -1,4 +1,6 @@
 // The collections of an engine, keyed by id: creates them and closes them all.
+
+import type { MemoryGuard } from '../admission/memory-guard.ts'
 import type { ReplicaToCome } from '../backup/arrival.ts'
 import { CalibrationQueue } from '../calibration/queue.ts'
 import { type CalibrationPlace, CalibrationStore } from '../calibration/store.ts'
@@ -14,13 +16,15 @@ import type { ReceivedSearch } from '../model/engine.ts'
 import type { AsOf, AsOfOptions } from '../model/moment.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import type { KeptRequests } from '../requests/request-keys.ts'
-import { LocalCollection, type OpenPast } from './collection.ts'
+import { LocalCollection } from './collection.ts'
+import type { OpenPast } from './collection-reads.ts'
 import type { CollectionBirth } from './life.ts'
 import type { StateDigests } from './state-digests.ts'
 
 export interface CollectionsHost {
   readonly limits: Limits
   readonly embedder: Embedder
+  readonly memory: MemoryGuard
   readonly onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly onServing: CollectionBirth['onServing']
   readonly onCalibrated: (collection: LocalCollection) => void
@@ -59,7 +63,7 @@ export class Collections {
   }
 
   add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
-    const { limits, embedder, onSearch, onServing, onCalibrated, keys, digests } = this.#host
+    const { limits, embedder, memory, onSearch, onServing, onCalibrated, keys, digests } = this.#host
     const openPast: OpenPast = (asOf, options) => this.#host.openPast(entry, asOf, options)
     const host = this.#host.replicaHost(entry.hashSeed)
     const kept = { calibrations: this.#calibrations, calibrationStore: this.#calibrationStore }
@@ -67,6 +71,7 @@ export class Collections {
       committer: this.#host.committer(),
       limits,
       embedder,
+      memory,
       host,
       keys,
       digests,

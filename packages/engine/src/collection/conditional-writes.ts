@@ -120,7 +120,7 @@ export class ConditionalWrites {
     })
   }
 
-  /** Deletes one object if it has the LSN. An unknown id is no conflict: it changes nothing. */
+  /** Deletes one object if it has the LSN. An unknown id is not a conflict: it changes nothing. */
   delete(id: string, ifLsn: number, options: DecideOptions): Promise<Acknowledgement & Outcome> {
     return this.#write([id], noRoom, options, async () => {
       const stored = this.#stored(id)

@@ -69,7 +69,7 @@ export class CollectionLife {
   }
 
   /** Whether it serves, so that `loaded` has nothing to wait for. */
-  protected get isReady(): boolean {
+  get isReady(): boolean {
     return this.#closed === undefined && this.#condition === 'ready' && this.#replica !== undefined
   }
 
@@ -77,7 +77,7 @@ export class CollectionLife {
    * Resolves when ids and filters belong to one version. A read in the same turn then does not have to complete a write
    * first.
    */
-  protected async published(): Promise<void> {
+  async published(): Promise<void> {
     for (let over = this.#replica?.publishing; over; over = this.#replica?.publishing) {
       await over
       this.checkOpen()

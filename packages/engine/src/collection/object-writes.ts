@@ -12,7 +12,7 @@ import { type ObjectColumns, type ObjectsInput, type ParsedObjects, parseObjects
 import { type PatchesInput, parsePatches } from '../input/patches.ts'
 import type { Limits } from '../limits.ts'
 import type { Filter } from '../model/filter.ts'
-import { parseIds, printed } from '../model/ids.ts'
+import { parseIds, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement, ConditionalReply, WriteResult } from '../model/object.ts'
 import type { ConditionalOptions, DeleteOptions, RequestFacts, WriteOptions } from '../model/requests.ts'
@@ -49,6 +49,18 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     await this.#collection.loaded()
     this.#writer.committer.checkWritable()
+    const leave = this.#writer.enter(options?.expectedBytes)
+    try {
+      return await this.#upsert(objects, options)
+    } finally {
+      leave()
+    }
+  }
+
+  async #upsert(
+    objects: ObjectsInput,
+    options: ConditionalOptions | undefined,
+  ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     const { definition } = this.#collection
     const { columns: given, filters, conditions, expiries } = await parseObjects(objects, definition, this.#limits)
     // After the objects, because a body that is read with them may say it at its end.
@@ -150,13 +162,18 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
     await this.#collection.served()
     this.#writer.committer.checkWritable()
-    const checked = await parsePatches(patches, this.#limits)
-    const isAtomic = parseAtomic(options)
-    const parts = ['patch', JSON.stringify({ isAtomic, checked })]
-    const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
-      this.#conditional.patch(checked, { isAtomic, claim, facts }),
-    )
-    return { ...done, updated: changed }
+    const leave = this.#writer.enter()
+    try {
+      const checked = await parsePatches(patches, this.#limits)
+      const isAtomic = parseAtomic(options)
+      const parts = ['patch', JSON.stringify({ isAtomic, checked })]
+      const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
+        this.#conditional.patch(checked, { isAtomic, claim, facts }),
+      )
+      return { ...done, updated: changed }
+    } finally {
+      leave()
+    }
   }
 
   async #deleteIf(
@@ -267,12 +284,17 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & { readonly updated: number }> {
     await this.#collection.served()
     this.#writer.committer.checkWritable()
-    const filters = await parseFilterUpdates(updates, this.#limits)
-    return this.#writer.once(
-      options,
-      () => ['updateFilters', ...[...filters].flat()],
-      (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
-    )
+    const leave = this.#writer.enter()
+    try {
+      const filters = await parseFilterUpdates(updates, this.#limits)
+      return await this.#writer.once(
+        options,
+        () => ['updateFilters', ...[...filters].flat()],
+        (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
+      )
+    } finally {
+      leave()
+    }
   }
 
   async #updateFilters(filters: FilterTexts): Promise<Acknowledgement & { readonly updated: number }> {
@@ -335,7 +357,7 @@ interface KeptAnswer extends Acknowledgement {
 }
 
 /** The refusal of an atomic write. */
-export function conflictError(results: readonly WriteResult[]): EngineError {
+function conflictError(results: readonly WriteResult[]): EngineError {
   const failed = results.filter(({ status }) => status !== 'ok')
   const message = `${failed.length} of ${results.length} objects could not be written, so none was`
   return new EngineError('conflict', message, { field: 'objects', value: failed[0]?.id, results })
@@ -345,7 +367,7 @@ function parseAtomic(options: ConditionalOptions | undefined): boolean {
   const atomic: unknown = options?.atomic ?? false
   if (typeof atomic === 'boolean') return atomic
   const message = `atomic must be true or false, got ${printed(atomic)}`
-  throw new EngineError('invalid_argument', message, { field: 'atomic', value: printed(atomic) })
+  throw new EngineError('invalid_argument', message, { field: 'atomic', value: shownValue(atomic) })
 }
 
 /** The encoded columns of a large upsert. */

@@ -1,4 +1,6 @@
 // Runs the rebuilds of one collection, one at a time, and reports their progress. Writers wait, readers do not.
+
+import type { MemoryGuard } from '../admission/memory-guard.ts'
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { RebuildStatus } from '../model/collection.ts'
@@ -36,17 +38,22 @@ export interface Rebuildable {
 export class Rebuilder {
   readonly #host: ReplicaHost
   readonly #committer: Committer
+  readonly #memory: MemoryGuard
   // The next start removes them.
   readonly #discards = new Discards((error) => {
     this.#status = { ...this.#status, error: `files from before the rebuild could not be removed: ${error.message}` }
   })
   #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
-  /** Until then no rebuild starts automatically. In the time of performance.now(). */
+  /** Until then no rebuild starts automatically. Milliseconds of performance.now(). */
   #restsUntilMs = 0
 
-  constructor(host: ReplicaHost, committer: Committer) {
+  constructor(
+    host: ReplicaHost,
+    { committer, memory }: { readonly committer: Committer; readonly memory: MemoryGuard },
+  ) {
     this.#host = host
     this.#committer = committer
+    this.#memory = memory
   }
 
   get status(): RebuildStatus {
@@ -104,11 +111,12 @@ export class Rebuilder {
     claim: Claim | undefined,
   ): Promise<Rebuilt> {
     collection.checkOpen()
+    const release = this.#memory.admit('the rebuild', { growth: memoryOfRebuild(collection.replica) })
     const made = await this.build(collection.replica, fields, () => {
       collection.checkOpen()
       // The record could not be appended, and records of another node wait.
       this.#committer.checkWritable()
-    })
+    }).finally(release)
     const reclaimedBytes = Math.max(0, sum(collection.replica.bytes()) - sum(made.bytes()))
     const options = { claim, facts: { reclaimedBytes } }
     const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const
@@ -119,6 +127,12 @@ export class Rebuilder {
     })
     return { lsn, durable, reclaimedBytes }
   }
+}
+
+/** Bytes of memory that a rebuild takes besides the collection that it replaces. */
+export function memoryOfRebuild(replica: Replica): number {
+  const { ordinals, count } = replica
+  return (sum(replica.bytes()) * count) / Math.max(1, ordinals.end)
 }
 
 function sum(parts: Readonly<Record<string, number>>): number {

@@ -3,7 +3,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import type { CatalogDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { isCatalogEvent } from '../events/codec.ts'
-import type { CatalogEvent, Event } from '../events/event.ts'
+import type { CatalogEvent, Event } from '../model/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { LocalCollection } from './collection.ts'
 

@@ -1,28 +1,18 @@
 // Estimates the memory that a write may need, before it is appended.
 
+import type { MemoryNeed } from '../admission/memory-guard.ts'
 import { assert } from '../errors.ts'
 import type { ObjectColumns } from '../input/objects.ts'
-import type { CollectionSchema } from '../model/schema.ts'
+import { type CollectionSchema, graphField } from '../model/schema.ts'
 import { expiryBytes } from '../model/stored-text.ts'
 import { vectorForm } from '../model/vector-form.ts'
+import type { OriginalsRoom } from '../originals/originals-owner.ts'
 import { recordBytes, textBytes } from '../replica/object-record.ts'
-import type { Replica } from '../replica/replica.ts'
+import type { MemoryRoom, Replica } from '../replica/replica.ts'
 import { countedTexts } from '../text/counted-text.ts'
 
-/** The memory a write may need; counted while it waits to be applied. */
-export interface Room {
-  readonly objects: number
-  readonly idBytes: number
-  readonly recordBytes: number
-  readonly sparseTerms: number
-  /** Distinct terms of texts, and their bytes. */
-  readonly textTerms: number
-  readonly textTermBytes: number
-  /** For multi-vector fields. */
-  readonly members: number
-  /** Vectors of cosine fields that are not of unit length. */
-  readonly scaled: number
-}
+/** What a write may need; counted while it waits to be applied. */
+export type Room = MemoryRoom & OriginalsRoom
 
 export const noRoom: Room = {
   objects: 0,
@@ -77,6 +67,41 @@ function roomForTexts({ text }: ObjectColumns, { fields }: CollectionSchema) {
 
 function scaledIn(forms: Uint8Array | undefined): number {
   return forms === undefined ? 0 : forms.reduce((count, form) => count + (form === vectorForm.unit ? 0 : 1), 0)
+}
+
+/** Bytes of an object besides its fields and its record: in the table of ids, in columns, and in sets of ordinals. */
+const objectBytes = 128
+/** Bytes of a row of a graph besides its code and its links at the base, with those of upper levels. */
+const rowBytes = 96
+/** Bytes of a posting with the room that lists leave, and of a new term besides its text. */
+const postingBytes = 16
+const termBytes = 64
+
+/**
+ * The memory that a write with this room takes, besides what `reserved` takes for writes that wait. Objects in the place of deleted ones
+ * add nothing.
+ */
+export function memoryNeedOf(
+  room: Room,
+  replica: Pick<Replica, 'definition' | 'ordinals'>,
+  reserved = noRoom,
+): MemoryNeed {
+  const isRewrite = room.sparseTerms === 0 && room.idBytes === 0
+  const vacant = Math.max(0, replica.ordinals.freeCount - reserved.objects)
+  const added = isRewrite ? room.objects : Math.max(0, room.objects - vacant)
+  if (added === 0) return { growth: 0, transient: room.recordBytes + room.idBytes }
+  const rows = isRewrite
+    ? 0
+    : room.objects * replica.definition.fields.reduce((sum, field) => sum + bytesOfRow(field), objectBytes)
+  const texts = room.sparseTerms * postingBytes + room.textTerms * termBytes + room.textTermBytes
+  const whole = rows + texts + room.idBytes + room.recordBytes
+  return { growth: (whole * added) / room.objects, transient: rows + room.recordBytes }
+}
+
+/** Codes are counted as large as the numbers that were given, which are in memory until the write has ended. */
+function bytesOfRow(field: CollectionSchema['fields'][number]): number {
+  const graph = graphField(field)
+  return graph === undefined ? 0 : graph.params.dimension * 4 + graph.params.M * 8 + rowBytes
 }
 
 /** Records are rewritten with other filters; their other content stays. */

@@ -1,15 +1,17 @@
 // How changes of one collection are committed: once for each request key, behind the write gate, with memory reserved before the append.
+
+import type { MemoryGuard } from '../admission/memory-guard.ts'
 import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
-import type { ObjectEvent } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { indexedValues } from '../filter/indexed-values.ts'
+import type { ObjectEvent } from '../model/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
 import type { Applied, Replica } from '../replica/replica.ts'
 import { keyed } from '../requests/keyed.ts'
 import type { Claim, KeptRequests } from '../requests/request-keys.ts'
 import type { CollectionLife } from './life.ts'
-import { added, noRoom, type Room, roomFor, roomForFilters, roomForPatches } from './write-memory.ts'
+import { added, memoryNeedOf, noRoom, type Room, roomFor, roomForFilters, roomForPatches } from './write-memory.ts'
 
 /** Of changes without filter values. */
 export const noFilters = new FilterNeeds()
@@ -17,8 +19,13 @@ export const noFilters = new FilterNeeds()
 /** A change of objects, before it has a time. */
 export type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
 
+/** What the input of a write may take, if its caller does not say. */
+const inputBytes = 1024 * 1024
+const noRelease = () => undefined
+
 export interface WriterOptions {
   readonly committer: Committer
+  readonly memory: MemoryGuard
   readonly keys: KeptRequests
   /** Called before a record is applied, which waits for what it returns. */
   readonly before: (lsn: number) => Promise<void> | undefined
@@ -41,6 +48,17 @@ export class CollectionWriter {
   /** The memory that pending writes need, and one more. */
   roomWith(room: Room): Room {
     return added(this.#reserved, room, 1)
+  }
+
+  /**
+   * Call it before the input of a write is processed, which may take `bytes` of memory: counts them until the returned function is called.
+   * Throws EngineError memory_exhausted.
+   */
+  enter(bytes = inputBytes): () => void {
+    const { replica } = this.#collection
+    // Objects may take the places of deleted ones; what the write adds is known later.
+    const growth = replica.ordinals.freeCount > 0 ? 0 : 1
+    return this.#options.memory.admit('the write', { growth, transient: bytes })
   }
 
   /** Runs a write once if the call has a request key; `parts` are the input of the call. */
@@ -95,7 +113,17 @@ export class CollectionWriter {
     options?: CommitOptions,
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     const wanted = this.roomWith(room)
-    this.#collection.replica.reserve(wanted, filters)
+    const { replica } = this.#collection
+    const release =
+      room.objects > 0
+        ? this.#options.memory.admit('the write', memoryNeedOf(room, replica, this.#reserved))
+        : noRelease
+    try {
+      replica.reserve(wanted, filters)
+    } catch (error) {
+      release()
+      throw error
+    }
     this.#reserved = wanted
     return this.committer
       .commit(
@@ -116,6 +144,7 @@ export class CollectionWriter {
       })
       .finally(() => {
         this.#reserved = added(this.#reserved, room, -1)
+        release()
       })
   }
 

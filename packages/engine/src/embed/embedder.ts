@@ -1,5 +1,5 @@
-// Makes vectors of texts by the providers of the host program, for writes and for queries. Every call ends before a write passes its gate,
-// and only vectors get into the log.
+// Turns texts into vectors with the providers of the host program, for writes and for queries. Every call of a provider ends before a write
+// passes its gate, and the log contains the vectors.
 import { payloadBytesMax, WalError } from '@annal/wal'
 import { EngineError, type EngineErrorCode } from '../errors.ts'
 import { columnBytes } from '../events/upsert-pieces.ts'
@@ -8,7 +8,7 @@ import type { ObjectColumns } from '../input/objects.ts'
 import { embedQueryBytesMax, embedReasonLengthMax, type Limits } from '../limits.ts'
 import type { EmbedProvider, EmbedPurpose, ProviderInfo } from '../model/embed.ts'
 import type { EngineOptions } from '../model/engine.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { WriteResult } from '../model/object.ts'
 import type { EmbeddedQuery, FieldQuery, SearchRequest } from '../model/query.ts'
 import { type CollectionSchema, type DenseFieldSchema, type FieldSchema, withModel } from '../model/schema.ts'
@@ -171,7 +171,7 @@ export class Embedder {
     const { provider: wanted, model } = params.embed as NonNullable<DenseFieldSchema['params']['embed']>
     const provider = this.#providers.get(wanted)
     const refuse = (why: string): never => {
-      const message = `field ${printed(name)} takes no texts here: ${why}; vectors work`
+      const message = `field ${printed(name)} accepts no texts: ${why}; send vectors`
       throw new EngineError('embedding_unavailable', message, { field: name, value: wanted })
     }
     if (provider === undefined) return refuse(`provider ${printed(wanted)} is not configured`)
@@ -202,7 +202,7 @@ function providerOf(name: string, given: unknown): EmbedProvider {
     return provider as EmbedProvider
   const field = `embed.${name}`
   const message = `${field} must be a function, or an object with a function embed`
-  throw new EngineError('invalid_argument', message, { field, value: printed(given) })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(given) })
 }
 
 /** Objects with a text and without a vector. A text of spaces has no meaning, and no vector. */
@@ -261,7 +261,7 @@ function checkVector(made: Made, { params }: DenseFieldSchema): void {
   if (made.length !== params.dimension)
     throw new Error(`the provider returned a vector of ${made.length} numbers; the field has ${params.dimension}`)
   if (!Array.from(made as ArrayLike<number>).every((one) => Number.isFinite(Math.fround(one))))
-    throw new Error('the provider returned a vector with a value that is no finite number')
+    throw new Error('the provider returned a vector with a value that is not a finite number')
 }
 
 /** Codes that an error of a provider keeps. */
@@ -333,7 +333,7 @@ function textOf(query: EmbeddedQuery, path: string): string {
   const other = Object.keys(query).find((key) => key !== 'text')
   if (other !== undefined || typeof text !== 'string' || text.trim() === '' || !text.isWellFormed()) {
     const message = `${path} must be { text } with a well-formed text of at least one word, got ${printed(other ?? text)}`
-    throw new EngineError('invalid_argument', message, { field, value: printed(other ?? text) })
+    throw new EngineError('invalid_argument', message, { field, value: shownValue(other ?? text) })
   }
   const bytes = text.length > embedQueryBytesMax ? text.length : Buffer.byteLength(text)
   if (bytes <= embedQueryBytesMax) return text

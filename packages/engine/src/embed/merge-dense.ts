@@ -1,5 +1,5 @@
-// Puts the vectors that a provider made among those that were given.
-import type { DenseColumn } from '../events/event.ts'
+// Merges the vectors that a provider made with those that the caller gave.
+import type { DenseColumn } from '../model/event.ts'
 import { vectorForm } from '../model/vector-form.ts'
 
 /** The columns with the rows of `added`, in the order of fields and positions. No object has a row in both. */

@@ -3,14 +3,14 @@
 //
 //   | tag of field 14 | length | 1: name of the token | 2: actor | event ... |
 //
-// Specified in docs/formats/events.md. A write and its author meet in the asynchronous context of the call, so that nothing between the
-// door and the log has to pass it on.
+// Specified in docs/formats/events.md. The author is in the asynchronous context of the call, so that no function between the public call and
+// the log has to pass it on.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EngineError } from '../errors.ts'
 import { actorLengthMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { Author } from '../model/requests.ts'
-import { requestEnd } from '../requests/request-record.ts'
+import { requestEnd } from './request-record.ts'
 import { messageType } from './schema.ts'
 
 /** The first payload version whose records may have an author. */
@@ -45,7 +45,7 @@ export function currentAuthor(): Author | undefined {
 export function checkedActor(actor: unknown, field = 'actor'): string {
   if (typeof actor === 'string' && actor.length <= actorLengthMax && actorPattern.test(actor)) return actor
   const message = `${field} must have 1 to ${actorLengthMax} printable ASCII characters and no space at its ends, not ${printed(actor)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(actor), limit: actorLengthMax })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(actor), limit: actorLengthMax })
 }
 
 /** The bytes that stand in front of the event. */

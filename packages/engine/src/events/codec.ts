@@ -3,24 +3,6 @@
 import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
-import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
-import type { Author } from '../model/requests.ts'
-import {
-  type DenseSchemaParams,
-  type EmbedSchema,
-  type FieldSchema,
-  hasLists,
-  hasPackedCodes,
-  hasRecall,
-  hasText,
-  rulesNewest,
-  type TextFieldSchema,
-} from '../model/schema.ts'
-import { hasExpiry } from '../model/stored-text.ts'
-import { encodeRequest, type RequestRecord, requestVersion } from '../requests/request-record.ts'
-import { analyzerVersions } from '../text/params.ts'
-import { authorVersion, encodeAuthor, eventStart } from './author.ts'
-import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type {
   CatalogEvent,
   DenseColumn,
@@ -30,8 +12,25 @@ import type {
   ObjectsUpserted,
   SparseColumn,
   TextColumn,
-} from './event.ts'
-import { messageType } from './schema.ts'
+} from '../model/event.ts'
+import type { Author } from '../model/requests.ts'
+import { type FieldSchema, hasLists, hasPackedCodes, hasRecall, hasText } from '../model/schema.ts'
+import { hasExpiry } from '../model/stored-text.ts'
+import { authorVersion, encodeAuthor, eventStart } from './author.ts'
+import {
+  denseFromMessage,
+  denseToMessage,
+  multiFromMessage,
+  multiToMessage,
+  sparseFromMessage,
+  sparseToMessage,
+  textFromMessage,
+  textToMessage,
+} from './column-codec.ts'
+import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
+import { fieldFromMessage, fieldToMessage } from './field-codec.ts'
+import { encodeRequest, type RequestRecord, requestVersion } from './request-record.ts'
+import { type Message, messageType } from './schema.ts'
 
 const recordTypes = {
   'collection-created': 16,
@@ -283,10 +282,6 @@ function toMessage(event: Event): Record<string, unknown> {
   }
 }
 
-/** The result of decode: protobufjs returns plain values by field name, and defaults of absent fields through the prototype. */
-// biome-ignore lint/suspicious/noExplicitAny: the shape is the schema's, which schema.ts states; the casts below narrow it.
-type Message = any
-
 function fromMessage(kind: Event['kind'], message: Message): Event {
   if (isControlKind(kind)) return controlFromMessage(kind, message)
   const base = { timeMs: message.timeMs as number, collectionId: message.collectionId as number }
@@ -363,190 +358,4 @@ function newCollection(message: Message) {
 
 function ttlIn({ ttlSeconds }: Message): { ttlSeconds?: number } {
   return ttlSeconds > 0 ? { ttlSeconds } : {}
-}
-
-function fieldToMessage(field: FieldSchema): Record<string, unknown> {
-  if (field.kind === 'sparse') {
-    return {
-      kind: 2,
-      name: field.name,
-      sparseModel: numberOf(sparseModels, field.params.model),
-      sparseDimension: field.params.dimension,
-    }
-  }
-  if (field.kind === 'text') return textFieldToMessage(field)
-  const { name } = field
-  if (field.kind === 'dense') return { kind: 1, name, ...denseParamsToMessage(field.params) }
-  return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: numberOf(poolings, field.params.pooling) }
-}
-
-function textFieldToMessage({ name, params }: TextFieldSchema): Record<string, unknown> {
-  const { language, analyzer, k1, b, stopWords, keptWords, prefixes } = params
-  return {
-    kind: 4,
-    name,
-    language,
-    analyzer,
-    k1,
-    b,
-    ...(stopWords && { wordLists: ownStopWords, stopWords }),
-    ...(keptWords && { keptWords }),
-    ...(prefixes && { prefixMin: prefixes.min, prefixMax: prefixes.max }),
-  }
-}
-
-/** Of `word_lists`: the list of stop words is that of the field, also if it is empty. */
-const ownStopWords = 1
-
-function textFieldFromMessage(message: Message): TextFieldSchema {
-  const { name, language, analyzer, k1, b, wordLists, stopWords, keptWords, prefixMin: min, prefixMax: max } = message
-  if (!analyzerVersions.includes(analyzer)) {
-    const message = `an analyzer of version ${analyzer} is newer than ${analyzerVersions.at(-1)}`
-    throw new EngineError('format_too_new', message, {
-      field: 'analyzer',
-      value: analyzer,
-      limit: analyzerVersions.at(-1),
-    })
-  }
-  return {
-    kind: 'text',
-    name,
-    params: {
-      language,
-      analyzer,
-      k1,
-      b,
-      ...(wordLists === ownStopWords && { stopWords }),
-      ...(keptWords.length > 0 && { keptWords }),
-      ...(max > 0 && { prefixes: { min, max } }),
-    },
-  }
-}
-
-function denseParamsToMessage(params: DenseSchemaParams) {
-  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals, recall, embed } = params
-  return {
-    dimension,
-    spaceType: numberOf(spaceTypes, spaceType),
-    precision: numberOf(precisions, precision),
-    m: M,
-    efConstruction,
-    ...(rules !== undefined && { rules }),
-    ...(keepOriginals === false && { originals: originalsNotKept }),
-    ...(recall !== undefined && { recall }),
-    ...(embed && { embedProvider: embed.provider, embedFrom: embed.from, embedModel: embed.model ?? '' }),
-  }
-}
-
-const originalsNotKept = 2
-
-function fieldFromMessage(message: Message): FieldSchema {
-  if (message.kind === 2) {
-    return {
-      kind: 'sparse',
-      name: message.name,
-      params: { model: choiceOf(sparseModels, message.sparseModel), dimension: message.sparseDimension },
-    }
-  }
-  if (message.kind === 4) return textFieldFromMessage(message)
-  assert(message.kind === 1 || message.kind === 3, 'a field is dense, sparse, text or multi-vector')
-  const params = {
-    dimension: message.dimension as number,
-    spaceType: choiceOf(spaceTypes, message.spaceType),
-    precision: choiceOf(precisions, message.precision),
-    M: message.m as number,
-    efConstruction: message.efConstruction as number,
-    ...(message.rules > 1 && { rules: knownRules(message.rules) }),
-    ...(message.originals === originalsNotKept && { keepOriginals: false as const }),
-    ...(message.recall > 0 && { recall: message.recall as number }),
-    ...embedFromMessage(message),
-  }
-  if (message.kind === 1) return { kind: 'dense', name: message.name, params }
-  return { kind: 'multi', name: message.name, params: { ...params, pooling: choiceOf(poolings, message.pooling) } }
-}
-
-function embedFromMessage({ embedProvider: provider, embedFrom: from, embedModel: model }: Message) {
-  if (provider === '') return {}
-  return { embed: { provider, from, ...(model !== '' && { model }) } as EmbedSchema }
-}
-
-function knownRules(rules: number): number {
-  if (rules <= rulesNewest) return rules
-  const message = `a graph by rules ${rules} is newer than ${rulesNewest}`
-  throw new EngineError('format_too_new', message, { field: 'rules', value: rules, limit: rulesNewest })
-}
-
-/** The protobuf message of a dense column of an upsert with `objects` objects. */
-export function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
-  return {
-    field: column.field,
-    objects: column.objects.length === objects ? [] : column.objects,
-    vectors: bytesOf(column.vectors),
-    norms: bytesOf(column.norms),
-    ...(column.forms && { forms: column.forms }),
-  }
-}
-
-function denseFromMessage(message: Message, objects: number): DenseColumn {
-  return {
-    field: message.field,
-    objects:
-      message.objects.length === 0
-        ? Uint32Array.from({ length: objects }, (_, i) => i)
-        : Uint32Array.from(message.objects as number[]),
-    vectors: new Float32Array(alignedBuffer(message.vectors)),
-    norms: new Float32Array(alignedBuffer(message.norms)),
-    ...(message.forms.length > 0 && { forms: new Uint8Array(alignedBuffer(message.forms)) }),
-  }
-}
-
-/** The protobuf message of a sparse column. */
-export function sparseToMessage(column: SparseColumn): Record<string, unknown> {
-  return { ...column, indices: bytesOf(column.indices), values: bytesOf(column.values) }
-}
-
-function sparseFromMessage(message: Message): SparseColumn {
-  return {
-    field: message.field,
-    objects: Uint32Array.from(message.objects as number[]),
-    counts: Uint32Array.from(message.counts as number[]),
-    indices: new Uint32Array(alignedBuffer(message.indices)),
-    values: new Float32Array(alignedBuffer(message.values)),
-  }
-}
-
-/** The protobuf message of a text column of an upsert with `objects` objects. */
-export function textToMessage({ field, objects: having, texts }: TextColumn, objects: number): Record<string, unknown> {
-  return { field, objects: having.length === objects ? [] : having, texts }
-}
-
-function textFromMessage({ field, objects: having, texts }: Message, objects: number): TextColumn {
-  const positions = having.length === 0 ? Uint32Array.from({ length: objects }, (_, i) => i) : Uint32Array.from(having)
-  assert(positions.length === texts.length, 'a text column has one text for each object')
-  return { field, objects: positions, texts }
-}
-
-/** The protobuf message of a multi-vector column. */
-export function multiToMessage(column: MultiColumn): Record<string, unknown> {
-  return { ...column, vectors: bytesOf(column.vectors) }
-}
-
-function multiFromMessage(message: Message): MultiColumn {
-  return {
-    field: message.field,
-    objects: Uint32Array.from(message.objects as number[]),
-    counts: Uint32Array.from(message.counts as number[]),
-    vectors: new Float32Array(alignedBuffer(message.vectors)),
-  }
-}
-
-function bytesOf(array: Float32Array | Uint32Array): Uint8Array {
-  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
-}
-
-/** Copies the bytes, because the buffer of the payload is reused for later records, and a view needs an alignment of 4. */
-function alignedBuffer(bytes: Uint8Array): ArrayBuffer {
-  const copy = new Uint8Array(bytes.byteLength)
-  copy.set(bytes)
-  return copy.buffer
 }

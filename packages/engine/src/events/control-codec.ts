@@ -2,7 +2,7 @@
 import { assert } from '../errors.ts'
 import { choiceOf, numberOf } from '../model/choices.ts'
 import { databaseTypes, type TokenFacts, tokenKinds } from '../model/database-facts.ts'
-import type { ControlEvent, Event } from './event.ts'
+import type { ControlEvent, Event } from '../model/event.ts'
 
 const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([
   'database-created',

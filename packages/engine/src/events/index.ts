@@ -1,8 +1,5 @@
 // The events of a log for tools that read logs: `@annal/engine/events`.
 
-export { filterIn, splitText, storedText, withFilter } from '../model/stored-text.ts'
-export { givenVector, vectorForm } from '../model/vector-form.ts'
-export { decodeEvent, encodeEvent, isCatalogRecord } from './codec.ts'
 export type {
   CatalogEvent,
   CollectionCreated,
@@ -20,4 +17,7 @@ export type {
   ObjectsUpserted,
   SparseColumn,
   TextColumn,
-} from './event.ts'
+} from '../model/event.ts'
+export { filterIn, splitText, storedText, withFilter } from '../model/stored-text.ts'
+export { givenVector, vectorForm } from '../model/vector-form.ts'
+export { decodeEvent, encodeEvent, isCatalogRecord } from './codec.ts'

@@ -3,10 +3,10 @@
 import protobuf from 'protobufjs/light.js'
 import { EngineError } from '../errors.ts'
 import { eventIdsMax } from '../limits.ts'
+import type { CatalogEvent, Event } from '../model/event.ts'
 import type { Author } from '../model/requests.ts'
 import { authorOf, eventStart } from './author.ts'
 import { decodeEvent, isCatalogEvent, kindOf, peekEvent } from './codec.ts'
-import type { CatalogEvent, Event } from './event.ts'
 import { idsOf } from './object-ids.ts'
 
 /** What a record did. */

@@ -231,3 +231,7 @@ const root = protobuf.Root.fromJSON({ nested: { annal: { nested: eventDescriptor
 export function messageType(name: keyof typeof eventDescriptors): protobuf.Type {
   return root.lookupType(`annal.${name}`)
 }
+
+/** The result of decode: protobufjs returns plain values by field name, and defaults of absent fields through the prototype. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is that of the schema above; the casts of the codecs narrow it.
+export type Message = any

@@ -1,8 +1,8 @@
 // Encodes the payload of a large upsert in pieces, so that encoding does not block other work and long columns are not copied. The
 // concatenated pieces equal the output of encodeEvent after time and collection.
 import protobuf from 'protobufjs/light.js'
-import { denseToMessage, multiToMessage, sparseToMessage, textToMessage } from './codec.ts'
-import type { ObjectsUpserted, TextColumn } from './event.ts'
+import type { ObjectsUpserted, TextColumn } from '../model/event.ts'
+import { denseToMessage, multiToMessage, sparseToMessage, textToMessage } from './column-codec.ts'
 import { messageType } from './schema.ts'
 
 type Columns = Omit<ObjectsUpserted, 'kind' | 'timeMs' | 'collectionId'>

@@ -3,11 +3,12 @@
 // files in steps.
 import { type HistoryPlace, historySegments, type Log, yieldToOthers } from '@annal/wal'
 import type { Catalog } from '../catalog/catalog.ts'
+import { codingDiskErrorsOf } from '../disk-errors.ts'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord } from '../events/codec.ts'
-import type { Event } from '../events/event.ts'
 import { feedPaceMs, feedPacePerConsumerMs, feedSyncMs } from '../limits.ts'
 import type { Change, ChangeBatch, ChangeStream, PlaceNotice } from '../model/changes.ts'
+import type { Event } from '../model/event.ts'
 import { CollectionFacts, isFed } from './collection-facts.ts'
 import { type FeedRecord, FeedView } from './feed-view.ts'
 import { keptEvent } from './kept-event.ts'
@@ -97,7 +98,7 @@ export class ChangeFeed {
   stream(databaseId: number, wanted: ChangesWanted, checkThere: () => void): ChangeStream {
     this.#host.checkOpen()
     const placed = { ...wanted, from: Math.max(1, wanted.from ?? this.#lsnApplied + 1) }
-    const batches = () => this.#batches(databaseId, placed, checkThere)
+    const batches = () => codingDiskErrorsOf(this.#batches(databaseId, placed, checkThere))
     return {
       batches,
       async *[Symbol.asyncIterator](): AsyncGenerator<Change> {
@@ -179,7 +180,7 @@ export class ChangeFeed {
     const { lsnLast } = this.#host.log().state()
     // A node may be behind the one that delivered the changes before.
     if (from <= lsnLast + 1 || this.#host.history() === undefined) return
-    const message = `LSN ${from} is after the end of the log, LSN ${lsnLast}: the place is one of another log, or of one that was restored`
+    const message = `LSN ${from} is after the end of the log, LSN ${lsnLast}: the position belongs to another log, or the log was restored to an earlier moment`
     throw new EngineError('feed_position_lost', message, { field: 'from', value: from, limit: lsnLast + 1 })
   }
 

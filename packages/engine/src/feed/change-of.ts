@@ -1,9 +1,10 @@
 // Turns an event of the log into the change that consumers of the feed get.
-import type { Event, ObjectsUpserted } from '../events/event.ts'
+
 import type { Filter } from '../filter/condition.ts'
 import { storedValues } from '../filter/indexed-values.ts'
 import { matchesValues } from '../filter/matches-values.ts'
 import type { ChangedObject, ChangedValue, ChangeKind, RecordedChange } from '../model/changes.ts'
+import type { Event, ObjectsUpserted } from '../model/event.ts'
 import { decodeMeta } from '../model/packed-meta.ts'
 import { splitText } from '../model/stored-text.ts'
 import { denseRow } from '../search/returned-rows.ts'

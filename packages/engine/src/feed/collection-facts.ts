@@ -1,7 +1,7 @@
-// What the records of the log do not say about the collections that they name: their database and fields, which name each of them had at a
-// record, and where aliases led. Also of those that were deleted since.
+// What the records of the log do not say about the collections that they name, including deleted ones: their database and fields, which name
+// each of them had at a record, and where aliases led.
 import type { AliasEntry, CollectionEntry } from '../catalog/catalog-state.ts'
-import type { CollectionPromoted, Event } from '../events/event.ts'
+import type { CollectionPromoted, Event } from '../model/event.ts'
 import type { FieldSchema } from '../model/schema.ts'
 
 /** A collection of the feed, as of a record. */

@@ -5,7 +5,7 @@ import type { CommitOptions, EventDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { cursorEveryMs, cursorsOfDatabaseMax } from '../limits.ts'
 import type { Cursor } from '../model/changes.ts'
-import { parseName, printed } from '../model/ids.ts'
+import { nameInKey, parseName, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Claim } from '../requests/request-keys.ts'
@@ -172,10 +172,10 @@ export class FeedCursors {
 
 /** Throws feed_cursor_not_found. */
 function refuseCursor(name: string): never {
-  const details = { field: 'cursor', value: printed(name) }
+  const details = { field: 'cursor', value: shownValue(name) }
   throw new EngineError('feed_cursor_not_found', `there is no cursor ${printed(name)}`, details)
 }
 
 function keyOf(databaseId: number, name: string): string {
-  return `${databaseId}/${name}`
+  return `${databaseId}/${nameInKey(name)}`
 }

@@ -1,7 +1,8 @@
 // The changes that one kind of request gets. Consumers with equal requests share a view, and so the changes and batches that it makes.
-import type { Event } from '../events/event.ts'
+
 import { feedBatchMax } from '../limits.ts'
 import type { ChangeBatch, RecordedChange } from '../model/changes.ts'
+import type { Event } from '../model/event.ts'
 import { changeOf } from './change-of.ts'
 import type { CollectionFacts } from './collection-facts.ts'
 import type { ChangesWanted } from './parse-changes.ts'

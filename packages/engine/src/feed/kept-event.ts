@@ -1,8 +1,8 @@
 // An event as the feed keeps it. A writer frees the vectors of its upsert when the upsert is applied, so the feed keeps copies, or none where
 // no consumer wants them.
 
-import type { Event } from '../events/event.ts'
 import { columnBytes } from '../events/upsert-pieces.ts'
+import type { Event } from '../model/event.ts'
 
 /** The event without what the writer frees, and its approximate bytes. */
 export function keptEvent(

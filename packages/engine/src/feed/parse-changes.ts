@@ -5,7 +5,7 @@ import type { Filter } from '../filter/condition.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { feedNamesMax } from '../limits.ts'
 import type { ChangesRequest } from '../model/changes.ts'
-import { parseName, printed } from '../model/ids.ts'
+import { checkObject, parseName, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 
 /** A checked request. */
@@ -23,6 +23,7 @@ export interface ChangesWanted {
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseChanges(request: ChangesRequest = {}): ChangesWanted {
+  checkObject(request, 'request')
   const { from, cursor, collections, kinds, filter, includeVectors = false, signal } = request
   if (typeof includeVectors !== 'boolean')
     throw invalid('includeVectors', `must be true or false, got ${printed(includeVectors)}`, includeVectors)
@@ -59,5 +60,5 @@ function namesOf(value: unknown, field: string): readonly string[] | undefined {
 }
 
 function invalid(field: string, what: string, value: unknown): EngineError {
-  return new EngineError('invalid_argument', `${field} ${what}`, { field, value: printed(value) })
+  return new EngineError('invalid_argument', `${field} ${what}`, { field, value: shownValue(value) })
 }

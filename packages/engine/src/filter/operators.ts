@@ -56,8 +56,8 @@ function exists(key: string, operand: unknown, place: Place): Condition {
 function scalars(operand: unknown, place: Place): readonly Scalar[] {
   if (!Array.isArray(operand)) throw refuse(place, `${place.operator} takes a list of values`, operand)
   if (operand.length > filterOperandsMax) {
-    const what = `${place.operator} takes at most ${filterOperandsMax} values; got ${operand.length}`
-    throw refuse(place, what, undefined, filterOperandsMax)
+    const what = `${place.operator} takes at most ${filterOperandsMax} values`
+    throw refuse(place, what, operand.length, filterOperandsMax)
   }
   return [...new Set(operand.map((value: unknown) => scalar(value, place)))]
 }

@@ -27,7 +27,7 @@ interface Budget {
 function parseCondition(raw: unknown, place: Place, budget: Budget, depth: number): Condition {
   if (depth > jsonDepthMax) throw refuse(place, `is nested deeper than ${jsonDepthMax} levels`, undefined, jsonDepthMax)
   const [key, operand] = onlyEntry(raw, place, 'one key, such as {"color":{"$eq":"red"}}')
-  // A joining operator is no condition itself.
+  // A joining operator is not a condition itself.
   if (joins.includes(key)) return parseJoin(key, operand, place, budget, depth)
   if (budget.left-- <= 0) {
     throw refuse(place, `exceeds the limit of ${filterConditionsMax} conditions`, undefined, filterConditionsMax)

@@ -1,6 +1,6 @@
 // Errors that refuse a filter. They name the place and show the value.
 import { EngineError } from '../errors.ts'
-import { formatValue } from './values.ts'
+import { formatValue, plainValue } from './values.ts'
 
 export interface Place {
   /** A path into the request. */
@@ -18,7 +18,7 @@ export function refuse(place: Place, what: string, value: unknown, limit?: unkno
   return new EngineError('invalid_filter', `${path}${key}: ${what}${given}`, {
     field: path,
     ...details,
-    value: formatValue(value),
+    ...(value === undefined ? {} : { value: plainValue(value) }),
     ...(limit === undefined ? {} : { limit }),
   })
 }

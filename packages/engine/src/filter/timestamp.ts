@@ -1,10 +1,17 @@
-// Points in time inside filter strings. Strict RFC 3339, so that the meaning of a string never depends on the parser.
+// Points in time in texts of users. Strict RFC 3339, so that the meaning of a string never depends on the parser.
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d)(\.\d{1,9})?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
 
 /**
  * Milliseconds since 1970 with a fraction, exact to a quarter of a microsecond. A date alone is midnight UTC. Returns
  * undefined for everything that is not RFC 3339: no zone, an impossible day, other separators.
+ *
+ * @example
+ * ```ts
+ * import { parseTimestamp } from '@annal/engine'
+ *
+ * console.log(parseTimestamp('2026-11-27T10:00:00+01:00')) // 1795770000000
+ * ```
  */
 export function parseTimestamp(text: string): number | undefined {
   if (text.length < 10 || text.length > 40 || text.charCodeAt(4) !== 0x2d) return undefined

@@ -119,11 +119,16 @@ function checkBytes(text: string, path: string, bytesMax: number, what = ''): vo
 
 function invalid(path: string, what: string, value: unknown): EngineError {
   const given = value === undefined ? '' : `, not ${formatValue(value)}`
-  return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: formatValue(value) })
+  return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: plainValue(value) })
 }
 
 function tooMuch(path: string, what: string, amounts: { readonly value: number; readonly limit: number }): EngineError {
   return new EngineError('limit_exceeded', `${path} ${what}`, { field: path, ...amounts })
+}
+
+/** A value as the details of an error state it: itself, or for a text, a list, or an object at most one line. */
+export function plainValue(value: unknown): string | number | boolean | null {
+  return typeof value === 'number' || typeof value === 'boolean' || value === null ? value : formatValue(value)
 }
 
 /** Formats a value for an error message, at most one line long. */

@@ -3,9 +3,11 @@
 
 import type { Backups } from '../backup/backups.ts'
 import type { Imaged } from '../backup/host.ts'
+import { namingMoment } from '../backup/past.ts'
 import type { PastReplica } from '../backup/past-replica.ts'
 import type { RestoreWatch } from '../backup/restore-image.ts'
 import { activityBucketsDefault, eventsDefault, versionsDefault } from '../defaults.ts'
+import { codeDiskErrors, codingDiskErrorsOf } from '../disk-errors.ts'
 import { EngineError } from '../errors.ts'
 import { idsOf } from '../events/object-ids.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
@@ -27,7 +29,7 @@ import type {
   VersionPage,
   VersionsRequest,
 } from '../model/history.ts'
-import { parseId } from '../model/ids.ts'
+import { checkObject, parseId, parseName } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RequestFacts, WriteOptions } from '../model/requests.ts'
@@ -96,15 +98,19 @@ export class DatabaseHistory implements History {
   }
 
   async activity(request: ActivityRequest = {}): Promise<Activity> {
+    checkObject(request, 'request')
     const buckets = wholeNumber(request.buckets ?? activityBucketsDefault, 'buckets', 1, activityBucketsMax)
+    checkCollection(request)
     const reading = await this.#readOn()
     const mine = this.#mine(request.collection)
     return { ...activityOf(reading.segments, mine, { ...request, buckets }), ...progressOf(reading) }
   }
 
   async events(request: EventsRequest = {}): Promise<EventPage> {
+    checkObject(request, 'request')
     const limit = wholeNumber(request.limit ?? eventsDefault, 'limit', 1, eventsMax)
     const { from, before, sinceMs } = request
+    checkCollection(request)
     if ([from, before, sinceMs].filter((given) => given !== undefined).length > 1) {
       const details = { field: 'from' }
       throw new EngineError('invalid_argument', 'give only one of from, before and sinceMs', details)
@@ -124,6 +130,7 @@ export class DatabaseHistory implements History {
   }
 
   async versions(request: VersionsRequest): Promise<VersionPage> {
+    checkObject(request, 'request')
     const limit = wholeNumber(request.limit ?? versionsDefault, 'limit', 1, versionsMax)
     const from = wholeNumber(request.from ?? 0, 'from', 0, Number.MAX_SAFE_INTEGER)
     const to = wholeNumber(request.to ?? Number.MAX_SAFE_INTEGER, 'to', 0, Number.MAX_SAFE_INTEGER)
@@ -151,7 +158,13 @@ export class DatabaseHistory implements History {
     return { ...progress, ...page }
   }
 
-  async *diff({ collection, from, to }: DiffRequest): AsyncGenerator<ObjectChange> {
+  diff(request: DiffRequest): AsyncGenerator<ObjectChange> {
+    return codingDiskErrorsOf(this.#diff(request))
+  }
+
+  async *#diff(request: DiffRequest): AsyncGenerator<ObjectChange> {
+    checkObject(request, 'request')
+    const { collection, from, to } = request
     const moments = [parseMoment(from, 'from'), to === undefined ? undefined : parseMoment(to, 'to')] as const
     this.#door.checkOpen()
     const lsns = await this.#door.lsnsOf(moments)
@@ -166,12 +179,14 @@ export class DatabaseHistory implements History {
     const range = { from: lsns.from + 1, to: lsns.to }
     for await (const { payload } of this.#book.objectRecords(collectionId, range)) addIds(ids, idsOf(payload))
     if (ids.size === 0) return
-    const digests = (lsn: number) =>
-      this.#door.withPast({ id: collectionId, name: collection }, { lsn }, unwatched, ({ replica }) =>
-        digestsOf(replica, ids, () => this.#door.checkOpen()),
+    const digests = (field: 'from' | 'to') =>
+      namingMoment(field, (field === 'from' ? from : to) ?? { lsn: lsns.to }, () =>
+        this.#door.withPast({ id: collectionId, name: collection }, { lsn: lsns[field] }, unwatched, ({ replica }) =>
+          digestsOf(replica, ids, () => this.#door.checkOpen()),
+        ),
       )
-    const before = await digests(lsns.from)
-    yield* changesBetween(ids, before, await digests(lsns.to))
+    const before = await digests('from')
+    yield* changesBetween(ids, before, await digests('to'))
   }
 
   async undo(request: UndoRequest, options?: WriteOptions): Promise<Undone> {
@@ -202,7 +217,10 @@ export class DatabaseHistory implements History {
           job.check()
           this.#door.checkWritable()
         }
-        return this.#door.withPast({ id: collection.entry.id, name }, moment, { checkWanted, onRead }, async (past) => {
+        const watch = { checkWanted, onRead }
+        const withPast = <T>(use: (past: PastReplica) => Promise<T>) =>
+          namingMoment('asOf', moment, () => this.#door.withPast({ id: collection.entry.id, name }, moment, watch, use))
+        return withPast(async (past) => {
           checkWanted()
           const counts = ({ restored, deleted }: UndoPlan) => ({
             restored: restored.length,
@@ -311,6 +329,8 @@ export class DatabaseHistory implements History {
   }
 }
 
+codeDiskErrors(DatabaseHistory)
+
 /** The collection that a change of names is about. */
 function subjectOf(catalog: RecordFacts['catalog']): number | undefined {
   if (catalog?.kind === 'alias-put') return catalog.targetId
@@ -334,3 +354,8 @@ function progressOf(reading: Reading): HistoryProgress {
 }
 
 const unwatched: RestoreWatch = { checkWanted: () => undefined, onRead: () => undefined }
+
+/** It may have been deleted, but its name was valid. */
+function checkCollection({ collection }: Pick<EventsRequest, 'collection'>): void {
+  if (collection !== undefined) parseName(collection, 'collection')
+}

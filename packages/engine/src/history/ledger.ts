@@ -1,6 +1,8 @@
 // Maps every collection, including deleted ones, to its database. It decides who may see a record.
-import type { CollectionPromoted } from '../events/event.ts'
+
 import type { RecordFacts } from '../events/record-facts.ts'
+import type { CollectionPromoted } from '../model/event.ts'
+import { nameInKey } from '../model/ids.ts'
 
 export interface Owned {
   readonly id: number
@@ -40,7 +42,7 @@ export class Ledger {
 
   /** The collection that a name or an alias led to just after a record. */
   collectionAt(databaseId: number, name: string, lsn: number): number | undefined {
-    const id = this.#names.get(`${databaseId}/${name}`)?.findLast((naming) => naming.lsn <= lsn)?.id
+    const id = this.#names.get(`${databaseId}/${nameInKey(name)}`)?.findLast((naming) => naming.lsn <= lsn)?.id
     return id === 0 ? undefined : id
   }
 
@@ -67,7 +69,7 @@ export class Ledger {
 
   /** Ids of the collections that a name or an alias ever led to. */
   everNamed(databaseId: number, name: string): ReadonlySet<number> {
-    return new Set(this.#names.get(`${databaseId}/${name}`)?.map(({ id }) => id))
+    return new Set(this.#names.get(`${databaseId}/${nameInKey(name)}`)?.map(({ id }) => id))
   }
 
   /** Every alias of the replaced collection follows its name. */

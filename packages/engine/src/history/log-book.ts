@@ -4,13 +4,13 @@
 import { errnoOf, type LogRecord, WalError } from '@annal/wal'
 import { basesOf } from '../backup/archive.ts'
 import type { BackupHost } from '../backup/host.ts'
+import type { Piece } from '../backup/past-records.ts'
 import { sharedCatalogs } from '../backup/shared-bases.ts'
 import type { CatalogState } from '../catalog/catalog-state.ts'
 import { isObjectRecord, peekEvent } from '../events/codec.ts'
 import { factsOf, type RecordFacts } from '../events/record-facts.ts'
 import { historyStepBytesMax } from '../limits.ts'
 import { Ledger } from './ledger.ts'
-import type { Piece } from './past-records.ts'
 import { type OwnerId, SegmentSummary } from './summary.ts'
 
 /** A segment and its summary, as far as the log reaches now. */

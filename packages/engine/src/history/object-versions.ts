@@ -1,6 +1,7 @@
 // Follows one object through the records of the log, and says what each record changed. It keeps the meta and the filter values of the
-// newest version, and of its vectors only digests.
+// newest version, and of its vectors and texts only digests.
 import { createHash } from 'node:crypto'
+import { storedValues } from '../filter/indexed-values.ts'
 import type {
   DenseColumn,
   MultiColumn,
@@ -8,8 +9,8 @@ import type {
   ObjectsRestored,
   ObjectsUpserted,
   SparseColumn,
-} from '../events/event.ts'
-import { storedValues } from '../filter/indexed-values.ts'
+  TextColumn,
+} from '../model/event.ts'
 import type { ChangedValues, ObjectVersion } from '../model/history.ts'
 import type { JsonObject } from '../model/json.ts'
 import { MetaBudget } from '../model/packed-meta.ts'
@@ -21,8 +22,8 @@ interface Content {
   readonly meta: Uint8Array
   /** With the expiry. */
   readonly filter: string
-  /** Digest by position of the field. */
-  readonly vectors: ReadonlyMap<number, string>
+  /** Digests of vectors and texts, by position of the field. */
+  readonly fields: ReadonlyMap<number, string>
 }
 
 /** What is known of an object: its content, that it does not exist, or nothing yet. */
@@ -97,18 +98,19 @@ export function follow(
 }
 
 function contentOf(event: ObjectsUpserted | ObjectsRestored, position: number): Content {
-  const vectors = new Map<number, string>()
+  const fields = new Map<number, string>()
   for (const column of event.dense) addDigest(column.field, denseBytes(column, position))
   for (const column of event.sparse) addDigest(column.field, sparseBytes(column, position))
   for (const column of event.multi) addDigest(column.field, multiBytes(column, position))
+  for (const column of event.text) addDigest(column.field, textBytes(column, position))
   // A copy: the buffer of the record is reused.
-  return { meta: (event.metas[position] as Uint8Array).slice(), filter: event.filters[position] as string, vectors }
+  return { meta: (event.metas[position] as Uint8Array).slice(), filter: event.filters[position] as string, fields }
 
   function addDigest(field: number, bytes: readonly Uint8Array[] | undefined): void {
     if (bytes === undefined) return
     const hash = createHash('sha256')
     for (const part of bytes) hash.update(part)
-    vectors.set(field, hash.digest('base64'))
+    fields.set(field, hash.digest('base64'))
   }
 }
 
@@ -136,6 +138,11 @@ function multiBytes({ objects, counts, vectors }: MultiColumn, position: number)
   return [bytesOf(vectors.subarray(from * dimension, (from + (counts[row] as number)) * dimension))]
 }
 
+function textBytes({ objects, texts }: TextColumn, position: number): Uint8Array[] | undefined {
+  const row = objects.indexOf(position)
+  return row < 0 ? undefined : [Buffer.from(texts[row] as string)]
+}
+
 function sumOf(counts: Uint32Array): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }
@@ -144,13 +151,13 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint32Array)
   return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
-const nothing: Content = { meta: new Uint8Array(), filter: '', vectors: new Map() }
+const nothing: Content = { meta: new Uint8Array(), filter: '', fields: new Map() }
 
 /** Nothing if the version before is unknown. */
 function changes(before: Known, after: Known, names: readonly string[]): Pick<ObjectVersion, 'changes'> {
   if (before === 'unknown' || after === 'unknown') return {}
   const [was, is] = [before === 'absent' ? nothing : before, after === 'absent' ? nothing : after]
-  const fields = names.filter((_, field) => was.vectors.get(field) !== is.vectors.get(field))
+  const fields = names.filter((_, field) => was.fields.get(field) !== is.fields.get(field))
   const [metaBefore, metaAfter] = [metaValues(was.meta), metaValues(is.meta)]
   const isMetaText =
     (metaBefore !== undefined || was.meta.length === 0) && (metaAfter !== undefined || is.meta.length === 0)
@@ -165,7 +172,7 @@ function changes(before: Known, after: Known, names: readonly string[]): Pick<Ob
   }
 }
 
-/** Undefined for meta that is no JSON object, or too large to inflate. */
+/** Undefined for meta that is not a JSON object, or too large to inflate. */
 function metaValues(bytes: Uint8Array): JsonObject | undefined {
   return new MetaBudget().read(bytes).meta
 }

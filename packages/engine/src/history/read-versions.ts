@@ -3,9 +3,9 @@
 
 import { authorOf } from '../events/author.ts'
 import { decodeEvent, peekEvent } from '../events/codec.ts'
-import type { ObjectEvent } from '../events/event.ts'
 import { namesId } from '../events/object-ids.ts'
 import { historyStepBytesMax } from '../limits.ts'
+import type { ObjectEvent } from '../model/event.ts'
 import type { ObjectVersion, VersionPage } from '../model/history.ts'
 import type { LogBook, ReadSegment } from './log-book.ts'
 import { follow, type Known } from './object-versions.ts'

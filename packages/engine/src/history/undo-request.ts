@@ -3,13 +3,15 @@ import { EngineError } from '../errors.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { undoIdsMax } from '../limits.ts'
 import type { UndoRequest } from '../model/history.ts'
-import { parseIds, printed } from '../model/ids.ts'
+import { checkObject, parseIds, printed, shownValue } from '../model/ids.ts'
 import type { Chosen } from './undo.ts'
 
 /** Throws invalid_argument, invalid_filter, and limit_exceeded. */
-export function chosenBy({ ids, filter }: UndoRequest): Chosen {
+export function chosenBy(request: UndoRequest): Chosen {
+  checkObject(request, 'request')
+  const { ids, filter } = request
   if ((ids === undefined) === (filter === undefined))
-    throw new EngineError('invalid_argument', 'give either ids or filter', { field: 'ids', value: printed(ids) })
+    throw new EngineError('invalid_argument', 'give either ids or filter', { field: 'ids', value: shownValue(ids) })
   if (ids === undefined) {
     const conditions = parseFilter(filter)
     if (Array.isArray(filter) && filter.length === 0)
@@ -18,7 +20,7 @@ export function chosenBy({ ids, filter }: UndoRequest): Chosen {
         'an empty filter matches every object; restore the collection instead',
         {
           field: 'filter',
-          value: printed(filter),
+          value: shownValue(filter),
         },
       )
     return { conditions }
@@ -42,5 +44,5 @@ function flagOf(value: unknown, field: string): boolean {
   if (value === undefined) return false
   if (typeof value === 'boolean') return value
   const message = `${field} must be true or false, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
 }

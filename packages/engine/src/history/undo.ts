@@ -1,11 +1,11 @@
-// Gives some objects the content that they had at a moment: finds which, between two writes, and makes the content of one record.
+// Restores the content that objects had at a moment: finds these objects between two writes, and makes one record with their content.
 
 import type { PastReplica } from '../backup/past-replica.ts'
 import { EngineError } from '../errors.ts'
-import type { ObjectsRestored } from '../events/event.ts'
 import { columnBytes } from '../events/upsert-pieces.ts'
 import type { Filter } from '../filter/parse-filter.ts'
 import { undoBytesMax } from '../limits.ts'
+import type { ObjectsRestored } from '../model/event.ts'
 import { hasLists } from '../model/schema.ts'
 import { filterIn, hasExpiry } from '../model/stored-text.ts'
 import { upsertOf } from '../replica/rebuild.ts'

@@ -1,5 +1,5 @@
 // Some of the objects of an upsert, in the same order, with their values in every field.
-import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../model/event.ts'
 import { chooseCounts } from '../text/counted-text.ts'
 import type { ObjectColumns } from './objects.ts'
 

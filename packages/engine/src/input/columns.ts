@@ -2,9 +2,9 @@
 // returns the column.
 import { payloadBytesMax, type TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
 import { cosineLengthMax, membersMax, textBytesMax, textTermsMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../model/event.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { FieldValue, SparseVector } from '../model/object.ts'
 import { sparseRecordBytes, textRecordBytes } from '../model/record-bytes.ts'
 import type {
@@ -125,7 +125,7 @@ export class SparseParser implements ColumnParser {
     if (typeof value !== 'object' || value === null || !('indices' in value)) {
       throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(value)}`, {
         field: path,
-        value: printed(value),
+        value: shownValue(value),
       })
     }
     const terms = parseSparse(value as SparseVector, this.field, path)
@@ -197,7 +197,7 @@ export class TextParser implements ColumnParser {
 function checkText(value: unknown, path: string): number {
   if (typeof value !== 'string') {
     const message = `${path} must be a text, got ${printed(value)}`
-    throw new EngineError('invalid_argument', message, { field: path, value: printed(value) })
+    throw new EngineError('invalid_argument', message, { field: path, value: shownValue(value) })
   }
   // Before anything is allocated for it: each unit of a text takes at least one byte.
   const bytes = value.length > textBytesMax ? value.length : Buffer.byteLength(value)
@@ -262,12 +262,12 @@ function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>
       `${path}.norm is ${printed(norm)}, but it must be a finite number of at least 0`,
       {
         field: `${path}.norm`,
-        value: printed(norm),
+        value: shownValue(norm),
       },
     )
   }
   throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(value)}`, {
     field: path,
-    value: printed(value),
+    value: shownValue(value),
   })
 }

@@ -3,7 +3,7 @@ import { EngineError } from '../errors.ts'
 import { storedValues } from '../filter/indexed-values.ts'
 import { matchesValues } from '../filter/matches-values.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { WriteConditions } from '../model/object.ts'
 
@@ -27,7 +27,7 @@ export function parseConditions(input: WriteConditions, path: string): ObjectCon
   const { ifAbsent, ifLsn, ifMatch } = input
   if (ifAbsent !== undefined && typeof ifAbsent !== 'boolean') {
     const message = `${path}.ifAbsent must be true or false, got ${printed(ifAbsent)}`
-    throw new EngineError('invalid_argument', message, { field: `${path}.ifAbsent`, value: printed(ifAbsent) })
+    throw new EngineError('invalid_argument', message, { field: `${path}.ifAbsent`, value: shownValue(ifAbsent) })
   }
   const lsn = ifLsn === undefined ? undefined : wholeNumber(ifLsn, `${path}.ifLsn`, 0, Number.MAX_SAFE_INTEGER)
   const match = ifMatch === undefined ? undefined : parseFilter(ifMatch, `${path}.ifMatch`)
@@ -37,7 +37,7 @@ export function parseConditions(input: WriteConditions, path: string): ObjectCon
   const other = (lsn ?? 0) > 0 ? 'ifLsn' : match === undefined ? undefined : 'ifMatch'
   if (other === undefined) return { ifAbsent: true, ifLsn: undefined, ifMatch: undefined }
   const message = `${path} has ifAbsent and ${other}, which cannot both hold`
-  throw new EngineError('invalid_argument', message, { field: `${path}.${other}`, value: printed(input[other]) })
+  throw new EngineError('invalid_argument', message, { field: `${path}.${other}`, value: shownValue(input[other]) })
 }
 
 /** Whether the conditions hold for the stored object, or for none. */

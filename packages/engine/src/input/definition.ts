@@ -23,7 +23,7 @@ import {
 } from '../limits.ts'
 import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import type { DefaultChanges, FieldChanges, RebuildChanges } from '../model/collection.ts'
-import { checkObject, parseName, printed } from '../model/ids.ts'
+import { checkObject, parseName, printed, shownValue } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import {
   type CollectionSchema,
@@ -48,7 +48,7 @@ export function parseDefinition(raw: unknown): CollectionSchema {
   if (!Array.isArray(fields) || fields.length === 0) {
     throw new EngineError('invalid_argument', `fields must be a non-empty array, got ${printed(fields)}`, {
       field: 'fields',
-      value: printed(fields),
+      value: shownValue(fields),
     })
   }
   if (fields.length > fieldsMax) {
@@ -183,10 +183,10 @@ export function parseDefaults(changes: DefaultChanges): number | null | undefine
   checkObject(changes, 'changes')
   const other = Object.keys(changes).find((key) => key !== 'ttlSeconds')
   if (other !== undefined) {
-    const message = `changes.${printed(other)} is no default of a collection; ttlSeconds is`
+    const message = `changes.${printed(other)} is not a default of a collection; the only one is ttlSeconds`
     throw new EngineError('invalid_argument', message, {
       field: `changes.${other}`,
-      value: printed(changes[other as never]),
+      value: shownValue(changes[other as never]),
     })
   }
   const { ttlSeconds } = changes
@@ -247,7 +247,7 @@ function parseField(raw: unknown, path: string): FieldSchema {
         `${path}.type must be "vector", "sparse", "text" or "multi_vector", got ${printed(input.type)}`,
         {
           field: `${path}.type`,
-          value: printed(input.type),
+          value: shownValue(input.type),
         },
       )
   }
@@ -280,7 +280,7 @@ function parseKeepOriginals(params: Input, path: string): boolean {
   const field = `${path}.keep_originals`
   throw new EngineError('invalid_argument', `${field} must be true or false, got ${printed(keeps)}`, {
     field,
-    value: printed(keeps),
+    value: shownValue(keeps),
   })
 }
 
@@ -288,7 +288,7 @@ function object(value: unknown, field: string): Input {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Input
   throw new EngineError('invalid_argument', `${field} must be an object, got ${printed(value)}`, {
     field,
-    value: printed(value),
+    value: shownValue(value),
   })
 }
 
@@ -297,7 +297,7 @@ export function oneOf<T extends string>(values: readonly T[], value: unknown, fi
   if (found !== undefined) return found
   throw new EngineError('invalid_argument', `${field} must be one of ${values.join(', ')}, got ${printed(value)}`, {
     field,
-    value: printed(value),
+    value: shownValue(value),
     limit: values,
   })
 }

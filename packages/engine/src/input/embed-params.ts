@@ -1,7 +1,7 @@
 // Checks what a field says about the provider of its vectors.
 import { EngineError } from '../errors.ts'
 import { embedModelBytesMax } from '../limits.ts'
-import { checkObject, parseName, printed } from '../model/ids.ts'
+import { checkObject, parseName, printed, shownValue } from '../model/ids.ts'
 import type { EmbedSchema } from '../model/schema.ts'
 
 const keys = ['provider', 'from', 'model']
@@ -27,6 +27,6 @@ function parseModel(value: unknown, field: string): string {
   const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
   if (isText && Buffer.byteLength(value) <= embedModelBytesMax) return value
   const message = `${field} must be a text of 1 to ${embedModelBytesMax} bytes, got ${printed(value)}`
-  const details = { field, value: printed(value), limit: embedModelBytesMax }
+  const details = { field, value: shownValue(value), limit: embedModelBytesMax }
   throw new EngineError(isText ? 'limit_exceeded' : 'invalid_argument', message, details)
 }

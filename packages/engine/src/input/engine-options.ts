@@ -15,7 +15,7 @@ import {
   requestKeysDefault,
 } from '../limits.ts'
 import type { EngineOptions } from '../model/engine.ts'
-import { printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { readersMax } from '../vector/threads/reader-slots.ts'
 
 const threadsMax = 16
@@ -28,6 +28,7 @@ export function checkedDataDir(dataDir: unknown): string {
 }
 
 export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
+  checkObject(wanted, 'limits')
   for (const [name, value] of Object.entries(wanted)) {
     const limit = limitsConfigurable[name as keyof Limits]
     if (limit === undefined || !Number.isInteger(value) || value < 1 || value > limit) {
@@ -36,7 +37,7 @@ export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
         `limits.${name} is ${printed(value)}, but it must be a whole number from 1 to ${limit}`,
         {
           field: `limits.${name}`,
-          value: printed(value),
+          value: shownValue(value),
           limit,
         },
       )
@@ -57,18 +58,20 @@ export function checkedRequestKeys({
     throw new EngineError(
       'invalid_argument',
       `requestKeys.${name} is ${printed(value)}, but it must be a whole number from 1 to ${limit}`,
-      { field: `requestKeys.${name}`, value: printed(value), limit },
+      { field: `requestKeys.${name}`, value: shownValue(value), limit },
     )
   }
   return wanted
 }
 
 /** Throws invalid_argument. */
-export function checkedAsOf({
-  loadedBytesMax = asOfLoadedBytesDefault,
-  windowSeconds = asOfWindowSecondsDefault,
-  windowBytesMax = asOfWindowBytesDefault,
-}: NonNullable<EngineOptions['asOf']> = {}): Required<NonNullable<EngineOptions['asOf']>> {
+export function checkedAsOf(options: EngineOptions['asOf'] = {}): Required<NonNullable<EngineOptions['asOf']>> {
+  checkObject(options, 'asOf')
+  const {
+    loadedBytesMax = asOfLoadedBytesDefault,
+    windowSeconds = asOfWindowSecondsDefault,
+    windowBytesMax = asOfWindowBytesDefault,
+  } = options
   const wanted = { loadedBytesMax, windowSeconds, windowBytesMax }
   for (const [name, value] of Object.entries(wanted)) {
     if (Number.isSafeInteger(value) && value >= 0) continue
@@ -77,12 +80,27 @@ export function checkedAsOf({
       `asOf.${name} is ${printed(value)}, but it must be a whole number from 0 on`,
       {
         field: `asOf.${name}`,
-        value: printed(value),
+        value: shownValue(value),
         limit: 0,
       },
     )
   }
   return wanted
+}
+
+/** Least value of `memory.bytesMax`: a process without collections has about 100 MiB. */
+const memoryBytesMin = 64 * 1024 * 1024
+
+/** Throws invalid_argument. Undefined: nothing is refused. */
+export function checkedMemory(wanted: EngineOptions['memory'] = {}): Exclude<EngineOptions['memory'], false> {
+  if (wanted === false) return undefined
+  const { bytesMax } = wanted
+  if (bytesMax === undefined || (Number.isSafeInteger(bytesMax) && bytesMax >= memoryBytesMin)) return wanted
+  throw new EngineError(
+    'invalid_argument',
+    `memory.bytesMax is ${printed(bytesMax)}, but it must be a whole number from ${memoryBytesMin} on`,
+    { field: 'memory.bytesMax', value: shownValue(bytesMax), limit: memoryBytesMin },
+  )
 }
 
 export function checkedThreads(wanted: number | undefined): number {
@@ -93,7 +111,7 @@ export function checkedThreads(wanted: number | undefined): number {
     `threads is ${printed(wanted)}, but it must be a whole number from 1 to ${threadsMax}`,
     {
       field: 'threads',
-      value: printed(wanted),
+      value: shownValue(wanted),
       limit: threadsMax,
     },
   )
@@ -105,6 +123,6 @@ export function checkedReaders(wanted: number | undefined): number {
   throw new EngineError(
     'invalid_argument',
     `readers is ${printed(wanted)}, but it must be a whole number from 0 to ${readersMax}`,
-    { field: 'readers', value: printed(wanted), limit: readersMax },
+    { field: 'readers', value: shownValue(wanted), limit: readersMax },
   )
 }

@@ -2,7 +2,7 @@
 import { EngineError } from '../errors.ts'
 import { parseTimestamp } from '../filter/timestamp.ts'
 import { expiresAtMax, ttlSecondsMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { WriteExpiry } from '../model/object.ts'
 import { storedText } from '../model/stored-text.ts'
@@ -16,7 +16,7 @@ export function parseExpiry(input: WriteExpiry, path: string): GivenExpiry | und
   if (ttlSeconds === undefined && expiresAt === undefined) return undefined
   if (ttlSeconds !== undefined && expiresAt !== undefined) {
     const message = `${path} has ttlSeconds and expiresAt, but only one of them is allowed`
-    throw new EngineError('invalid_argument', message, { field: `${path}.expiresAt`, value: printed(expiresAt) })
+    throw new EngineError('invalid_argument', message, { field: `${path}.expiresAt`, value: shownValue(expiresAt) })
   }
   if (ttlSeconds === null || expiresAt === null) return 'never'
   if (ttlSeconds !== undefined) return { ttlSeconds: parseTtl(ttlSeconds, `${path}.ttlSeconds`) }
@@ -33,7 +33,7 @@ function parseTime(value: unknown, field: string): number {
   const timeMs = typeof value === 'string' ? parseTimestamp(value) : undefined
   if (timeMs !== undefined && timeMs >= 0 && timeMs <= expiresAtMax) return Math.ceil(timeMs)
   const message = `${field} must be a time since 1970 in the form of RFC 3339, or in milliseconds, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
 }
 
 /** The time when an object expires that is written now; undefined: never. */

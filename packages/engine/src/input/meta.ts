@@ -1,14 +1,15 @@
 // Checks the meta of an object and converts it to the bytes that are stored.
 import { EngineError } from '../errors.ts'
 import { jsonDepthMax, metaBytesMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 
 const noMeta = new Uint8Array(0)
 
 /** Throws `invalid_argument` or `limit_exceeded`. `path` names the value in the error. */
 export function parseMeta(meta: unknown, path: string): Uint8Array {
   if (meta === undefined || meta === null) return noMeta
-  const bytes = meta instanceof Uint8Array ? meta.slice() : metaText(meta, path)
+  // Not `slice`, which does not copy a Buffer: the caller may change it, and its memory may be much larger.
+  const bytes = meta instanceof Uint8Array ? new Uint8Array(meta) : metaText(meta, path)
   if (bytes.length > metaBytesMax) {
     throw new EngineError(
       'limit_exceeded',
@@ -27,7 +28,7 @@ function metaText(meta: unknown, path: string): Uint8Array {
   if (typeof meta !== 'object' || Array.isArray(meta)) {
     throw new EngineError('invalid_argument', `${path} must be an object or bytes, got ${printed(meta)}`, {
       field: path,
-      value: printed(meta),
+      value: shownValue(meta),
     })
   }
   if (depthOf(meta, jsonDepthMax + 1) > jsonDepthMax) {

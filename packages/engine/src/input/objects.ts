@@ -2,11 +2,11 @@
 // released once it is added, because only the event's data is kept.
 import { payloadBytesMax, TimeSlice, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
 import { type Limits, objectTermBytes, objectTermsBytesMax } from '../limits.ts'
-import { parseId, printed } from '../model/ids.ts'
+import type { DenseColumn, MultiColumn, SparseColumn, TextColumn } from '../model/event.ts'
+import { parseId, printed, shownValue } from '../model/ids.ts'
 import type { ObjectInput } from '../model/object.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { type ColumnParser, DenseParser, MultiParser, SparseParser, TextParser } from './columns.ts'
@@ -55,7 +55,7 @@ export async function parseObjects(
   if (!Array.isArray(objects)) {
     throw new EngineError('invalid_argument', `objects must be an array, got ${printed(objects)}`, {
       field: 'objects',
-      value: printed(objects),
+      value: shownValue(objects),
     })
   }
   if (objects.length > limits.batchMax) throw tooManyObjects(objects.length, limits.batchMax)

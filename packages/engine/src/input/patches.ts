@@ -3,7 +3,7 @@ import { TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { parseFilterValues, parseNewFilterValues } from '../filter/values.ts'
 import { filterKeysMax, type Limits } from '../limits.ts'
-import { checkBatch, checkObject, parseId, printed } from '../model/ids.ts'
+import { checkBatch, checkObject, parseId, printed, shownValue } from '../model/ids.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import type { ObjectPatch } from '../model/object.ts'
 import { decodeMeta, packMeta } from '../model/packed-meta.ts'
@@ -68,7 +68,7 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
   const expiry = parseExpiry(patch, path)
   if (meta === undefined && filter === undefined && increment === undefined && expiry === undefined) {
     const message = `${path} must have at least one of meta, filter, increment, and an expiry`
-    throw new EngineError('invalid_argument', message, { field: path, value: printed(patch) })
+    throw new EngineError('invalid_argument', message, { field: path, value: shownValue(patch) })
   }
   for (const [name, value] of Object.entries({ meta, filter, increment }))
     if (value !== undefined) checkPlain(value, `${path}.${name}`)
@@ -79,7 +79,7 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
     id,
     path,
     // Copies, because the caller may change its objects while the write waits.
-    meta: meta && (structuredClone(meta) as JsonObject),
+    meta: meta && copyOf(meta as JsonObject, `${path}.meta`),
     filter: values && structuredClone(values),
     increment: parseIncrement(increment, values, `${path}.increment`),
     conditions: parseConditions(patch, path),
@@ -87,10 +87,20 @@ function parsePatch(patch: ObjectPatch, path: string): CheckedPatch {
   }
 }
 
+function copyOf(meta: JsonObject, field: string): JsonObject {
+  try {
+    return structuredClone(meta)
+  } catch (cause) {
+    // A function, a promise, or another value that JSON does not have.
+    const message = `${field} cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`
+    throw new EngineError('invalid_argument', message, { field }, { cause })
+  }
+}
+
 function checkPlain(value: unknown, field: string): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)) return
   const message = `${field} must be an object, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
 }
 
 function parseIncrement(
@@ -107,7 +117,7 @@ function parseIncrement(
     const field = `${path}.${key}`
     if (typeof by !== 'number' || !Number.isFinite(by)) {
       const message = `${field} must be a finite number, got ${printed(by)}`
-      throw new EngineError('invalid_argument', message, { field, value: printed(by) })
+      throw new EngineError('invalid_argument', message, { field, value: shownValue(by) })
     }
     if (filter !== undefined && Object.hasOwn(filter, key)) {
       const message = `${field} increments a key that the filter of the same patch sets`
@@ -149,7 +159,7 @@ function patchFilter({ filter: changes, increment, path }: CheckedPatch, stored:
     const field = `${path}.increment.${key}`
     if (typeof before !== 'number') {
       const message = `${field} cannot be added: the stored value is ${printed(before)}, not a number`
-      throw new EngineError('invalid_argument', message, { field, value: printed(before) })
+      throw new EngineError('invalid_argument', message, { field, value: shownValue(before) })
     }
     const sum = before + by
     if (!Number.isFinite(sum)) {

@@ -2,7 +2,7 @@
 import { bDefault, k1Default, languageDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { k1Max, termBytesMax, wordListMax, wordPrefixMax } from '../limits.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { TextSchemaParams } from '../model/schema.ts'
 import { languageOf, languages } from '../text/language-table.ts'
@@ -36,7 +36,7 @@ function parseLanguage(value: unknown, field: string): string {
   const message = `${field} must be none, or one of ${names}; got ${printed(value)}`
   throw new EngineError('invalid_argument', message, {
     field,
-    value: printed(value),
+    value: shownValue(value),
     limit: languages.map(({ name }) => name),
   })
 }
@@ -44,13 +44,13 @@ function parseLanguage(value: unknown, field: string): string {
 function parseVersion(value: unknown, field: string): number {
   if (typeof value === 'number' && analyzerVersions.includes(value)) return value
   const message = `${field} must be one of ${analyzerVersions.join(', ')}, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value), limit: [...analyzerVersions] })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value), limit: [...analyzerVersions] })
 }
 
 function parseWords(value: unknown, field: string): readonly string[] {
   if (!Array.isArray(value)) {
     const message = `${field} must be an array of words, got ${printed(value)}`
-    throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+    throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
   }
   if (value.length > wordListMax) {
     const message = `${field} has ${value.length} words, at most ${wordListMax} are allowed`
@@ -61,7 +61,7 @@ function parseWords(value: unknown, field: string): readonly string[] {
     const isWord = typeof word === 'string' && word !== '' && word.isWellFormed()
     if (isWord && Buffer.byteLength(word) <= termBytesMax) return word
     const message = `${field}[${i}] must be a word of 1 to ${termBytesMax} bytes, got ${printed(word)}`
-    const details = { field: `${field}[${i}]`, value: printed(word), limit: termBytesMax }
+    const details = { field: `${field}[${i}]`, value: shownValue(word), limit: termBytesMax }
     throw new EngineError(isWord ? 'limit_exceeded' : 'invalid_argument', message, details)
   })
 }

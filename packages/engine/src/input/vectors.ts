@@ -3,7 +3,7 @@
 
 import { EngineError } from '../errors.ts'
 import { cosineLengthMax, lengthMax, sparseTermsMax } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { DenseSchemaParams, SparseFieldSchema } from '../model/schema.ts'
 import { scaleToUnit } from '../model/vector-form.ts'
@@ -87,7 +87,7 @@ export function parseMembers(
 ): Float32Array {
   if (!isArrayLike(value) || value.length === 0) {
     const message = `${field} must be a non-empty array of vectors, got ${printed(value)}`
-    throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+    throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
   }
   const members: ArrayLike<unknown> = isArrayLike(value[0]) ? value : [value]
   if (members.length > membersMax) {
@@ -109,7 +109,7 @@ export function parseMembers(
     if (!isArrayLike(member)) {
       throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(member)}`, {
         field: path,
-        value: printed(member),
+        value: shownValue(member),
       })
     }
     putFloats(member, params, rows, i * dimension, path)
@@ -138,7 +138,8 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
       `${field} has ${indices.length} indices and ${values.length} values, but needs equally many`,
       {
         field,
-        value: [indices.length, values.length],
+        value: values.length,
+        limit: indices.length,
       },
     )
   }
@@ -166,7 +167,7 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
         `${field}.indices[${position}] is ${printed(index)}, it must be a whole number in [0, ${limit})`,
         {
           field: `${field}.indices[${position}]`,
-          value: printed(index),
+          value: shownValue(index),
           limit,
         },
       )
@@ -200,7 +201,7 @@ function badElement(field: string, index: number, value: unknown): EngineError {
     `${field}[${index}] is ${printed(value)}, it must be a finite 32-bit float`,
     {
       field: `${field}[${index}]`,
-      value: printed(value),
+      value: shownValue(value),
       limit: float32Max,
     },
   )

@@ -111,7 +111,7 @@ export function updateViews<T>(views: T[], list: readonly SharedBytes[], view: (
  * The bytes at the moment of the cut, in pieces of at most one block. A piece may be live memory, so the consumer must
  * use it in the same turn.
  */
-export class Cut implements Iterable<Uint8Array> {
+class Cut implements Iterable<Uint8Array> {
   readonly length: number
   /** The blocks that changed since the count of changes was started, when the memory had `before` bytes; undefined if nothing counted. */
   readonly since: { readonly before: number; readonly runs: BlockRuns } | undefined

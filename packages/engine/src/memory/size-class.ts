@@ -7,7 +7,7 @@ const stepsPerDoubling = 8
 
 export const blockBytesMin = 16
 export const blockHeadBytes = 4
-export const blockBytesMax = 1 << 20
+const blockBytesMax = 1 << 20
 export const valueBytesMax = blockBytesMax - 8 - blockHeadBytes
 export const sizeClasses = fineClasses + 1 + 10 * stepsPerDoubling
 

@@ -1,5 +1,6 @@
-// Finds the numbers of terms in a thread that does not own their table (term-table.ts), while the owner changes it. A term of an object that the thread's
-// version shows is there all the time, under one number. Whether another one is found does not matter: no list shows the version a row of it.
+// Finds the numbers of terms in a thread that does not own their table (term-table.ts), while the owner changes it. If an object of the thread's
+// version has a term, the term keeps one number all the time. Whether a lookup finds other terms does not matter, because their lists have no
+// row that this version sees.
 import { filterStringBytesMax } from '../limits.ts'
 import { heapChunkBytes } from './byte-heap.ts'
 import { PagesView } from './hash-pages.ts'

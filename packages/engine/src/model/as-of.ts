@@ -4,10 +4,9 @@ import type { Filter } from './filter.ts'
 import type { JsonObject } from './json.ts'
 import type { AsOfMoment } from './moment.ts'
 import type { StoredObject } from './object.ts'
+import type { BatchedRequest, SearchRequest } from './query.ts'
 import type {
   AnswerRoom,
-  BatchedRequest,
-  BatchedResult,
   ContentOptions,
   CountRequest,
   FacetRequest,
@@ -16,9 +15,8 @@ import type {
   RecallRequest,
   ScrollPage,
   ScrollRequest,
-  SearchRequest,
-  SearchResult,
-} from './query.ts'
+} from './reads.ts'
+import type { BatchedResult, SearchResult } from './search-result.ts'
 
 /** A collection as of a moment. It has the reads of a collection; each of them loads the moment again if it was released meanwhile. */
 export interface PastCollection<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {

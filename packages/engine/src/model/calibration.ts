@@ -10,7 +10,7 @@ export interface SearchRecall {
   readonly expected?: number
   /** `false`: no ef reaches the target, and the best one measured is used. Absent before the first measurement. */
   readonly reachable?: boolean
-  /** Whether ef comes from a measurement of the field as it is. Otherwise it is a careful default, or the earlier ef raised by a quarter. */
+  /** Whether ef comes from a measurement of the current field. Otherwise it is a careful default, or the earlier ef raised by a quarter. */
   readonly calibrated: boolean
 }
 
@@ -33,7 +33,7 @@ export interface FieldCalibration {
   readonly limit: number
   readonly rescore: boolean
   /**
-   * `none`: not measured yet; `running`: being measured; `current`: true for the field as it is; `outdated`: the field has changed too much;
+   * `none`: not measured yet; `running`: being measured; `current`: valid for the current field; `outdated`: the field has changed too much;
    * `failed`: see `error`.
    */
   readonly state: 'none' | 'running' | 'current' | 'outdated' | 'failed'
@@ -63,7 +63,7 @@ export interface CalibrationCounts {
   readonly states: Readonly<Record<FieldCalibration['state'], number>>
   /** Searches that stated a recall, or whose field has a default, since the start. */
   readonly searches: number
-  /** Those of them whose recall no ef reaches. */
+  /** Searches among these whose recall no ef reaches. */
   readonly unreachable: number
 }
 

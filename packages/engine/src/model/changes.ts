@@ -1,5 +1,5 @@
 // The change feed of a database: every change of its collections, in the order of the log. change-feed.ts implements it.
-import type { ControlEvent, Event } from '../events/event.ts'
+import type { ControlEvent, Event } from './event.ts'
 import type { Filter } from './filter.ts'
 import type { JsonObject } from './json.ts'
 import type { Acknowledgement } from './object.ts'
@@ -134,7 +134,7 @@ export interface Cursors {
    */
   list(): readonly Cursor[]
   /**
-   * Says that every change up to an LSN is processed, and creates the cursor if it is new. A lower LSN than before changes nothing. The
+   * Acknowledges every change up to an LSN, and creates the cursor if it is new. A lower LSN than before changes nothing. The
    * first call for a cursor is durable when it resolves. Later ones are written to the log at most once a second and when the engine
    * closes, so after a crash the consumer may get changes again. Throws invalid_argument, limit_exceeded.
    *

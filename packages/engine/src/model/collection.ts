@@ -15,10 +15,9 @@ import type {
   ObjectPatch,
   StoredObject,
 } from './object.ts'
+import type { BatchedRequest, SearchRequest } from './query.ts'
 import type {
   AnswerRoom,
-  BatchedRequest,
-  BatchedResult,
   ContentOptions,
   CountRequest,
   FacetRequest,
@@ -27,10 +26,9 @@ import type {
   RecallRequest,
   ScrollPage,
   ScrollRequest,
-  SearchRequest,
-  SearchResult,
-} from './query.ts'
+} from './reads.ts'
 import type { ConditionalOptions, DeleteOptions, WriteOptions } from './requests.ts'
+import type { BatchedResult, SearchResult } from './search-result.ts'
 
 /** New graph parameters by field; a parameter that is left out stays as it is. */
 export type RebuildChanges<F extends Fields = Fields> = ByField<F, 'vector' | 'multi_vector', GraphChange>
@@ -50,7 +48,7 @@ export interface FieldChange {
 
 /** New defaults of a collection; one that is left out stays as it is. */
 export interface DefaultChanges {
-  /** Objects written from now on expire so many seconds later, unless the write says otherwise: 1 to 3,155,760,000; `null`: never. */
+  /** Objects written from now on expire after this many seconds, unless the write says otherwise: 1 to 3,155,760,000; `null`: never. */
   readonly ttlSeconds?: number | null | undefined
 }
 
@@ -305,7 +303,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   calibrate(request?: CalibrateRequest<GraphFieldName<F>>): Promise<FieldCalibration>
   /**
-   * What was measured for searches that state a recall, and what is being measured.
+   * The measurements of recall by ef, running ones included, for searches that state a recall.
    *
    * @example
    * ```ts
@@ -314,7 +312,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   calibrations(): readonly FieldCalibration[]
   /**
-   * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector. Throws
+   * Ids of the neighbors of an object in level 0 of a field's graph; none if it has no vector there. Throws
    * object_not_found, field_not_found or invalid_argument.
    *
    * @example
@@ -364,7 +362,7 @@ export interface Collection<F extends Fields = Fields, Meta extends object | und
    */
   vacuum(options?: WriteOptions): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
   /**
-   * The rebuild that runs, or the last one since the engine was opened.
+   * The running rebuild, or the last one since the engine was opened.
    *
    * @example
    * ```ts

@@ -1,7 +1,8 @@
 // The control plane: databases, their tokens, and the settings of the directory.
-import type { ControlEvent } from '../events/event.ts'
+
 import type { DatabaseDescription } from './database.ts'
 import type { DatabaseType, TokenFacts, TokenKind } from './database-facts.ts'
+import type { ControlEvent } from './event.ts'
 import type { Acknowledgement } from './object.ts'
 import type { WriteOptions } from './requests.ts'
 

@@ -162,7 +162,7 @@ export interface Database {
    */
   branches(name: string): readonly BranchDescription[]
   /**
-   * Gives a collection the name of another one, which is kept under a new name, and its aliases. All names change at once. Throws
+   * Gives a collection the name and the aliases of another one, which is kept under a new name. All names change at once. Throws
    * collection_not_found, collection_exists, alias_exists, collection_loading, invalid_argument.
    *
    * @example

@@ -19,7 +19,7 @@ export interface DenseParams {
   readonly keepOriginals?: boolean | undefined
   /** Recall of searches that state neither `ef` nor `recall`, 0.01 to 0.999; default: they use `ef` 128. Not for multi-vector fields. */
   readonly recall?: number | undefined
-  /** Objects without a vector get one from their text, and queries may be texts. Not for multi-vector fields. */
+  /** A provider computes vectors from texts for objects that have none, and queries may be texts. Not for multi-vector fields. */
   readonly embed?: EmbedParams | undefined
   /** @deprecated Use spaceType. */
   readonly space_type?: SpaceType | undefined
@@ -66,15 +66,15 @@ export interface SparseFieldDefinition<Name extends string = string> {
 export interface TextParams {
   /** Name of the language as Snowball has it, such as `english`, or its ISO code; `none` for no stemming and no stop words. Default `none`. */
   readonly language?: string | undefined
-  /** How soon more occurrences of a word in a text count no more, 0 to 100; default 1.2. */
+  /** Higher: repeated words in a text raise its score more; 0 to 100, default 1.2. */
   readonly k1?: number | undefined
-  /** How much the length of a text counts, 0 to 1; default 0.75. */
+  /** Higher: the length of a text lowers its score more; 0 to 1, default 0.75. */
   readonly b?: number | undefined
-  /** Words that are not searched, in place of those of the language. */
+  /** Stop words, instead of those of the language. */
   readonly stopWords?: readonly string[] | undefined
   /** Words that are not stemmed. */
   readonly keptWords?: readonly string[] | undefined
-  /** Also finds words by their beginnings of `min` to `max` characters, at the cost of memory. */
+  /** Also finds words by their first `min` to `max` characters, at the cost of memory. */
   readonly prefixes?: { readonly min: number; readonly max: number } | undefined
 }
 
@@ -122,7 +122,7 @@ export interface CollectionDefinition {
   readonly name: string
   /** One to eight. */
   readonly fields: readonly FieldDefinition[]
-  /** Objects expire so many seconds after they are written, unless the write says otherwise: 1 to 3,155,760,000. Default: never. */
+  /** Objects expire this many seconds after they are written, unless the write says otherwise: 1 to 3,155,760,000. Default: never. */
   readonly ttlSeconds?: number | undefined
 }
 
@@ -163,7 +163,7 @@ export type ExactDefinition<D> = CollectionDefinition extends D
     : unknown
 
 /**
- * Returns the definition as it is, with the types of its fields. For a definition that several calls use.
+ * Returns the definition unchanged, with the types of its fields. For a definition that several calls use.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ export interface EmbedRequest {
   readonly purpose: EmbedPurpose
   /** The model of the field; undefined if neither the definition nor the provider named one. */
   readonly model: string | undefined
-  /** Numbers of each vector. */
+  /** Number of components of each vector. */
   readonly dimension: number
 }
 
@@ -32,10 +32,10 @@ export interface EmbedProvider {
 
 /** A provider of an engine, without its function. */
 export interface ProviderInfo {
-  /** What fields have in `embed.provider`. */
+  /** Name of the provider, for `embed.provider` of a field. */
   readonly name: string
   /** Undefined if the host program did not name one. */
   readonly model: string | undefined
-  /** Numbers of each vector; undefined if the host program did not say. */
+  /** Number of components of each vector; undefined if the host program did not say. */
   readonly dimension: number | undefined
 }

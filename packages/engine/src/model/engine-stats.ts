@@ -80,6 +80,19 @@ export interface EngineStats {
     readonly windowBytes: number
     readonly windowReads: number
   }
+  /**
+   * The scarcest memory: the limit, what is in use and cannot be reclaimed, what running work may take besides, the bytes from which on work
+   * is refused, and the work that was refused. Undefined where no limit is known.
+   */
+  readonly memoryRoom?:
+    | {
+        readonly limit: number
+        readonly used: number
+        readonly pending: number
+        readonly usable: number
+        readonly refused: number
+      }
+    | undefined
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }

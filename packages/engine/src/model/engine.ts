@@ -1,11 +1,11 @@
 // The engine: how a data directory is opened, and the calls that concern all of it. engine.ts in the folder above implements it.
 import type { FsyncPolicy } from '@annal/wal'
-import type { Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { ControlPlane } from './control.ts'
 import type { Database } from './database.ts'
 import type { EmbedFunction, EmbedProvider, ProviderInfo } from './embed.ts'
 import type { EngineHealth, EngineStats, Progress } from './engine-stats.ts'
+import type { Event } from './event.ts'
 import type { PastState } from './moment.ts'
 import type { Acknowledgement } from './object.ts'
 import type { SearchRequest } from './query.ts'
@@ -45,6 +45,13 @@ export interface EngineOptions {
   readonly asOf?:
     | { readonly loadedBytesMax?: number; readonly windowSeconds?: number; readonly windowBytesMax?: number }
     | undefined
+  /**
+   * Writes that make memory grow are refused with `memory_exhausted` before the process has no memory left: with control groups of Linux
+   * and the memory of a Linux machine, and everywhere with `bytesMax`, which the memory of this process must not exceed. About an eighth
+   * stays free, at least 96 MiB. `onScarce` is called before anything is refused, so that the host program can free memory, for example with
+   * a garbage collection. `false`: nothing is refused.
+   */
+  readonly memory?: { readonly bytesMax?: number | undefined; readonly onScarce?: () => void } | false | undefined
   /**
    * Returns the LSN up to which records, and the images that they name, may be removed from the directory; for a copy of the log that is
    * made elsewhere. By default there is no bound.
@@ -104,7 +111,7 @@ export interface Engine {
   /** Databases, their tokens, and the directory's settings. */
   readonly control: ControlPlane
   /**
-   * What makes vectors of texts, as `embed` of the options says, sorted by name.
+   * The providers of vectors in the option `embed`, sorted by name.
    *
    * @example
    * ```ts

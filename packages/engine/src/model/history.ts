@@ -1,6 +1,7 @@
 // The public interface of a database's history. database-history.ts implements it.
-import type { Event } from '../events/event.ts'
+
 import type { Moment } from './backups.ts'
+import type { Event } from './event.ts'
 import type { Filter } from './filter.ts'
 import type { JsonValue } from './json.ts'
 import type { Acknowledgement } from './object.ts'
@@ -107,7 +108,7 @@ export interface ChangedValues {
   readonly [key: string]: { readonly before?: JsonValue; readonly after?: JsonValue }
 }
 
-/** What one record made of an object. */
+/** A version of an object, as one record of the log made it. */
 export interface ObjectVersion {
   readonly lsn: number
   /** Milliseconds since 1970. Absent for `earlier`. */
@@ -127,12 +128,12 @@ export interface ObjectVersion {
   /** Absent where the version before is not known. */
   readonly changes?: {
     readonly meta: ChangedValues
-    /** Set if meta that is no JSON object changed. */
+    /** Set if meta that is not a JSON object changed. */
     readonly metaBytes?: true
     readonly filter: ChangedValues
     /** The expiry before and after, in milliseconds since 1970, if it changed. */
     readonly expiresAt?: ChangedValues[string]
-    /** Names of the fields whose vectors changed. */
+    /** Names of the fields whose vectors or texts changed. */
     readonly fields: readonly string[]
   }
 }
@@ -158,7 +159,7 @@ export interface ObjectChange {
   readonly change: 'added' | 'changed' | 'removed'
 }
 
-/** Which objects get which content back. */
+/** Which objects to restore, and to which moment. */
 export interface UndoRequest {
   readonly collection: string
   /** At most 10,000. Either these or a filter. */
@@ -168,14 +169,14 @@ export interface UndoRequest {
   readonly asOf: Moment
   /** Counts, and changes nothing. */
   readonly dryRun?: boolean | undefined
-  /** The objects do not expire, also those that have expired since. By default they get the expiry that they had. */
+  /** The objects do not expire, including those that have expired since. By default they get the expiry that they had. */
   readonly keepExpired?: boolean | undefined
 }
 
 export interface Undone extends Acknowledgement {
-  /** Objects that got their content back: all that were written or deleted since. */
+  /** Number of restored objects: all that were written or deleted since. */
   readonly restored: number
-  /** Objects that did not exist then. */
+  /** Number of deleted objects: those that did not exist then. */
   readonly deleted: number
   /** The moment. */
   readonly asOfLsn: number
@@ -225,8 +226,8 @@ export interface History {
    */
   diff(request: DiffRequest): AsyncGenerator<ObjectChange>
   /**
-   * Gives some objects the content that they had at a moment, all or none, and deletes those that did not exist then. The content of all
-   * of them may have 32 MiB. Its progress is that of a restore, and it can be canceled like one. Throws restore_unreachable, limit_exceeded,
+   * Restores the content that objects had at a moment, all or none, and deletes objects that did not exist then. Their content may take at
+   * most 32 MiB together. `backups.restoreStatus` reports the progress, and `backups.cancelRestore` cancels it. Throws restore_unreachable, limit_exceeded,
    * cancelled, collection_not_found, invalid_argument, invalid_filter, read_only.
    *
    * @example

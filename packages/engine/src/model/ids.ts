@@ -12,7 +12,7 @@ export function parseName(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length === 0) {
     throw new EngineError('invalid_argument', `${field} must be a non-empty string, got ${printed(value)}`, {
       field,
-      value: printed(value),
+      value: shownValue(value),
     })
   }
   if (value.length > nameLengthMax) {
@@ -44,13 +44,13 @@ export function parseId(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length === 0) {
     throw new EngineError('invalid_argument', `${field} must be a non-empty string, got ${printed(value)}`, {
       field,
-      value: printed(value),
+      value: shownValue(value),
     })
   }
   if (!value.isWellFormed()) {
     throw new EngineError('invalid_argument', `${field} contains an unpaired surrogate, which is not valid text`, {
       field,
-      value: printed(value),
+      value: shownValue(value),
     })
   }
   const bytes = Buffer.byteLength(value)
@@ -69,7 +69,7 @@ export function parseIds(ids: readonly string[]): string[] {
   if (!Array.isArray(ids))
     throw new EngineError('invalid_argument', `ids must be an array, got ${printed(ids)}`, {
       field: 'ids',
-      value: printed(ids),
+      value: shownValue(ids),
     })
   return ids.map((id, i) => parseId(id, `ids[${i}]`))
 }
@@ -79,7 +79,7 @@ export function checkBatch(list: readonly unknown[], field: string, limit: numbe
   if (!Array.isArray(list)) {
     throw new EngineError('invalid_argument', `${field} must be an array, got ${printed(list)}`, {
       field,
-      value: printed(list),
+      value: shownValue(list),
     })
   }
   if (list.length <= limit) return
@@ -90,16 +90,28 @@ export function checkBatch(list: readonly unknown[], field: string, limit: numbe
   )
 }
 
+/** A given name as part of a key: one that is no text is the name of nothing. */
+export function nameInKey(name: unknown): string {
+  return typeof name === 'string' ? name : ''
+}
+
 /** Refuses a value that has no named parts: anything but an object, and lists. */
 export function checkObject(value: unknown, field: string): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
   const message = `${field} must be an object, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value) })
 }
 
 /** Formats a value for an error message: short, on one line. */
 export function printed(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)
   if (value === null || typeof value !== 'object') return String(value)
-  return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  return ArrayBuffer.isView(value) && 'length' in value ? `an array of ${String(value.length)}` : 'an object'
+}
+
+/** A value as the details of an error state it: itself if it is plain, with a text cut, else what it is. It can be sent to another thread. */
+export function shownValue(value: unknown): string | number | boolean | null {
+  if (typeof value === 'string') return value.length > 60 ? `${value.slice(0, 60)}...` : value
+  return typeof value === 'number' || typeof value === 'boolean' || value === null ? value : printed(value)
 }

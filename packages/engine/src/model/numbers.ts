@@ -1,6 +1,6 @@
 // Numbers given by users, checked against their limits; ids.ts does the same for texts.
 import { EngineError } from '../errors.ts'
-import { printed } from './ids.ts'
+import { printed, shownValue } from './ids.ts'
 
 /** Throws invalid_argument for a value that is not a whole number, limit_exceeded for one outside its limits. */
 export function wholeNumber(value: unknown, field: string, min: number, max: number): number {
@@ -20,6 +20,6 @@ export function finiteNumber(value: unknown, field: string, min: number, max: nu
 }
 
 function notA(what: string, value: unknown, field: string): EngineError {
-  const details = { field, value: printed(value) }
+  const details = { field, value: shownValue(value) }
   return new EngineError('invalid_argument', `${field} must be a ${what}, got ${printed(value)}`, details)
 }

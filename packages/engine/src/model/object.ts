@@ -26,7 +26,7 @@ export type MultiVector = ArrayLike<ArrayLike<number>>
 export interface FieldValues {
   readonly vector: ArrayLike<number> | UnitVector
   readonly sparse: SparseVector
-  /** Well-formed text of at most 1 MiB of UTF-8. */
+  /** Well-formed text of at most 512 KiB of UTF-8. */
   readonly text: string
   readonly multi_vector: MultiVector | ArrayLike<number>
 }
@@ -67,7 +67,7 @@ export interface WriteExpiry {
   readonly expiresAt?: number | string | null | undefined
 }
 
-/** What became of one object of a write. */
+/** The result for one object of a write. */
 export interface WriteResult {
   readonly id: string
   /** `conflict`: a condition did not hold. `error`: the patch does not fit the object, or its text has no vector. */

@@ -30,7 +30,8 @@ export type ReadMeta =
  * ```
  */
 export function packMeta(json: Uint8Array): Uint8Array {
-  return deflateSync(json, { level: 1 })
+  // A copy: what zlib returns keeps its whole output buffer of 16 KiB in memory.
+  return new Uint8Array(deflateSync(json, { level: 1 }))
 }
 
 /**

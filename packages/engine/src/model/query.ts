@@ -1,11 +1,9 @@
-// Queries on a collection, and their results.
+// Queries of a search: what a request to search a collection consists of.
 
-import type { SearchRecall } from './calibration.ts'
-import type { ByMember, FieldName, Fields, FieldType } from './fields.ts'
+import type { FieldName, Fields, FieldType } from './fields.ts'
 import type { Filter } from './filter.ts'
-import type { JsonObject, JsonValue } from './json.ts'
-import type { AsOf, AsOfMoment } from './moment.ts'
-import type { DenseRow, MultiVector, SparseVector, StoredObject } from './object.ts'
+import type { AsOf } from './moment.ts'
+import type { MultiVector, SparseVector } from './object.ts'
 
 /** The vector of a stored object in the field; the object itself is excluded from the results. */
 export interface StoredQuery {
@@ -63,7 +61,7 @@ export interface TextQuery {
 export interface Highlight {
   /** The part of the text around most of the words. */
   readonly fragment: string
-  /** Where the fragment begins in the text, in units of UTF-16. */
+  /** Where the fragment begins in the text, in UTF-16 units. */
   readonly start: number
   /** The words in the fragment: first unit, and the one after the last, counted in the fragment. */
   readonly ranges: readonly (readonly [from: number, to: number])[]
@@ -90,7 +88,7 @@ interface AnyFieldQuery<Type extends FieldType> {
   /** Maximum number of results; default 10. */
   readonly limit?: number | undefined
   /**
-   * Beam width of the graph walk; default 128, raised to `limit` when smaller. In a multi-vector field this many
+   * Number of candidates that the graph walk keeps; default 128, raised to `limit` when smaller. In a multi-vector field this many
    * candidates are compared member by member.
    */
   readonly ef?: number | undefined
@@ -158,12 +156,15 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
    * is used.
    */
   readonly prefilterCardinalityThreshold?: number | undefined
-  /** Widens the beam of a filtered walk by this many percent. */
+  /** Keeps this many percent more candidates in a filtered walk. */
   readonly filterBoostPercentage?: number | undefined
   readonly includeVectors?: boolean | undefined
+  /** Adds the texts of its object to every hit, whichever field was searched. */
+  readonly includeTexts?: boolean | undefined
   /**
    * Reorders the best candidates by the original vectors, read from disk; for fields that store less than float32 in
-   * memory. Default: true for fields of `binary`, `int2`, and `int4`, false for others. Without it, a field reports what its codes estimate.
+   * memory. Default: true for fields of `binary`, `int2`, and `int4`; others do it if rows near the query differ by less than the errors of
+   * their codes. Without it, a field reports what its codes estimate.
    */
   readonly rescore?: boolean | undefined
   readonly fusion?: Fusion<NoInfer<Name>> | undefined
@@ -185,187 +186,11 @@ export interface SearchRequest<F extends Fields = Fields, Name extends FieldName
   readonly asOf?: AsOf | undefined
 }
 
-/** What the vectors of a hit are, by the type of the searched field. */
-interface HitRows {
-  readonly vector: Float32Array | undefined
-  readonly sparse: Float32Array | undefined
-  readonly text: Float32Array | undefined
-  readonly multi_vector: undefined
-}
-
-interface HitMembers<Row> {
-  readonly vector: undefined
-  readonly sparse: undefined
-  readonly text: undefined
-  readonly multi_vector: readonly Row[] | undefined
-}
-
-/** A hit as the library and the client return it. `Row` is what they return for one member of a multi-vector field. */
-export interface FoundObject<Type extends FieldType, Meta extends object | undefined, Row> {
-  readonly id: string
-  /**
-   * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse; BM25 for text. For a
-   * multi-vector field the mean, over the vectors of the query, of the similarity to the most similar member.
-   */
-  readonly similarity: number
-  /** Lower is more similar: 1 - cosine; negated inner product; squared l2. */
-  readonly distance: number
-  /**
-   * The norm that came with the vector, otherwise its length; for hits of sparse fields, that of the object's first dense
-   * vector, or 1; for hits of multi-vector fields, that of the pooled vector.
-   */
-  readonly norm: number
-  /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
-  readonly meta: Meta
-  readonly filter: JsonObject
-  /** When the object expires, in milliseconds since 1970; undefined: never. */
-  readonly expiresAt?: number | undefined
-  /** Only with includeVectors: the vector as given; for hits of sparse fields the object's first dense vector, if it has one. */
-  readonly vector: HitRows[Type]
-  /** Only with includeVectors, for hits of multi-vector fields, which have no `vector`. */
-  readonly members: HitMembers<Row>[Type]
-  /** Only in a text field, if it was requested. */
-  readonly highlight?: Highlight | undefined
-}
-
-export interface SearchHit<Type extends FieldType = FieldType, Meta extends object | undefined = JsonObject | undefined>
-  extends FoundObject<Type, Meta, DenseRow> {
-  readonly metaBytes: Uint8Array
-  readonly filterText: string
-  /** Only with includeVectors: `vector` as sent (see DenseRow). */
-  readonly row: HitRows[Type]
-  /** Plain values, suitable for JSON.stringify. */
-  toJSON(): Record<string, unknown>
-}
-
-/** The position of a hit in the list of one field, ranks from 1, and its score there. */
-export interface Standing<Name extends string = string> {
-  readonly field: Name
-  readonly rank: number
-  readonly similarity: number
-  /** That of the hit in the list, if the query of a text field requests it. */
-  readonly highlight?: Highlight
-}
-
-/** A hit of the combined list. */
-export interface Fused<Hit, Name extends string = string> {
-  /** Taken from the first of its lists. */
-  readonly hit: Hit
-  readonly score: number
-  readonly standings: readonly Standing<Name>[]
-}
-
-export type FusedHit<
-  F extends Fields = Fields,
-  Name extends FieldName<F> = FieldName<F>,
-  Meta extends object | undefined = JsonObject | undefined,
-> = Fused<SearchHit<F[Name], Meta>, Name>
-
-/** A group of hits, best first. Groups are in the order of their best hits. */
-export interface HitGroup<Hit> {
-  /** What the objects have under the key: the hits are those of the same search with the filter `{ [key]: { $eq: value } }`. */
-  readonly value: string | number | boolean
-  /** Each is also in the list of all hits. */
-  readonly hits: readonly Hit[]
-}
-
-/** The hits of a search in all its lists. */
-export interface HitLists<Hit> {
-  readonly results: { readonly [field: string]: readonly Hit[] }
-  readonly fused?: readonly Fused<Hit>[] | undefined
-  readonly groups?: { readonly [field: string]: readonly HitGroup<Hit>[] } | undefined
-  readonly fusedGroups?: readonly HitGroup<Fused<Hit>>[] | undefined
-}
-
-/** What the result of a search says besides its hits. */
-export interface SearchReport<Name extends string = string> {
-  /** Whether every field has as many hits as requested, or all that exist. */
-  readonly complete: boolean
-  /** How ef was chosen, for the fields whose query states a recall. */
-  readonly recall?: { readonly [Field in Name]?: SearchRecall }
-  /** Only with explain. */
-  readonly explain?: Explanation<Name>
-  /** The newest event that the result reflects. */
-  readonly lsn: number
-  /** The moment, if the request has one. */
-  readonly asOf?: AsOfMoment
-}
-
-export interface SearchResult<
-  F extends Fields = Fields,
-  Name extends FieldName<F> = FieldName<F>,
-  Meta extends object | undefined = JsonObject | undefined,
-> extends SearchReport<Name> {
-  /** Hits for each requested field, best first; equal similarities in the order in which the objects were written. */
-  readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
-  /** Only with fusion: best first, equal scores by id. */
-  readonly fused?: readonly FusedHit<F, Name, Meta>[]
-  /** Only with groupBy. */
-  readonly groups?: { readonly [Field in Name]: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
-  /** Only with groupBy and fusion. */
-  readonly fusedGroups?: readonly HitGroup<FusedHit<F, Name, Meta>>[]
-}
-
 /** One of several searches; each of them can search other fields. */
 export interface BatchedRequest<F extends Fields = Fields> extends Omit<SearchRequest<F>, 'fields' | 'fusion'> {
   /** At least one field. A field without a query is not searched. */
   readonly fields: { readonly [Field in FieldName<F>]?: FieldQuery<F[Field]> | undefined }
   readonly fusion?: Fusion<FieldName<F>> | undefined
-}
-
-export interface BatchedResult<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
-  extends SearchReport {
-  /** Hits for each requested field, best first. */
-  readonly results: ByMember<
-    string extends keyof F
-      ? { readonly [field: string]: readonly SearchHit<FieldType, Meta>[] }
-      : { readonly [Field in FieldName<F>]?: readonly SearchHit<F[Field], Meta>[] }
-  >
-  /** Only with fusion: best first, equal scores by id. */
-  readonly fused?: readonly FusedHit<F, FieldName<F>, Meta>[]
-  /** Only with groupBy. */
-  readonly groups?: ByMember<
-    string extends keyof F
-      ? { readonly [field: string]: readonly HitGroup<SearchHit<FieldType, Meta>>[] }
-      : { readonly [Field in FieldName<F>]?: readonly HitGroup<SearchHit<F[Field], Meta>>[] }
-  >
-  /** Only with groupBy and fusion. */
-  readonly fusedGroups?: readonly HitGroup<FusedHit<F, FieldName<F>, Meta>>[]
-}
-
-/** How a result was found. Times in milliseconds. */
-export interface Explanation<Name extends string = string> {
-  /** The exact number of objects that match, and the time to find them; undefined without a filter. */
-  readonly filter: { readonly matches: number; readonly ms: number } | undefined
-  readonly fields: { readonly [Field in Name]: FieldExplanation }
-  readonly decorateMs: number
-  readonly fuseMs: number
-  readonly totalMs: number
-}
-
-export interface FieldExplanation {
-  /**
-   * `nothing`: nothing can match; `scan`: every match was compared; `walk`: through the graph; `lists`: through
-   * inverted lists.
-   */
-  readonly plan: 'nothing' | 'scan' | 'walk' | 'lists'
-  /** The reason for this plan, in a sentence. */
-  readonly reason: string
-  /** Beam width of the walk, after boost and widening. */
-  readonly ef?: number
-  /** The planner's cost estimates, in comparisons. */
-  readonly costs?: { readonly scan: number; readonly walk: number }
-  /** In a text field: the terms that were searched, and how many texts have each; at most 32. */
-  readonly terms?: readonly { readonly term: string; readonly rows: number }[]
-  /** Graph nodes, or postings. */
-  readonly visited: number
-  /** Comparisons, or rows scored in full precision. */
-  readonly distances: number
-  /** Candidates reordered by vectors read from disk: original vectors, or the members of a multi-vector field. */
-  readonly rescored?: number
-  /** With groupBy: the number of searches that found the groups. Counts are those of all of them. */
-  readonly searches?: number
-  readonly ms: number
 }
 
 /** What the text of a field must match: the query of a search, and its operator. */
@@ -377,92 +202,3 @@ export interface TextCondition {
 
 /** Conditions on texts, by text field. All must hold. An object without the text does not match. */
 export type TextMatch<Name extends string = string> = { readonly [Field in Name]?: TextCondition | undefined }
-
-/** A count of objects with conditions on texts. */
-export interface CountRequest {
-  readonly filter?: Filter | undefined
-  readonly match: TextMatch
-}
-
-/** Which contents of their fields objects are returned with. */
-export interface ContentOptions {
-  /** Default true; ids, meta and filters alone are much less data. Sparse terms count as vectors. */
-  readonly includeVectors?: boolean | undefined
-  /** Whether objects have their texts; default: as `includeVectors`. */
-  readonly includeTexts?: boolean | undefined
-}
-
-export interface ScrollRequest extends ContentOptions {
-  readonly filter?: Filter | undefined
-  readonly match?: TextMatch | undefined
-  /** Maximum number of objects; default 100. */
-  readonly limit?: number | undefined
-  /** From the previous page. */
-  readonly cursor?: string | undefined
-  /** Pages through the collection as of a moment, which the cursor keeps. */
-  readonly asOf?: AsOf | undefined
-}
-
-export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
-  readonly objects: readonly StoredObject<F, Meta>[]
-  /** For the next page; undefined on the last. */
-  readonly cursor: string | undefined
-  readonly lsn: number
-  /** The moment, if the request has one. */
-  readonly asOf?: AsOfMoment
-}
-
-export interface FacetRequest {
-  /** A filter key. */
-  readonly key: string
-  readonly filter?: Filter | undefined
-  readonly match?: TextMatch | undefined
-  /** Maximum number of values; default 10. */
-  readonly limit?: number | undefined
-  /** Counts in the collection as of a moment. */
-  readonly asOf?: AsOf | undefined
-}
-
-export interface Facets {
-  /** Strings, numbers and booleans stored under the key, most frequent first, equal counts by value. */
-  readonly values: readonly { readonly value: JsonValue; readonly count: number }[]
-  /** Number of distinct values. */
-  readonly distinct: number
-  readonly lsn: number
-  /** The moment, if the request has one. */
-  readonly asOf?: AsOfMoment
-}
-
-export interface RecallRequest<Name extends string = string> {
-  /** A field with a graph; default: the first one. For a multi-vector field the pooled vectors are used. */
-  readonly field?: Name | undefined
-  /** Number of stored vectors used as queries; default 100, at most 1,000. */
-  readonly sample?: number | undefined
-  /** Results compared; default 10. */
-  readonly limit?: number | undefined
-  readonly ef?: number | undefined
-  /** Measures the collection as of a moment. */
-  readonly asOf?: AsOf | undefined
-}
-
-export interface RecallReport {
-  readonly field: string
-  readonly sample: number
-  /**
-   * Share of the exact result that a search with default settings finds, ties counted as found; 1 when there are no queries. The
-   * exact result of a field that is rescored by default compares the original vectors, that of other precisions the rows in memory.
-   */
-  readonly recall: number
-  readonly recallWorst: number
-  readonly lsn: number
-  /** The moment, if the request has one. */
-  readonly asOf?: AsOfMoment
-}
-
-/** The response size that a caller accepts. */
-export interface AnswerRoom {
-  /** A page ends before it exceeds this many bytes; it always has at least one object. */
-  readonly pageBytesMax: number
-  /** Called with the bytes of a response, or of a part of it, before they are allocated. Throws to refuse them. */
-  take(bytes: number): void
-}

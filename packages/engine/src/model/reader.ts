@@ -4,8 +4,9 @@ import type { MessagePort } from 'node:worker_threads'
 import type { SearchRecall } from './calibration.ts'
 import type { Filter } from './filter.ts'
 import type { StoredObject } from './object.ts'
-import type { SearchRequest, SearchResult, TextOperator } from './query.ts'
+import type { SearchRequest, TextOperator } from './query.ts'
 import type { CollectionSchema } from './schema.ts'
+import type { SearchResult } from './search-result.ts'
 
 /**
  * Connects one thread to an engine. Send it to the thread with `port` in the list of transferred objects; only one thread can use it.

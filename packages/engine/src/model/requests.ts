@@ -28,6 +28,11 @@ export interface ConditionalOptions extends WriteOptions {
   readonly atomic?: boolean | undefined
   /** Called before texts of an upsert are sent to providers of vectors, when nothing is written yet. What it throws refuses the write. */
   readonly beforeEmbedding?: (() => void) | undefined
+  /**
+   * Bytes of memory that the objects may take while they are read, for example the length of a request's body. An upsert is refused with
+   * `memory_exhausted` before it reads them if there is no room. By default 1 MiB.
+   */
+  readonly expectedBytes?: number | undefined
 }
 
 /** What deletes by id take besides. */
@@ -38,7 +43,7 @@ export interface DeleteOptions extends WriteOptions {
 
 /** What restores, clones, and branches take besides. */
 export interface RestoreOptions extends WriteOptions {
-  /** The objects of the new collection do not expire, also those that have expired since the moment. Default: they keep their expiry. */
+  /** The objects of the new collection do not expire, including those that have expired since the moment. Default: they keep their expiry. */
   readonly keepExpired?: boolean | undefined
 }
 

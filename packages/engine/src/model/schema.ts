@@ -163,7 +163,7 @@ export function graphField(field: FieldSchema): DenseFieldSchema | undefined {
 export interface CollectionSchema {
   readonly name: string
   readonly fields: readonly FieldSchema[]
-  /** Objects expire so many seconds after they are written, unless the write says otherwise. Absent: they do not expire. */
+  /** Objects expire this many seconds after they are written, unless the write says otherwise. Absent: they do not expire. */
   readonly ttlSeconds?: number
 }
 

@@ -8,6 +8,6 @@ export interface StateDigest {
   readonly name?: string
   /** The newest record that changed the part, or a later one. */
   readonly lsn: number
-  /** Of equal states, equal. */
+  /** Equal for equal states. */
   readonly digest: string
 }

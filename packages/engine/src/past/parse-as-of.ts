@@ -2,9 +2,10 @@
 import { EngineError } from '../errors.ts'
 import { parseTimestamp } from '../filter/timestamp.ts'
 import type { Moment } from '../model/backups.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import type { AsOf } from '../model/moment.ts'
-import type { ScrollRequest, SearchRequest } from '../model/query.ts'
+import type { SearchRequest } from '../model/query.ts'
+import type { ScrollRequest } from '../model/reads.ts'
 
 /** The newest moment of the log. */
 export interface PastEnd {
@@ -64,22 +65,40 @@ function parseTime(time: unknown, end: PastEnd): ParsedMoment {
 function refuse(message: string, field: string, value: unknown, limit?: unknown): EngineError {
   return new EngineError('invalid_argument', message, {
     field,
-    value: typeof value === 'number' ? value : printed(value),
+    value: shownValue(value),
     ...(limit !== undefined && { limit }),
   })
 }
 
-const cursorForm = /^t([0-9a-z]{1,11})\.(o[0-9a-z.]+)$/
-
-/** The cursor of a page of the past: the record of the moment, and the cursor within it. */
-export function pastCursor(lsn: number, cursor: string): string {
-  return `t${lsn.toString(36)}.${cursor}`
+/** What a page is as of, as its cursor keeps it. */
+export interface PageMoment {
+  readonly lsn: number
+  /** Decides what has expired. Cursors of earlier versions have none: then it is that of the record. */
+  readonly timeMs: number | undefined
+  readonly keepsExpired: boolean
 }
 
-/** The record of a cursor, and the cursor within the moment; undefined for the cursor of a page of the present. */
-export function parsePastCursor(cursor: unknown): { readonly lsn: number; readonly cursor: string } | undefined {
-  const [, lsn, within] = (typeof cursor === 'string' && cursorForm.exec(cursor)) || []
-  return lsn === undefined || within === undefined ? undefined : { lsn: Number.parseInt(lsn, 36), cursor: within }
+// The first letter says whether pages have what had expired: u, or not: t.
+const cursorForm = /^([tu])([0-9a-z]{1,11})(?:\.([0-9a-z]{1,11}))?\.(o[0-9a-z.]+)$/
+
+/** The cursor of a page of the past: its moment, and the cursor within it. */
+export function pastCursor(
+  { lsn, timeMs, keepsExpired }: PageMoment & { readonly timeMs: number },
+  cursor: string,
+): string {
+  return [`${keepsExpired ? 'u' : 't'}${lsn.toString(36)}`, Math.trunc(timeMs).toString(36), cursor].join('.')
+}
+
+/** The moment of a cursor, and the cursor within it; undefined for the cursor of a page of the present. */
+export function parsePastCursor(cursor: unknown): (PageMoment & { readonly cursor: string }) | undefined {
+  const [, kind, lsn, time, within] = (typeof cursor === 'string' && cursorForm.exec(cursor)) || []
+  if (lsn === undefined || within === undefined) return undefined
+  return {
+    lsn: Number.parseInt(lsn, 36),
+    timeMs: time === undefined ? undefined : Number.parseInt(time, 36),
+    keepsExpired: kind === 'u',
+    cursor: within,
+  }
 }
 
 /**
@@ -90,7 +109,7 @@ export function asOfPage({ asOf, cursor }: Pick<ScrollRequest, 'asOf' | 'cursor'
   const kept = parsePastCursor(cursor)
   if (asOf === undefined) return kept && { lsn: kept.lsn }
   if (kept === undefined && cursor !== undefined)
-    throw refuse('the cursor is of a page of the present; begin without a cursor', 'cursor', cursor)
+    throw refuse('the cursor belongs to a scroll without as_of; begin without a cursor', 'cursor', cursor)
   if (kept === undefined) return asOf
   if (!('lsn' in asOf)) return { lsn: kept.lsn, keepExpired: asOf.keepExpired }
   if (asOf.lsn === kept.lsn) return asOf

@@ -1,14 +1,17 @@
 // A collection at an earlier moment as its users see it.
+
 import { runInTurns } from '@annal/wal'
+import { codeDiskErrors } from '../disk-errors.ts'
 import { type Embedder, hasTextQuery } from '../embed/embedder.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
 import type { PastCollection } from '../model/as-of.ts'
 import type { Fields } from '../model/fields.ts'
 import type { Filter } from '../model/filter.ts'
-import { checkBatch, parseIds } from '../model/ids.ts'
+import { checkBatch, checkObject, parseIds } from '../model/ids.ts'
 import type { AsOf, AsOfMoment, AsOfOptions } from '../model/moment.ts'
 import type { StoredObject } from '../model/object.ts'
+import type { SearchRequest } from '../model/query.ts'
 import type {
   AnswerRoom,
   ContentOptions,
@@ -19,10 +22,10 @@ import type {
   RecallRequest,
   ScrollPage,
   ScrollRequest,
-  SearchRequest,
-  SearchResult,
-} from '../model/query.ts'
+} from '../model/reads.ts'
+import type { SearchResult } from '../model/search-result.ts'
 import { objectBytes, RepeatableRoom } from '../search/answer-room.ts'
+import { errorOfSearch, inSearch } from '../search/batch-errors.ts'
 import { countMatching, isCountRequest } from '../search/count.ts'
 import { countFacets, parseFacets } from '../search/facets.ts'
 import { VersionMoved } from '../search/field-groups.ts'
@@ -77,20 +80,26 @@ export class LocalPastCollection implements PastCollection {
     door: PastDoor,
     subject: PastSubject,
     asOf: AsOf,
-    { waitMs = Number.POSITIVE_INFINITY }: AsOfOptions = {},
+    options: AsOfOptions = {},
   ): Promise<LocalPastCollection> {
+    checkObject(options, 'options')
+    const { waitMs = Number.POSITIVE_INFINITY } = options
     door.check()
     const moment = await door.states.use(subject, door.parse(asOf), waitMs, async ({ moment }) => moment)
     return new LocalPastCollection(door, subject, moment, { waitMs, keepsExpired: keepsExpired(asOf) })
   }
 
-  #use<T>(read: (replica: ReadPast['replica'], isLive: boolean) => Promise<T>, removedMax?: number): Promise<T> {
+  #use<T>(
+    read: (replica: ReadPast['replica'], isLive: boolean) => Promise<T>,
+    removedMax?: number,
+    { timeMs, keepsExpired } = { timeMs: this.asOf.timeMs, keepsExpired: this.#keepsExpired },
+  ): Promise<T> {
     this.#door.check()
-    const { lsn, timeMs } = this.asOf
+    const { lsn } = this.asOf
     const moment = { moment: { lsn }, timeMs }
     const readPast = ({ replica, isLive, expiry }: ReadPast) => {
       // A state serves several moments. Every read decides what has expired in the turn in which it begins.
-      if (expiry) expiry.clock = () => (this.#keepsExpired ? Number.NEGATIVE_INFINITY : timeMs)
+      if (expiry) expiry.clock = () => (keepsExpired ? Number.NEGATIVE_INFINITY : timeMs)
       return read(replica, isLive)
     }
     return this.#door.states.use(this.#subject, moment, this.#waitMs, readPast, removedMax)
@@ -114,18 +123,29 @@ export class LocalPastCollection implements PastCollection {
     request: SearchRequest<Fields, Name>,
     room?: AnswerRoom,
   ): Promise<SearchResult<Fields, Name>> {
-    const [result] = await this.searchBatch([request], room)
+    const [result] = await this.#searchAll([request], room)
     // The result has the fields that were parsed from the request.
     return result as SearchResult<Fields, Name>
   }
 
   async searchBatch(given: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     checkBatch(given, 'searches', searchesMax)
+    try {
+      return await this.#searchAll(given, room)
+    } catch (error) {
+      // Those of several searches are named.
+      throw errorOfSearch(0, error)
+    }
+  }
+
+  async #searchAll(given: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     const requests = await this.#embedded(given)
     const removedMax = requests.every((request) => request?.exact) ? undefined : comparedMax
     const repeatable = room && requests.some((request) => request?.groupBy) ? new RepeatableRoom(room) : undefined
     return this.#use(async (replica) => {
-      const searches = requests.map((request) => parseSearch(request, replica.definition, this.#door.limits))
+      const parse = (request: SearchRequest) => parseSearch(request, replica.definition, this.#door.limits)
+      const searches =
+        requests.length === 1 ? requests.map(parse) : requests.map((request, i) => inSearch(i, () => parse(request)))
       repeatable?.repeat()
       try {
         const results = await searchAll(replica, searches, { room: repeatable ?? room })
@@ -173,12 +193,17 @@ export class LocalPastCollection implements PastCollection {
   scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
     const { lsn } = this.asOf
     asOfPage({ asOf: { lsn }, cursor: request.cursor })
-    const given = { ...request, cursor: parsePastCursor(request.cursor)?.cursor }
-    return this.#use(async (replica) => {
+    const kept = parsePastCursor(request.cursor)
+    const given = { ...request, cursor: kept?.cursor }
+    // Later pages are as of the moment of the first one, whatever time it was given by.
+    const timeMs = kept?.timeMs ?? this.asOf.timeMs
+    const moment = { lsn, timeMs, keepsExpired: kept?.keepsExpired ?? this.#keepsExpired }
+    const readPage = async (replica: ReadPast['replica']) => {
       const input = parseScroll(given, replica.definition, this.#door.limits)
       const { cursor, ...page } = await scroll(replica, input, room)
-      return { ...page, cursor: cursor === undefined ? undefined : pastCursor(lsn, cursor), asOf: this.asOf }
-    })
+      return { ...page, cursor: cursor === undefined ? undefined : pastCursor(moment, cursor), asOf: { lsn, timeMs } }
+    }
+    return this.#use(readPage, undefined, moment)
   }
 
   recall(request: RecallRequest = {}): Promise<RecallReport> {
@@ -188,6 +213,8 @@ export class LocalPastCollection implements PastCollection {
     }, comparedMax)
   }
 }
+
+codeDiskErrors(LocalPastCollection)
 
 /** Throws NeedsState if the read needs several turns. */
 function runAtOnce<T>(reading: Generator<void, T>): T {

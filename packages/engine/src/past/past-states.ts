@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { basesOf } from '../backup/archive.ts'
 import { checkSpace } from '../backup/check-space.ts'
 import type { BackupHost } from '../backup/host.ts'
-import { imageBytes } from '../backup/image.ts'
-import { loadImage } from '../backup/load-image.ts'
-import { findPast, makePastImage } from '../backup/past.ts'
+import { imageBytes } from '../backup/image/image.ts'
+import { loadImage } from '../backup/image/load-image.ts'
+import { type Past, type PastOf, shownMoment } from '../backup/past.ts'
+import { makePastImage, withPast } from '../backup/past-image.ts'
 import { freeBytesMin } from '../backup/restore-image.ts'
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
-import { minLsnWaitMs, pastStateIdleMs } from '../limits.ts'
+import { memoryPerImageByte, minLsnWaitMs, pastStateIdleMs, pastStatesWaitingMax } from '../limits.ts'
 import type { Moment } from '../model/backups.ts'
 import type { AsOfMoment, AsOfReach, PastState } from '../model/moment.ts'
 import type { Expiry } from '../replica/expiry.ts'
@@ -36,6 +37,8 @@ export interface PastStatesHost {
   readonly recent: RecentPast
   /** Every record up to this LSN is applied. */
   lsnApplied(): number
+  /** Bytes of memory that the process can still take. */
+  availableMemory(): number
   /** The replica of a collection that serves. */
   live(collectionId: number): Replica | undefined
 }
@@ -105,7 +108,7 @@ export class PastStates {
   /**
    * Runs a read on the live collection as of a recent moment, if at most `removedMax` objects were removed since, or on the state of the moment,
    * which is loaded first. Throws moment_unreachable, moment_loading, collection_not_found,
-   * memory_exhausted, and what the read throws.
+   * memory_exhausted, overloaded, and what the read throws.
    */
   async use<T>(
     subject: PastSubject,
@@ -231,7 +234,15 @@ export class PastStates {
   }
 
   #begin(subject: PastSubject, moment: Moment): State {
-    if (this.#bytesMax === 0) throw new EngineError('moment_unreachable', 'loading moments of the past is turned off')
+    if (this.#bytesMax === 0) {
+      const message = 'loading moments of the past is turned off'
+      throw new EngineError('moment_unreachable', message, { field: 'as_of', value: shownMoment(moment) })
+    }
+    const waiting = [...this.#states].filter(({ replica, failure }) => replica === undefined && failure === undefined)
+    if (waiting.length >= pastStatesWaitingMax) {
+      const message = `${waiting.length} moments of the past are waiting to be loaded; try again`
+      throw new EngineError('overloaded', message, { field: 'as_of', limit: pastStatesWaitingMax })
+    }
     const dir = join(this.#dir, randomBytes(8).toString('hex'))
     const { promise: loaded, resolve, reject } = Promise.withResolvers<Replica>()
     const state: State = {
@@ -280,7 +291,7 @@ export class PastStates {
     try {
       return await this.#build(state)
     } catch (error) {
-      state.failure = await this.#explain(error as Error)
+      state.failure = await this.#explain(error as Error, state.moment)
       await this.#host.side.vfs.removeTree(state.dir).catch(() => undefined)
       this.#forgetFailures()
       throw state.failure
@@ -289,7 +300,7 @@ export class PastStates {
 
   async #build(state: State): Promise<Replica> {
     const { side } = this.#host
-    const { subject, moment, dir } = state
+    const { subject, moment } = state
     this.#checkWanted()
     await checkSpace(side, freeBytesMin)
     const past = {
@@ -297,12 +308,27 @@ export class PastStates {
       collectionIdAt: (lsn: number) => this.#host.collectionIdAt(subject, lsn),
     }
     if ('lsn' in moment) await this.#untilDurable(moment.lsn)
-    const found = await findPast(side, past, moment, { keepLsns: true })
+    const replica = await withPast(side, past, { moment, keepLsns: true }, (found) =>
+      this.#loadFrom(state, past, found),
+    )
+    replica.adoptedAt(state.lsnOfCollection)
+    state.replica = replica
+    state.usedAtMs = performance.now()
+    await this.#makeRoom(0, state)
+    return replica
+  }
+
+  /** Throws snapshot_damaged. */
+  async #loadFrom(state: State, past: PastOf, found: Past): Promise<Replica> {
+    const { side } = this.#host
+    const { subject, dir } = state
     state.lsn = found.lsn
+    state.bytesDone = 0
+    await side.vfs.removeTree(dir)
     const files = join(dir, 'image')
     await side.vfs.makeDirectory(files)
     const options = { dir: files, timeMs: 0, linkOnly: true, checkWanted: () => this.#checkWanted() }
-    const image = await makePastImage(side, past, found, options).finally(found.start.remove)
+    const image = await makePastImage(side, past, found, options)
     state.bytes = imageBytes(image)
     state.timeMs = found.seen.timeMs
     state.lsnOfCollection = found.seen.lsnOfCollection
@@ -317,11 +343,7 @@ export class PastStates {
     const own = { lsnCreated: found.start.lsnCreated ?? 0, adopted: found.seen.adopted }
     const as = { id: found.collectionId, name: subject.collection, host: { ...host, originals }, onRead, own }
     const replica = await loadImage(side.vfs, { dir: files, image, sha256: '' }, as)
-    replica.adoptedAt(state.lsnOfCollection)
     await side.vfs.removeTree(files)
-    state.replica = replica
-    state.usedAtMs = performance.now()
-    await this.#makeRoom(0, state)
     return replica
   }
 
@@ -340,14 +362,23 @@ export class PastStates {
   /** Closes states that nobody uses, the least recently used first, until this many bytes more fit. */
   async #makeRoom(bytes: number, kept?: State): Promise<void> {
     if (bytes > this.#bytesMax) {
-      const message = `the moment has ${bytes} bytes, but moments of the past may have ${this.#bytesMax} bytes of memory`
+      const message = `the moment has ${bytes} bytes, but at most ${this.#bytesMax} bytes are allowed for moments of the past`
       throw new EngineError('memory_exhausted', message, { field: 'as_of', value: bytes, limit: this.#bytesMax })
     }
     const idle = [...this.#states].filter((state) => state !== kept && state.replica && state.users === 0)
     for (const state of idle.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
-      if (this.bytes + bytes <= this.#bytesMax) return
+      if (this.bytes + bytes <= this.#bytesMax && this.#hasMemory(bytes)) return
       await this.#release(state)
     }
+    if (this.#hasMemory(bytes)) return
+    const limit = this.#host.availableMemory()
+    const message = `the moment has ${bytes} bytes, and may need ${memoryPerImageByte} times as much memory, but only ${limit} bytes are available`
+    throw new EngineError('memory_exhausted', message, { field: 'as_of', value: bytes, limit })
+  }
+
+  /** Reads must not make the kernel end the process. */
+  #hasMemory(bytes: number): boolean {
+    return bytes === 0 || bytes * memoryPerImageByte <= this.#host.availableMemory()
   }
 
   async #closeIdle(): Promise<void> {
@@ -375,10 +406,17 @@ export class PastStates {
     for (const state of failed.slice(0, Math.max(0, failed.length - failuresMax))) this.#states.delete(state)
   }
 
-  async #explain(error: Error): Promise<Error> {
+  async #explain(error: Error, moment: Moment): Promise<Error> {
     if (!(error instanceof EngineError) || error.code !== 'restore_unreachable') return error
     const reach = await this.reach().catch(() => undefined)
-    return new EngineError('moment_unreachable', error.message, { field: 'as_of', reach }, { cause: error })
+    const value = shownMoment(moment)
+    return new EngineError('moment_unreachable', error.message, { field: 'as_of', value, reach }, { cause: error })
+  }
+
+  /** Closes states that nobody uses. */
+  free(): void {
+    for (const state of this.#states)
+      if (state.replica && state.users === 0) void this.#release(state).catch(() => undefined)
   }
 
   /** The moments that can be reached from the checkpoints and the log. */

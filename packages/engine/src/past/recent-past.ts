@@ -85,6 +85,11 @@ export class RecentPast {
     return lsn > this.#lsnBefore ? this.#times[this.#firstThat((record) => record.lsn >= lsn)]?.timeMs : undefined
   }
 
+  /** Ends all windows: moments before now are loaded from now on. */
+  free(): void {
+    for (const { window } of this.#served.values()) window.end()
+  }
+
   close(): void {
     clearInterval(this.#pruning)
     for (const id of [...this.#served.keys()]) this.serve(id, undefined)

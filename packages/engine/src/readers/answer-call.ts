@@ -2,7 +2,7 @@
 import { parseFilter } from '../filter/parse-filter.ts'
 import type { Collection } from '../model/collection.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import type { SearchHit, SearchResult } from '../model/query.ts'
+import type { SearchHit, SearchResult } from '../model/search-result.ts'
 import { storedText } from '../model/stored-text.ts'
 import type { Replica } from '../replica/replica.ts'
 import { mapHits } from '../search/map-hits.ts'
@@ -50,11 +50,13 @@ function sentResult({ results, fused, groups, fusedGroups, ...report }: SearchRe
 }
 
 function sentHit(hit: SearchHit): SentHit {
-  const { id, similarity, distance, norm, metaBytes, filterText, expiresAt, row, vector, members, highlight } = hit
+  const { id, similarity, distance, norm, metaBytes, filterText, expiresAt, row, vector } = hit
+  const { members, texts, highlight } = hit
   return {
     ...{ id, similarity, distance, norm, metaBytes, storedText: storedText(filterText, expiresAt) },
     row: row && vector ? { row, vector, norm } : undefined,
     members: members?.map(sentRow),
+    texts,
     highlight,
   }
 }

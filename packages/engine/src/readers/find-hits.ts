@@ -110,7 +110,8 @@ export function findHits(
     hits,
   )
   hits.recall = recall
-  return isFound
+  // Original vectors must be compared, which are on disk.
+  return isFound && !(hits.isBlurred && shared.hasOriginals)
 }
 
 /** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
@@ -134,6 +135,7 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
     if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
   }
   if (!takeWork(work, (compared * dimension) / scannedMax)) return false
+  hits.isBlurred = false
   putHits(run, scan(run), scoreThreshold, hits)
   return true
 }
@@ -184,6 +186,7 @@ function searchGraph(
   if (only !== undefined) {
     const { arena, isCutOff } = only
     const count = arena.find(query, { ...options, isCutOff }, matches?.words)
+    hits.isBlurred = arena.isBlurred
     if (count < enough) return false
     for (let hit = 0; hit < count; hit++) {
       const similarity = arena.similarityAt(hit)
@@ -197,6 +200,7 @@ function searchGraph(
     const allowed = matches && wordsOfSegment(matches.words, i, segmentRows)
     return arena.search(query, { ...options, isCutOff }, allowed)
   })
+  hits.isBlurred = found.isBlurred === true
   if (found.ordinals.length < enough) return false
   putHits(run, found, scoreThreshold, hits)
   return true

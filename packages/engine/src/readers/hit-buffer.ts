@@ -24,11 +24,14 @@ export class HitBuffer implements HitBytes {
   /** Always: a search that would be incomplete is left to the owner. */
   readonly complete = true
   recall: SearchRecall | undefined
+  /** Whether rows in memory do not order the hits well. */
+  isBlurred = false
 
   /** Begins the hits of another search. */
   begin(facts: { readonly lsn: number; readonly isCosine: boolean }): void {
     this.count = 0
     this.recall = undefined
+    this.isBlurred = false
     this.lsn = facts.lsn
     this.#isCosine = facts.isCosine
   }

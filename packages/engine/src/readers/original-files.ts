@@ -2,7 +2,7 @@
 // ended: an open file keeps its rows even if it was removed. Reads do not wait in the thread, except for those of a turn, which ends when
 // its time is used up. For a file or a row that is not as expected, the result is undefined, and the owner reports what is wrong.
 import type { VfsFile } from '@annal/wal'
-import { decodeHead, headBytes, headSum } from '../replica/originals-file.ts'
+import { decodeHead, headBytes, headSum } from '../originals/originals-file.ts'
 import {
   bytesOfRows,
   chunkPath,
@@ -10,7 +10,7 @@ import {
   type RowsOrigin,
   type SharedOriginals,
   takeRows,
-} from '../replica/originals-rows.ts'
+} from '../originals/originals-rows.ts'
 
 /** Loaded with the first vector on disk, because most threads only search. */
 const disk = () => import('@annal/wal')

@@ -50,6 +50,11 @@ export class ReaderArena {
     return count
   }
 
+  /** Whether the rows in memory do not order the hits of `find` well. */
+  get isBlurred(): boolean {
+    return this.#attached.isBlurred
+  }
+
   /** A hit that `find` found. */
   ordinalAt(hit: number): number {
     return this.#attached.ordinalAt(hit)

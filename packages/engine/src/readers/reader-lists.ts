@@ -51,7 +51,7 @@ export function listsOf(view: ReplicaView, field: number, reader: ListsReader): 
   return known
 }
 
-export class ReaderLists implements SparseViews {
+class ReaderLists implements SparseViews {
   readonly #view: ReplicaView
   readonly #field: number
   readonly #reader: ListsReader

@@ -3,8 +3,9 @@
 import type { Limits } from '../limits.ts'
 import { isCoarse } from '../model/choices.ts'
 import type { StoredObject } from '../model/object.ts'
-import type { SearchHit, SearchRequest, SearchResult } from '../model/query.ts'
+import type { SearchRequest } from '../model/query.ts'
 import type { HitBytes, ReaderCollection } from '../model/reader.ts'
+import type { SearchHit, SearchResult } from '../model/search-result.ts'
 import { storedText } from '../model/stored-text.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { mapHits } from '../search/map-hits.ts'
@@ -80,10 +81,10 @@ function searchAsBatch(
 
 /** Whether nothing but the rows in memory is needed. */
 function isPlain(
-  { includeVectors, fusion, groups, explain, rescore }: SearchPlanInput,
+  { includeVectors, includeTexts, fusion, groups, explain, rescore }: SearchPlanInput,
   { definition }: DenseTask,
 ): boolean {
-  if (includeVectors || fusion || groups || explain || rescore !== undefined) return false
+  if (includeVectors || includeTexts || fusion || groups || explain || rescore !== undefined) return false
   return !isCoarse(definition.params.precision)
 }
 

@@ -4,10 +4,10 @@
 import { unitRows } from '../input/pooling.ts'
 import { objectOverheadBytes } from '../limits.ts'
 import type { DenseRow } from '../model/object.ts'
-import type { SearchHit, SearchResult } from '../model/query.ts'
 import { hasLists } from '../model/schema.ts'
+import type { SearchHit, SearchResult } from '../model/search-result.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
-import type { SharedOriginals } from '../replica/originals-rows.ts'
+import type { SharedOriginals } from '../originals/originals-rows.ts'
 import { CandidateRanking } from '../search/candidate-ranking.ts'
 import { chooseEfs, type EfChooser } from '../search/ef-chooser.ts'
 import { FoundHit } from '../search/found-hit.ts'
@@ -56,7 +56,7 @@ export interface PinnedState {
 const candidatesMax = 512
 const productsMax = 2 ** 21
 
-/** Thrown where only the owner can search, and where an object is being changed. Without a stack: they are no faults, and frequent. */
+/** Thrown where only the owner can search, and where an object is being changed. Without a stack: they are not faults, and frequent. */
 const left = signal('only the owner can run this search')
 const changing = signal('an object is being changed')
 const hits = new HitBuffer()
@@ -137,9 +137,9 @@ class Turn {
 
   #search(search: PreparedSearch): SearchResult {
     const { tasks, recall } = search
-    const { includeVectors, fusion, groups } = search.input
-    // The owner has the values of filters.
-    if (groups) throw left
+    const { includeVectors, includeTexts, fusion, groups } = search.input
+    // The owner has the values of filters, and the texts of objects.
+    if (groups || includeTexts) throw left
     const lists = tasks.map((task): [string, SearchHit[]] => {
       const found = this.#runTask(task, search)
       return [task.definition.name, this.#createHits(task, found, includeVectors)]
@@ -163,7 +163,11 @@ class Turn {
     if (shared?.originals === undefined || !shared.hasOriginals) return this.#runGraph(task, search)
     // Compares all original vectors.
     if (input.exact) throw left
-    return isRescored(task, input) ? this.#runRescored(task, shared.originals, search) : this.#runGraph(task, search)
+    if (isRescored(task, input)) return this.#runRescored(task, shared.originals, search)
+    const found = this.#runGraph(task, search)
+    // Many original vectors must be compared.
+    if (hits.isBlurred && input.rescore !== false) throw left
+    return found
   }
 
   /** See runSparse of the owner. */
@@ -241,6 +245,7 @@ class Turn {
     const query = task.source.kind === 'vector' ? task.source.query : this.#comparedOf(task, originals, own as number)
     const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, task.ef, precision) + (own === undefined ? 0 : 1))
     const found = this.#findRows({ ...task, k: wanted, ef: Math.max(task.ef, wanted) }, query, search)
+    if (hits.isBlurred) throw left
     const candidates = own === undefined ? found : trim(found, { k: wanted, without: own, threshold: undefined })
     const { ordinals } = candidates
     if (ordinals.length > candidatesMax) throw left
@@ -258,7 +263,10 @@ class Turn {
       if (Number.isNaN(similarity)) throw left
       ranking.put(similarity)
     }
-    return ranking.result()
+    const best = ranking.result()
+    // More candidates may contain nearer rows.
+    if (best.isBlurred) throw left
+    return best
   }
 
   /** See runMulti of the owner. */

@@ -1,11 +1,11 @@
 // Prepares the vectors of an upsert for a field with a graph: the rows that are linked, and the vectors as given.
 import { yieldToOthers } from '@annal/wal'
-import type { DenseColumn, MultiColumn, ObjectsUpserted } from '../events/event.ts'
 import { pooled } from '../input/pooling.ts'
+import type { DenseColumn, MultiColumn, ObjectsUpserted } from '../model/event.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
+import type { OriginalsOwner } from '../originals/originals-owner.ts'
 import type { DenseRows } from '../vector/field.ts'
-import type { OriginalsOwner } from './originals-owner.ts'
 
 /** Numbers normalized in one turn of the event loop. Does not affect the result. */
 const turnNumbers = 1_048_576

@@ -32,6 +32,11 @@ export class Ordinals {
     return this.#end
   }
 
+  /** Number of ordinals that are taken before new ones. */
+  get freeCount(): number {
+    return this.#free.length
+  }
+
   /** Takes `count` ordinals, in ascending order. */
   take(count: number): Uint32Array {
     const reused = this.#free.splice(0, Math.min(count, this.#free.length))

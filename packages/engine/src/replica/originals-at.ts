@@ -1,6 +1,6 @@
 // The original vectors of a field as of a version of a window: the numbers of held objects take the place of their ordinals.
 import type { EngineError } from '../errors.ts'
-import type { GivenRow, Originals } from './originals.ts'
+import type { GivenRow, Originals } from '../originals/originals.ts'
 import type { ReadableOriginals } from './readable.ts'
 import type { HeldObject } from './version-window.ts'
 

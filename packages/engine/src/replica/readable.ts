@@ -1,6 +1,7 @@
 // What reads need of a replica: of the live one, of one that was loaded for a moment, and of a version of a window.
+
+import type { Originals } from '../originals/originals.ts'
 import type { DenseField } from '../vector/field.ts'
-import type { Originals } from './originals.ts'
 import type { Pins } from './pins.ts'
 import type { RecentMatches } from './recent-matches.ts'
 import type { Replica } from './replica.ts'

@@ -2,11 +2,11 @@
 // replica and the new definition, so a replay builds the same one.
 
 import { TimeSlice } from '@annal/wal'
-import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn, TextColumn } from '../events/event.ts'
+import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn, TextColumn } from '../model/event.ts'
 import type { FieldSchema, TextFieldSchema } from '../model/schema.ts'
 import { vectorForm } from '../model/vector-form.ts'
+import type { Originals } from '../originals/originals.ts'
 import { type CountedText, countTerms, keepCounts } from '../text/counted-text.ts'
-import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
 /** Objects moved at a time. A replay must use the same number, because the graph depends on it. */

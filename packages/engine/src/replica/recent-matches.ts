@@ -1,6 +1,5 @@
 // Caches the matches of recent filters as of one version. Most searches use the same few filters, and over a million objects a range takes
-// longer than the walk that follows. Any event empties the cache, and so does
-// the next expiry.
+// longer than the walk that follows. Any event empties the cache, and so does the next expiry.
 import type { Filter } from '../filter/condition.ts'
 import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
 import { type Expired, withoutExpired } from './expiry.ts'

@@ -3,13 +3,15 @@
 
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
-import type { FieldsChanged, ObjectEvent } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
+import type { FieldsChanged, ObjectEvent } from '../model/event.ts'
 import { type CollectionSchema, graphField, ttlOf } from '../model/schema.ts'
+import { Originals } from '../originals/originals.ts'
+import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from '../originals/originals-owner.ts'
 import type { VersionFacts } from '../sharing/board.ts'
 import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
 import { openDenseField } from '../vector/dense/field.ts'
@@ -20,8 +22,6 @@ import { EarlierRecords } from './earlier-records.ts'
 import { type Expired, Expiry, VisibleFilters } from './expiry.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
-import { Originals } from './originals.ts'
-import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from './originals-owner.ts'
 import { Pins } from './pins.ts'
 import { type ChangedParts, type EventPlace, prepareEvent } from './prepare-event.ts'
 import { Publication } from './publication.ts'
@@ -68,6 +68,17 @@ export interface ReplicaHost {
   readonly seed: HashSeed
   readonly pool: WorkerPool
   readonly originals: OriginalsPlace
+}
+
+/** The memory that a write may need besides that of its filter values. */
+export interface MemoryRoom {
+  readonly objects: number
+  readonly idBytes: number
+  readonly recordBytes: number
+  readonly sparseTerms: number
+  /** Distinct terms of texts, and their bytes. */
+  readonly textTerms: number
+  readonly textTermBytes: number
 }
 
 export class Replica {
@@ -325,20 +336,10 @@ export class Replica {
   }
 
   /**
-   * Reserves memory for `objects` more than the assigned ordinals, so that apply cannot fail for lack of memory, and checks that the filter
+   * Reserves memory for `room.objects` more than the assigned ordinals, so that apply cannot fail for lack of memory, and checks that the filter
    * values can be indexed. Throws EngineError memory_exhausted or limit_exceeded.
    */
-  reserve(
-    room: {
-      readonly objects: number
-      readonly idBytes: number
-      readonly recordBytes: number
-      readonly sparseTerms: number
-      readonly textTerms: number
-      readonly textTermBytes: number
-    },
-    filters: FilterNeeds,
-  ): void {
+  reserve(room: MemoryRoom, filters: FilterNeeds): void {
     const end = this.ordinals.end + room.objects
     this.#filters.reserve(filters, end)
     for (const [index, { name }] of this.definition.fields.entries())
@@ -451,7 +452,7 @@ export class Replica {
     ]
   }
 
-  /** The LSNs of the objects as of now. They are no part of the digest. */
+  /** The LSNs of the objects as of now. They are not part of the digest. */
   dumpLsns(options: DumpOptions = {}): Section {
     return this.#objects.dumpLsns('objects.lsns', options)
   }

@@ -3,12 +3,12 @@
 import type { SharedBytes } from '../memory/chunks.ts'
 import { termNamesLists } from '../memory/term-table.ts'
 import type { CollectionSchema } from '../model/schema.ts'
+import type { Originals } from '../originals/originals.ts'
+import { originalsLists } from '../originals/originals-rows.ts'
 import { chunkList, fieldListOf, termNamesList } from '../sharing/messages.ts'
 import type { Shareable } from '../sharing/shared-replica.ts'
 import { type DenseField, type SparseField, termsLists } from '../vector/field.ts'
 import type { ObjectStore } from './object-store.ts'
-import type { Originals } from './originals.ts'
-import { originalsLists } from './originals-rows.ts'
 import type { TextTerms } from './text-terms.ts'
 
 interface SharedParts {

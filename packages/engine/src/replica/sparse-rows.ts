@@ -1,5 +1,5 @@
 // Converts the sparse terms of objects to the forms that records and fields take.
-import type { ObjectsUpserted } from '../events/event.ts'
+import type { ObjectsUpserted } from '../model/event.ts'
 import type { SparseRows } from '../vector/field.ts'
 import type { SparseTermsOfField } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'

@@ -1,5 +1,5 @@
-// The terms of one text field in the order of their characters, for searches by a beginning and of misspelled words. Made by the first such
-// search. Terms that came since are few, and looked through one by one; when they are many, the order is made again.
+// The terms of one text field in the order of their characters, for prefix and fuzzy clauses. The first such search makes the order. While
+// newer terms are few, they are compared one by one; when they are many, the order is made again.
 import { yieldToOthers } from '@annal/wal'
 
 /** A term with its number. */

@@ -2,11 +2,11 @@
 // when the first object with the term is applied, and becomes free when the last one is out of the lists, so numbers follow from the log.
 import { yieldToOthers } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
-import type { TextColumn } from '../events/event.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section, SectionReader } from '../memory/sections.ts'
 import { type SharedTerms, type TermNamesList, TermTable } from '../memory/term-table.ts'
+import type { TextColumn } from '../model/event.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { loadAnalyzers } from '../text/analyzers.ts'
 import { type CountedText, countedTexts } from '../text/counted-text.ts'

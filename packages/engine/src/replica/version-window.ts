@@ -1,13 +1,13 @@
-// What reads as of recent versions need and events take away: facts of each version, the ordinals that were born and died since, and copies
-// of objects whose ordinals are reused. It is derived and in memory only, no part of the state: the fold neither reads it nor waits for it,
+// Keeps what reads as of recent versions need and later events remove: facts of each version, the ordinals that were born and died since, and
+// copies of objects whose ordinals are reused. It is derived, in memory only, and not part of the state: the fold neither reads it nor waits for it,
 // except for a moment for reads that began before ordinals are released. It is bounded by time, by numbers, and by memory; what is
 // outside is forgotten, and reads of it load a state instead.
 import type { CollectionSchema } from '../model/schema.ts'
+import type { Originals } from '../originals/originals.ts'
 import type { DenseField, HeldRows } from '../vector/field.ts'
 import type { EarlierRecords, Replaced } from './earlier-records.ts'
 import type { SparseTermsOfField } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'
-import type { Originals } from './originals.ts'
 import type { Pins } from './pins.ts'
 
 /** Removed objects of a window: later searches compare each that their version has. */

@@ -5,7 +5,7 @@
 // Keys are in pages in the order of their LSNs. Each page has one array for each part of a key, so a key is 52 bytes and its facts. A hash
 // index in 256 buckets, which grow separately so that none takes long, has the number of a key for each id: about 8 bytes a key.
 import { assert } from '../errors.ts'
-import { type RequestRecord, requestIdBytes } from './request-record.ts'
+import { type RequestRecord, requestIdBytes } from '../events/request-record.ts'
 
 export interface KeyTableLimits {
   /** Number of keys. */

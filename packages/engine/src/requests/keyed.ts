@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '../errors.ts'
 import { withActor } from '../events/author.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { RecordedRequest, WriteOptions } from '../model/requests.ts'
 import { Claim, type KeptRequests } from './request-keys.ts'
@@ -37,7 +37,7 @@ export function claimOf(options: WriteOptions | undefined): Claim | undefined {
   const requestKey: unknown = options?.requestKey
   if (requestKey === undefined || requestKey instanceof Claim) return requestKey
   const message = `requestKey must be a string or a claim, not ${printed(requestKey)}`
-  throw new EngineError('invalid_argument', message, { field: 'requestKey', value: printed(requestKey) })
+  throw new EngineError('invalid_argument', message, { field: 'requestKey', value: shownValue(requestKey) })
 }
 
 /** SHA-256 of the parts and their lengths. */

@@ -2,8 +2,9 @@
 // when its record is appended. This file knows neither HTTP nor collections.
 import { createHash } from 'node:crypto'
 import { assert, EngineError } from '../errors.ts'
+import { type RequestRecord, requestIdBytes } from '../events/request-record.ts'
 import { requestFactsBytesMax, requestKeyLengthMax, requestWaitMs } from '../limits.ts'
-import { printed } from '../model/ids.ts'
+import { printed, shownValue } from '../model/ids.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type {
   KeyedRequest,
@@ -15,7 +16,6 @@ import type {
 } from '../model/requests.ts'
 import { WaitLimit } from '../wait-limit.ts'
 import { KeyTable, type KeyTableLimits } from './key-table.ts'
-import { type RequestRecord, requestIdBytes } from './request-record.ts'
 
 /** (?![\s\S]) instead of $, which would accept a final newline. */
 const keyPattern = /^[\x21-\x7e]+(?![\s\S])/
@@ -201,7 +201,7 @@ function checkedKey(key: unknown): string {
   const message = `a request key must have 1 to ${requestKeyLengthMax} visible ASCII characters, not ${printed(key)}`
   throw new EngineError('invalid_argument', message, {
     field: 'Idempotency-Key',
-    value: printed(key),
+    value: shownValue(key),
     limit: requestKeyLengthMax,
   })
 }

@@ -1,6 +1,6 @@
 // Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
 import { objectOverheadBytes } from '../limits.ts'
-import type { AnswerRoom } from '../model/query.ts'
+import type { AnswerRoom } from '../model/reads.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 
 const floatBytes = 4
@@ -34,11 +34,18 @@ export class RepeatableRoom implements AnswerRoom {
   }
 }
 
-/** Bytes of one hit: meta, filter, and its vector if `vectors` is true. */
-export function hitBytes(replica: ReadableReplica, ordinal: number, fieldIndex: number, vectors: boolean): number {
-  const definition = replica.definition.fields[fieldIndex]
+/** Bytes of one hit: meta, filter, and what is wanted of its vector and the texts of its object. */
+export function hitBytes(
+  { definition: { fields }, objects }: ReadableReplica,
+  ordinal: number,
+  fieldIndex: number,
+  { vectors, texts }: WantedContents = onlyHeads,
+): number {
+  const definition = fields[fieldIndex]
   const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
-  return objectOverheadBytes + replica.objects.textBytesAt(ordinal) + vector
+  // The record includes the texts.
+  const record = texts ? objects.recordBytesAt(ordinal) : objects.textBytesAt(ordinal)
+  return objectOverheadBytes + record + vector
 }
 
 /** Bytes of the members of objects in a multi-vector field. */
@@ -58,6 +65,7 @@ export interface WantedContents {
 }
 
 export const allContents: WantedContents = { vectors: true, texts: true }
+const onlyHeads: WantedContents = { vectors: false, texts: false }
 
 /** Bytes of an object with the wanted contents, at least: id, meta, and filter. */
 export function objectBytes(

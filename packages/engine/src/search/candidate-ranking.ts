@@ -10,6 +10,8 @@ const errorsMin = 10
  * dimensions is .0004 below that of comparing all candidates, and 13 of 24 (int4) and 21 of 48 (int2) are compared.
  */
 const deviations = 3
+/** Candidates are in the order of errors if all of them differ by less than this many deviations. */
+const blurredDeviations = 2
 
 export class CandidateRanking {
   readonly #ordinals: Uint32Array
@@ -20,6 +22,8 @@ export class CandidateRanking {
   readonly #bestOrdinals: number[] = []
   readonly #best: number[] = []
   #squares = 0
+  #nearest = Number.NEGATIVE_INFINITY
+  #farthest = Number.POSITIVE_INFINITY
   #next = 0
 
   constructor({ ordinals, similarities }: Best, { k, scoreThreshold }: Pick<RankOptions, 'k' | 'scoreThreshold'>) {
@@ -37,6 +41,17 @@ export class CandidateRanking {
   /** Whether no other candidate can be among the best, or none is left. */
   get isDone(): boolean {
     return this.#next >= this.#ordinals.length || !this.#isNeeded(this.#next)
+  }
+
+  /**
+   * Whether all candidates were compared, and differ by less than two standard deviations of the errors of their estimates: then these
+   * ordered them at random, and rows that are not among the candidates may be nearer.
+   */
+  get isBlurred(): boolean {
+    if (this.#next < errorsMin || this.#next < this.#ordinals.length) return false
+    const spread = this.#nearest - this.#farthest
+    // Equal rows have no order.
+    return spread > 0 && spread < blurredDeviations * Math.sqrt(this.#squares / this.#next)
   }
 
   /** The end of the candidates that will be compared as far as is known now, at most `most`. */
@@ -67,6 +82,8 @@ export class CandidateRanking {
     const ordinal = this.#ordinals[this.#next] as number
     this.#squares += (similarity - (this.#estimates[this.#next] as number)) ** 2
     this.#next++
+    this.#nearest = Math.max(this.#nearest, similarity)
+    this.#farthest = Math.min(this.#farthest, similarity)
     if (similarity < this.#least()) return
     const [best, ordinals] = [this.#best, this.#bestOrdinals]
     let place = best.length < this.#k ? best.length : this.#k - 1
@@ -83,11 +100,12 @@ export class CandidateRanking {
   }
 
   /** The best of those that were compared. */
-  result(): Best & { readonly compared: number } {
+  result(): Best & { readonly compared: number; readonly isBlurred: boolean } {
     return {
       ordinals: new Uint32Array(this.#bestOrdinals),
       similarities: new Float32Array(this.#best),
       compared: this.#next,
+      isBlurred: this.isBlurred,
     }
   }
 }

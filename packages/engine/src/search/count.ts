@@ -1,6 +1,6 @@
 // Counts the objects that match conditions on texts.
 import type { Filter } from '../model/filter.ts'
-import type { CountRequest } from '../model/query.ts'
+import type { CountRequest } from '../model/reads.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { type Conditions, withMatches } from './match-texts.ts'
 

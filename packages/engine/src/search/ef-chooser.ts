@@ -29,7 +29,8 @@ export function chooseEfs(
   chooser: EfChooser | undefined,
 ): { readonly tasks: readonly Task[]; readonly recall?: Record<string, SearchRecall> } {
   const { tasks, exact } = input
-  if (chooser === undefined || exact || tasks.every(({ recall }) => recall === undefined)) return input
+  if (chooser === undefined || exact || !tasks.some((task) => task.kind === 'dense' && task.recall !== undefined))
+    return input
   const recall: Record<string, SearchRecall> = {}
   const chosen = tasks.map((task): Task => {
     if (task.kind !== 'dense' || task.recall === undefined) return task

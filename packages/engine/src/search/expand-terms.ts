@@ -1,5 +1,6 @@
-// The terms that clauses by a beginning and of misspelled words stand for. A field may have millions, so they are gathered before a search pins
-// its version, in turns with others. What came meanwhile is added in the turn that pins, so the search misses no term of its version.
+// Expands prefix and fuzzy clauses to the terms that they match. A field may have millions of terms, so this happens before a search pins its
+// version, in turns with other work. The turn that pins the version adds the terms that are new since, so the search misses no term of its
+// version.
 import { TimeSlice } from '@annal/wal'
 import { expandedTermsMax } from '../limits.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
@@ -12,14 +13,14 @@ import {
   type TermView,
 } from '../replica/term-order.ts'
 import type { SparseField } from '../vector/field.ts'
-import type { TextTask } from './request.ts'
+import type { Task, TextTask } from './request.ts'
 import type { TextPart } from './text-query.ts'
 
 /** A clause that stands for several terms. */
 export type ExpandingPart = Extract<TextPart, { kind: 'prefix' | 'fuzzy' }>
 
-/** A term that a clause stands for. */
-export interface ExpandedTerm {
+/** A term of the index that a clause matches. */
+export interface ClauseTerm {
   readonly index: number
   readonly term: string
   readonly boost: number
@@ -36,19 +37,32 @@ const termsPerLook = 512
 const lateTermsMax = 256
 const catchUpsMax = 8
 
-export function isExpanding(part: TextPart): part is ExpandingPart {
+function isExpanding(part: TextPart): part is ExpandingPart {
   return part.kind === 'prefix' || part.kind === 'fuzzy'
 }
 
 /** The clauses of a query that stand for several terms. */
-export function expandingParts({ source }: TextTask): readonly ExpandingPart[] {
+function expandingParts({ source }: TextTask): readonly ExpandingPart[] {
   if (source.kind === 'stored') return []
   const { must, should, mustNot } = source.query
   return [...must, ...should, ...mustNot].filter(isExpanding)
 }
 
+/** Expands the terms of text searches. The searches must pin their version in the turn in which this resolves. Undefined: nothing to expand. */
+export function prepareTexts(
+  inputs: readonly { readonly tasks: readonly Task[] }[],
+  replica: ReadableReplica,
+): Promise<Expansions> | undefined {
+  // Most searches have no text field.
+  if (!inputs.some(({ tasks }) => tasks.some(({ kind }) => kind === 'text'))) return undefined
+  const expanding = inputs
+    .flatMap(({ tasks }) => tasks)
+    .filter((task): task is TextTask => task.kind === 'text' && expandingParts(task).length > 0)
+  return expanding.length === 0 ? undefined : expandTerms(expanding, replica)
+}
+
 /** Gathers the terms of all clauses. The search must begin in the turn in which this ends. */
-export async function expandTerms(tasks: readonly TextTask[], replica: ReadableReplica): Promise<Expansions> {
+async function expandTerms(tasks: readonly TextTask[], replica: ReadableReplica): Promise<Expansions> {
   const slice = new TimeSlice()
   const expansions = new Map<TextPart, Expansion>()
   for (const task of tasks) {
@@ -68,16 +82,16 @@ export async function expandTerms(tasks: readonly TextTask[], replica: ReadableR
 }
 
 /** The best terms of one clause. */
-export class Expansion {
+class Expansion {
   readonly #part: ExpandingPart
   readonly #fieldIndex: number
   readonly #replica: ReadableReplica
   readonly #order: TermOrder
   readonly #field: SparseField
   #view: TermView
-  #kept: ExpandedTerm[] = []
+  #kept: ClauseTerm[] = []
   /** The last that is kept if there are more than expandedTermsMax. */
-  #worst: ExpandedTerm | undefined
+  #worst: ClauseTerm | undefined
 
   constructor(part: ExpandingPart, fieldIndex: number, replica: ReadableReplica) {
     this.#part = part
@@ -123,7 +137,7 @@ export class Expansion {
   }
 
   /** The terms that most texts have as of `version`, which must be the newest. Those of a fuzzy clause with fewer edits come first. */
-  termsAt(version: number): readonly ExpandedTerm[] {
+  termsAt(version: number): readonly ClauseTerm[] {
     const late = this.#order.since(this.#view) ?? []
     for (const one of late) this.#offerIfMatching(one)
     this.#view = { ...this.#view, recentEnd: this.#view.recentEnd + late.length }
@@ -182,6 +196,6 @@ export class Expansion {
   }
 }
 
-function byRank(a: ExpandedTerm, b: ExpandedTerm): number {
+function byRank(a: ClauseTerm, b: ClauseTerm): number {
   return b.boost - a.boost || b.rows - a.rows || (a.term < b.term ? -1 : 1)
 }

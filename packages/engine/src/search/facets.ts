@@ -4,9 +4,9 @@ import { facetValuesDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { facetValuesMax } from '../limits.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
-import type { FacetRequest, Facets } from '../model/query.ts'
+import type { FacetRequest, Facets } from '../model/reads.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { type Conditions, parseConditions, withMatches } from './match-texts.ts'
@@ -30,7 +30,7 @@ export function parseFacets(request: FacetRequest, definition: CollectionSchema)
   if (typeof key !== 'string') {
     throw new EngineError('invalid_argument', `key must be a filter key, got ${printed(key)}`, {
       field: 'key',
-      value: printed(key),
+      value: shownValue(key),
     })
   }
   return {

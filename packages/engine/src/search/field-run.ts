@@ -1,7 +1,8 @@
 // What the search of one field gets, and what it returns.
 import { EngineError } from '../errors.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
-import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
+import type { AnswerRoom } from '../model/reads.ts'
+import type { FieldExplanation } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import type { DenseHits } from '../vector/field.ts'
 import type { Expansions } from './expand-terms.ts'
@@ -45,11 +46,12 @@ export interface FieldRun {
   readonly matched?: ReadonlySet<string>
 }
 
-/** The ordinal of the object whose vector is the query. Throws object_not_found. */
-export function ordinalOf(replica: ReadableReplica, id: string): number {
+/** The ordinal of the object whose vector is the query of a field. Throws object_not_found. */
+export function ordinalOf(replica: ReadableReplica, id: string, field: string): number {
   const ordinal = replica.find(id)
   if (ordinal >= 0) return ordinal
   throw new EngineError('object_not_found', `there is no object with id ${JSON.stringify(id)} to search with`, {
+    field: `fields.${field}.query.id`,
     value: id,
   })
 }

@@ -2,7 +2,8 @@
 
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
-import type { Highlight, SearchHit } from '../model/query.ts'
+import type { Highlight } from '../model/query.ts'
+import type { SearchHit } from '../model/search-result.ts'
 import { filterIn, splitText } from '../model/stored-text.ts'
 import { filterOf, metaOf, type ObjectText } from './object-text.ts'
 
@@ -12,6 +13,7 @@ export class FoundHit implements SearchHit {
   readonly distance: number
   readonly norm: number
   readonly members: readonly DenseRow[] | undefined
+  readonly texts: { readonly [field: string]: string } | undefined
   readonly highlight: Highlight | undefined
   readonly #text: ObjectText
   readonly #row: DenseRow | undefined
@@ -24,6 +26,7 @@ export class FoundHit implements SearchHit {
       readonly norm: number
       readonly row: DenseRow | undefined
       readonly members: readonly DenseRow[] | undefined
+      readonly texts?: { readonly [field: string]: string } | undefined
       readonly highlight?: Highlight | undefined
     },
   ) {
@@ -32,6 +35,7 @@ export class FoundHit implements SearchHit {
     this.distance = found.distance
     this.norm = found.norm
     this.members = found.members
+    this.texts = found.texts
     this.highlight = found.highlight
     this.#text = text
     this.#row = found.row
@@ -67,7 +71,7 @@ export class FoundHit implements SearchHit {
 
   /** The form for JSON.stringify and console. */
   toJSON(): Record<string, unknown> {
-    const { id, similarity, distance, norm, meta, filter, expiresAt, vector, members, highlight } = this
+    const { id, similarity, distance, norm, meta, filter, expiresAt, vector, members, texts, highlight } = this
     const vectors = members?.map((member) => [...member.vector])
     return {
       id,
@@ -79,6 +83,7 @@ export class FoundHit implements SearchHit {
       ...(expiresAt !== undefined && { expiresAt }),
       ...(vector && { vector: [...vector] }),
       ...(vectors && { vectors }),
+      ...(texts && { texts }),
       ...(highlight && { highlight }),
     }
   }

@@ -1,6 +1,6 @@
 // Merges several lists of hits into one: by ranks only, so that scores of different kinds are never compared, or by similarities scaled to
 // one range. Equal scores are ordered by id, so the same lists always give the same result.
-import type { Fused, FusedHit, SearchHit, Standing } from '../model/query.ts'
+import type { Fused, FusedHit, SearchHit, Standing } from '../model/search-result.ts'
 
 /** What the fusion needs of a hit. */
 type Ranked = Pick<SearchHit, 'id' | 'similarity'> & Partial<Pick<SearchHit, 'highlight'>>

@@ -1,14 +1,17 @@
-// Converts ordinals and similarities to hits: id, meta, filter, norm, and the vector if it is requested.
+// Converts ordinals and similarities to hits: id, meta, filter, norm, and the vector and the texts if they are requested.
 
 import { TimeSlice } from '@annal/wal'
 import type { DenseRow } from '../model/object.ts'
-import type { Highlight, SearchHit } from '../model/query.ts'
+import type { Highlight } from '../model/query.ts'
+import type { SearchHit } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { analyzerOf } from '../text/analyzers.ts'
-import { highlightOf } from '../text/highlight.ts'
+import type { WantedContents } from './answer-room.ts'
 import type { FieldAnswer } from './field-run.ts'
 import { FoundHit } from './found-hit.ts'
 import { readGivenRows } from './given.ts'
+import { highlightOf } from './highlight.ts'
+import { listContents } from './read-object.ts'
 import type { Task, TextTask } from './request.ts'
 import { memberRows } from './returned-rows.ts'
 import { StoredParts } from './stored.ts'
@@ -21,20 +24,20 @@ export async function createHits(
   replica: ReadableReplica,
   task: Task,
   answer: FieldAnswer,
-  { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
+  { version, vectors, texts }: WantedContents & { readonly version: number },
 ): Promise<SearchHit[]> {
-  if (!includeVectors || task.kind === 'multi') return hitsOf(replica, task, answer, version)
+  if (!vectors || task.kind === 'multi') return hitsOf(replica, task, answer, version, { texts })
   const rows = await readRows(replica, vectorFieldOf(replica, task), answer.found.ordinals, version)
-  return hitsOf(replica, task, answer, version, rows)
+  return hitsOf(replica, task, answer, version, { texts, rows })
 }
 
-/** The hits of one field, with the vectors that were read. */
+/** The hits of one field, with the vectors that were read, and with the texts of their objects if `texts` is true. */
 export function hitsOf(
   replica: ReadableReplica,
   task: Task,
   { found, members, matched }: Pick<FieldAnswer, 'found' | 'members' | 'matched'>,
   version: number,
-  rows: readonly (DenseRow | undefined)[] = [],
+  { rows = [], texts = false }: { readonly rows?: readonly (DenseRow | undefined)[]; readonly texts?: boolean } = {},
 ): SearchHit[] {
   const fieldIndex = vectorFieldOf(replica, task)
   const field = replica.dense[fieldIndex]
@@ -52,7 +55,9 @@ export function hitsOf(
     const memberVectors = hitMembers && memberRows(hitMembers, replica.definition.fields[fieldIndex])
     const distance = isDistance ? 1 - similarity : 0 - similarity
     const highlight = task.kind === 'text' ? highlightAt(replica, task, ordinal, matched) : undefined
-    hits.push(new FoundHit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors, highlight }))
+    const own = texts ? textsAt(replica, ordinal) : undefined
+    const parts = { similarity, distance, norm, row: rows[i], members: memberVectors, texts: own, highlight }
+    hits.push(new FoundHit(stored, parts))
   }
   return hits
 }
@@ -75,6 +80,10 @@ export function vectorFieldOf({ definition }: ReadableReplica, task: Task): numb
 
 function hasGraph({ kind }: Task): boolean {
   return kind === 'dense' || kind === 'multi'
+}
+
+function textsAt({ definition, objects }: ReadableReplica, ordinal: number): { readonly [field: string]: string } {
+  return listContents(definition.fields, objects.sparse(ordinal)).text
 }
 
 function highlightAt(

@@ -1,5 +1,5 @@
 // Converts the hits of a result, each once: a hit of a list, of the fused list, and of a group stays one object.
-import type { Fused, HitGroup, HitLists } from '../model/query.ts'
+import type { Fused, HitGroup, HitLists } from '../model/search-result.ts'
 
 /** Lists that a result does not have are absent. */
 type DefinedLists<Hit> = { [List in keyof HitLists<Hit>]: Exclude<HitLists<Hit>[List], undefined> }

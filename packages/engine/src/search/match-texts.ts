@@ -8,8 +8,9 @@ import { checkObject, printed } from '../model/ids.ts'
 import type { TextCondition, TextMatch } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
+import { prepareTexts } from './expand-terms.ts'
 import { plainSearch, type TextTask } from './request.ts'
-import { prepareTexts, textCondition } from './run-text.ts'
+import { textCondition } from './run-text.ts'
 import { parseTextSearch } from './text-query.ts'
 
 /** What objects of a read must match. */
@@ -57,7 +58,7 @@ function parseMatch(match: TextMatch, { fields }: CollectionSchema): readonly Te
     const { query, operator, ...others } = condition as TextCondition
     const [unknown] = Object.keys(others)
     if (unknown !== undefined) {
-      const message = `${path}.${printed(unknown)} is no part of a condition on texts; query and operator are`
+      const message = `${path}.${printed(unknown)} is not allowed in a condition on texts; allowed are query and operator`
       throw new EngineError('invalid_argument', message, { field: `${path}.${unknown}` })
     }
     const search = parseTextSearch({ query, operator }, definition, `${path}.query`, `${path}.operator`)

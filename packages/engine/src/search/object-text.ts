@@ -1,4 +1,5 @@
-// The meta and filter of a read object: bytes and text, decoded on access.
+// The meta and filter of a hit and of a read object: bytes and text, decoded on access. Both classes have the same getters: a class that
+// they extend would make each hit cost half as much again.
 
 import type { JsonObject } from '../model/json.ts'
 import { decodeMeta } from '../model/packed-meta.ts'

@@ -1,4 +1,7 @@
-// The terms of a query of a text field that is nothing but terms: each needed, or any of them enough. Lists answer such a query alone.
+// The terms of a text query that consists of words only, where a text must have all or any of them. Inverted lists alone answer such a query.
+import type { ReadableReplica } from '../replica/readable.ts'
+import type { TextQuery, TextQueryTerm } from '../vector/field.ts'
+import type { TextTask } from './request.ts'
 import type { TextPart, TextSearch } from './text-query.ts'
 
 export interface PlainTerm {
@@ -13,6 +16,21 @@ export function plainTerms({ must, should, mustNot }: TextSearch): ReadonlyMap<s
   for (const part of must) if (!addPart(terms, part, true)) return undefined
   for (const part of should) if (!addPart(terms, part, false)) return undefined
   return terms
+}
+
+/** The query of the lists for terms. Undefined: no text matches. */
+export function plainQuery(
+  wanted: ReadonlyMap<string, PlainTerm>,
+  { fieldIndex, options }: TextTask,
+  replica: ReadableReplica,
+): TextQuery | undefined {
+  const terms: TextQueryTerm[] = []
+  for (const [term, { boost, isRequired }] of wanted) {
+    const index = replica.terms.find(fieldIndex, term)
+    if (index >= 0) terms.push({ index, boost, isRequired })
+    else if (isRequired) return undefined
+  }
+  return terms.length === 0 ? undefined : { terms, k1: options.k1, b: options.b }
 }
 
 /** False: it is not plain. A text must have one term of a clause of `must` whose operator is `or`, and all or none of one of `should` with `and`. */

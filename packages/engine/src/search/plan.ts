@@ -49,11 +49,16 @@ export function planDense(input: PlanInput): DensePlan {
   if (matches === undefined) return planUnfiltered(rows, ef)
   const boosted = Math.ceil((ef * (100 + boostPercentage)) / 100)
   const costs = { scan: Math.round(matches * comparisonCost), walk: walkCost(rows, matches, boosted) }
-  const compared = `${matches} match`
+  const compared = `${separated(matches)} match`
   if (prefilterThreshold !== undefined)
     return matches > prefilterThreshold
-      ? { kind: 'walk', reason: `${compared}, more than the threshold of ${prefilterThreshold}`, ef: boosted, costs }
-      : { kind: 'scan', reason: `${compared}, not more than the threshold of ${prefilterThreshold}`, costs }
+      ? {
+          kind: 'walk',
+          reason: `${compared}, more than the threshold of ${separated(prefilterThreshold)}`,
+          ef: boosted,
+          costs,
+        }
+      : { kind: 'scan', reason: `${compared}, not more than the threshold of ${separated(prefilterThreshold)}`, costs }
   if (isSmall(matches, boosted))
     return {
       kind: 'compare',
@@ -66,10 +71,15 @@ export function planDense(input: PlanInput): DensePlan {
     : { kind: 'walk', reason: `${compared}, and a walk is cheaper than comparing each`, ef: boosted, costs }
 }
 
+/** A number in a reason: `4,000`. */
+export function separated(count: number): string {
+  return count < 1_000 ? String(count) : String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
 function planUnfiltered(rows: number, ef: number): DensePlan {
   if (!isSmall(rows, ef)) return { kind: 'walk', reason: 'there is no filter', ef }
   const costs = { scan: Math.round(rows * smallComparisonCost), walk: smallWalkCost(ef) }
-  const reason = `there is no filter, and comparing all ${rows} rows costs at most about twice a walk`
+  const reason = `there is no filter, and comparing all ${separated(rows)} rows costs at most about twice a walk`
   return { kind: 'compare', reason, ef, costs }
 }
 

@@ -3,7 +3,7 @@
 // are handed over, so that the thread waits for a few reads and half a millisecond in every few searches. Handed-over reads share buffers.
 import { yieldToOthers } from '@annal/wal'
 import { assert, type EngineError } from '../errors.ts'
-import type { GivenRow } from '../replica/originals.ts'
+import type { GivenRow } from '../originals/originals.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { CandidateRanking } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
@@ -43,8 +43,8 @@ export interface OriginalRows {
 /** Rows of a slow disk, with the number of searches that still hand their reads over. */
 const slow = new WeakMap<OriginalRows, number>()
 
-/** The best k, and how many candidates were compared. */
-export type RankedCandidates = Best & { readonly compared: number }
+/** The best k, how many candidates were compared, and whether their estimates had ordered them at random. */
+export type RankedCandidates = Best & { readonly compared: number; readonly isBlurred: boolean }
 
 /**
  * The best k of the candidates, which are in the order of their estimated similarities. `CandidateRanking` decides which are compared, by

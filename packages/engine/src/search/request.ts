@@ -17,7 +17,7 @@ import {
   recallTargetMax,
   recallTargetMin,
 } from '../limits.ts'
-import { checkObject, parseId, printed } from '../model/ids.ts'
+import { checkObject, parseId, printed, shownValue } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { FieldQuery, Fusion, GroupBy, SearchRequest, StoredQuery } from '../model/query.ts'
@@ -30,6 +30,7 @@ import type {
   TextFieldSchema,
 } from '../model/schema.ts'
 import type { FusionPlan } from './fuse.ts'
+import { choiceOf } from './parse-contents.ts'
 import { parseTextOptions, parseTextSearch, type TextOptions, type TextSearch } from './text-query.ts'
 
 /** Rank constant of reciprocal rank fusion, as in the published clients. */
@@ -101,6 +102,7 @@ export interface SearchPlanInput {
   readonly prefilterThreshold: number | undefined
   readonly boostPercentage: number
   readonly includeVectors: boolean
+  readonly includeTexts: boolean
   /** Undefined if the precision of the field decides. */
   readonly rescore: boolean | undefined
   readonly fusion: FusionPlan | undefined
@@ -117,6 +119,7 @@ export const plainSearch: SearchPlanInput = {
   prefilterThreshold: undefined,
   boostPercentage: 0,
   includeVectors: false,
+  includeTexts: false,
   rescore: undefined,
   fusion: undefined,
   groups: undefined,
@@ -165,15 +168,16 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
             prefilterThresholdMax,
           ),
     boostPercentage: finiteNumber(request.filterBoostPercentage ?? 0, 'filter_boost_percentage', 0, filterBoostMax),
-    includeVectors: request.includeVectors === true,
+    includeVectors: choiceOf(request, 'includeVectors') ?? false,
+    includeTexts: choiceOf(request, 'includeTexts') ?? false,
     fusion,
     groups:
       request.groupBy === undefined
         ? undefined
         : parseGroupBy(request.groupBy, fusion ? [fusion.limit] : tasks.map(({ k }) => k), limits),
-    exact: request.exact === true,
-    explain: request.explain === true,
-    rescore: request.rescore,
+    exact: choiceOf(request, 'exact') ?? false,
+    explain: choiceOf(request, 'explain') ?? false,
+    rescore: choiceOf(request, 'rescore'),
   }
 }
 
@@ -230,7 +234,7 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
 
 function parseRecallTarget({ ef, recall }: FieldQuery, field: FieldSchema, path: string): number | undefined {
   if (recall === undefined) return ef === undefined && field.kind === 'dense' ? field.params.recall : undefined
-  const details = { field: `${path}.recall`, value: printed(recall) }
+  const details = { field: `${path}.recall`, value: shownValue(recall) }
   if (ef !== undefined)
     throw new EngineError('invalid_argument', `${path} has both ef and recall; use one of them`, details)
   if (field.kind === 'multi')
@@ -245,7 +249,7 @@ function refuseTextOptions(input: FieldQuery, path: string): undefined {
   const option = textOptions.find((name) => input[name] !== undefined)
   if (option === undefined) return undefined
   const field = `${path}.${option}`
-  throw new EngineError('invalid_argument', `${field} is for text fields`, { field, value: printed(input[option]) })
+  throw new EngineError('invalid_argument', `${field} is for text fields`, { field, value: shownValue(input[option]) })
 }
 
 function isStored(query: FieldQuery['query']): query is StoredQuery {
@@ -256,7 +260,7 @@ function parseDense(query: FieldQuery['query'], field: DenseFieldSchema, path: s
   if (!isArrayLike(query)) {
     throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(query)}`, {
       field: path,
-      value: printed(query),
+      value: shownValue(query),
     })
   }
   const vector = new Float32Array(field.params.dimension)
@@ -268,7 +272,7 @@ function parseTerms(query: FieldQuery['query'], field: SparseFieldSchema, path: 
   if (isArrayLike(query) || typeof query !== 'object' || query === null) {
     throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(query)}`, {
       field: path,
-      value: printed(query),
+      value: shownValue(query),
     })
   }
   // parseSparse rejects missing parts, as in an object.
@@ -282,7 +286,7 @@ function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): 
   if (method !== 'rrf' && method !== 'relative_score') {
     throw new EngineError('invalid_argument', `fusion.method must be rrf or relative_score, got ${printed(method)}`, {
       field: 'fusion.method',
-      value: printed(method),
+      value: shownValue(method),
     })
   }
   for (const name of Object.keys(weights)) {
@@ -311,7 +315,7 @@ function parseGroupBy(groupBy: GroupBy, defaults: readonly number[], { topKMax }
     const message = `group_by.key must be a filter key of at most ${filterKeyBytesMax} bytes, got ${printed(key)}`
     throw new EngineError('invalid_argument', message, {
       field: 'group_by.key',
-      value: printed(key),
+      value: shownValue(key),
       limit: filterKeyBytesMax,
     })
   }

@@ -58,18 +58,81 @@ const candidates: Partial<Record<Precision, Candidates>> = {
 }
 
 /**
- * Finds candidates with `runField` and orders them by their original vectors. Throws object_not_found or invalid_argument if the query is a
- * stored object without a vector in the field.
+ * A blurred search is repeated with this many times as many candidates, up to the maximum. Most clusters have fewer rows
+ * (docs/lab/2026-11-28-unseen-sets.md).
+ */
+const blurredGrowth = 8
+const blurredMax = 2_048
+
+/** Number of candidates after a blurred search with `wanted` candidates; undefined if it had enough. */
+export function widenBlurred(wanted: number, ef: number): number | undefined {
+  return wanted < blurredMax ? Math.min(blurredMax, blurredGrowth * Math.max(wanted, ef)) : undefined
+}
+
+/**
+ * Finds candidates with `runField` and orders them by their original vectors. If the codes of rows order the candidates at random, there are
+ * more of them. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the field.
  */
 export async function runRescored(
   task: DenseTask,
   originals: ReadableOriginals,
   context: RunContext,
 ): Promise<FieldAnswer> {
-  const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
+  const least = candidatesFor(task.k, task.ef, task.definition.params.precision)
+  return rescoreUntilSharp(task, originals, context, { own, least })
+}
+
+/**
+ * Orders by the rows in memory, unless they are so near to each other that these order them at random and the request does not rule out
+ * rescoring. Throws as `runRescored`.
+ */
+export async function runByRows(
+  task: DenseTask,
+  originals: ReadableOriginals,
+  context: RunContext,
+): Promise<FieldAnswer> {
+  const own = ownOrdinal(task, context)
+  const answer = await runField(task, context)
+  const least = widenBlurred(task.k, task.ef)
+  if (answer.found.isBlurred !== true || context.input.rescore === false || least === undefined) return answer
+  return addCosts(await rescoreUntilSharp(task, originals, context, { own, least }), answer)
+}
+
+/** Rescores at least `least` candidates, and more until they are ordered by more than errors. */
+async function rescoreUntilSharp(
+  task: DenseTask,
+  originals: ReadableOriginals,
+  context: RunContext,
+  { own, least }: { readonly own: number | undefined; readonly least: number },
+): Promise<FieldAnswer> {
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, task.ef, precision) + (own === undefined ? 0 : 1))
+  let wanted = least
+  let answer = await rescore(task, originals, context, { own, query, wanted })
+  while (answer.found.isBlurred === true) {
+    const more = widenBlurred(wanted, task.ef)
+    if (more === undefined) break
+    wanted = more
+    answer = addCosts(await rescore(task, originals, context, { own, query, wanted }), answer)
+  }
+  return answer
+}
+
+interface Rescored {
+  readonly own: number | undefined
+  readonly query: Float32Array
+  /** Number of candidates besides the object whose vector is the query. */
+  readonly wanted: number
+}
+
+/** `isBlurred` of the result tells whether more candidates may contain nearer rows. */
+async function rescore(
+  task: DenseTask,
+  originals: ReadableOriginals,
+  context: RunContext,
+  { own, query, wanted: others }: Rescored,
+): Promise<FieldAnswer> {
+  const wanted = Math.min(walkEntriesMax, others + (own === undefined ? 0 : 1))
   const answer = await runField(
     {
       ...task,
@@ -84,9 +147,30 @@ export async function runRescored(
   const comparer = comparerOf((context.replica.dense[task.fieldIndex] as ReadableField).kernel)
   const ranked = rankCandidates(withoutOwn(answer.found, own), originals, task, query, comparer)
   const { compared: rescored, ...best } = await ranked
+  const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && answer.found.ordinals.length >= wanted
   const ms = answer.explanation.ms + performance.now() - started
-  return { ...answer, found: { ...answer.found, ...best }, explanation: { ...answer.explanation, rescored, ms } }
+  return {
+    ...answer,
+    found: { ...answer.found, ...best, isBlurred },
+    explanation: { ...answer.explanation, rescored, ms },
+  }
 }
+
+/** The answer with the costs of the one before it, which was blurred. */
+function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
+  const [own, other] = [answer.explanation, before.explanation]
+  const visited = own.visited + other.visited
+  const distances = own.distances + other.distances
+  const rescored = (own.rescored ?? 0) + (other.rescored ?? 0)
+  const reason = own.reason.endsWith(blurredReason) ? own.reason : `${own.reason}${blurredReason}`
+  return {
+    ...answer,
+    found: { ...answer.found, visited, distances },
+    explanation: { ...own, visited, distances, rescored, ms: own.ms + other.ms, reason },
+  }
+}
+
+const blurredReason = '; rows differ by less than the errors of their codes, so more original vectors were compared'
 
 function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): Best {
   const index = own === undefined ? -1 : ordinals.indexOf(own)
@@ -126,7 +210,7 @@ export async function compareOriginals(
  */
 function ownOrdinal(task: DenseTask, { replica, version }: RunContext): number | undefined {
   if (task.source.kind === 'vector') return undefined
-  const own = ordinalOf(replica, task.source.id)
+  const own = ordinalOf(replica, task.source.id, task.definition.name)
   if (!(replica.dense[task.fieldIndex] as ReadableField).has(own, version)) throw missingVectorError(task)
   return own
 }

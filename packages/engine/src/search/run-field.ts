@@ -3,7 +3,7 @@
 import type { ReadableField, ReadableReplica } from '../replica/readable.ts'
 import { type DenseHits, noHits, type SparseField } from '../vector/field.ts'
 import { type FieldAnswer, type FieldRun, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
-import { type DensePlan, planDense } from './plan.ts'
+import { type DensePlan, planDense, separated } from './plan.ts'
 import type { DenseTask, SparseTask, TextTask } from './request.ts'
 import { runText } from './run-text.ts'
 
@@ -13,7 +13,8 @@ import { runText } from './run-text.ts'
  */
 export async function runField(task: DenseTask | SparseTask | TextTask, context: RunContext): Promise<FieldAnswer> {
   const started = performance.now()
-  const own = task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id) : undefined
+  const own =
+    task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id, task.definition.name) : undefined
   // The object whose vector is the query is one of the nearest, and is excluded.
   const k = own === undefined ? task.k : task.k + 1
   const { found, explanation, complete, matched } = await runKind(task, k, context)
@@ -57,7 +58,7 @@ async function runDense(
   if (plan.kind === 'compare') return { found, complete: true, explanation }
   if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }
   // The walk found fewer rows than may exist, so every match is compared.
-  const reason = `${plan.reason}; the walk found ${found.ordinals.length}, so every match was compared`
+  const reason = `${plan.reason}; the walk found ${separated(found.ordinals.length)}, so every match was compared`
   return { found: addCost(await scan(), found), complete: true, explanation: { ...explanation, plan: 'scan', reason } }
 }
 

@@ -2,7 +2,7 @@
 // are its list, and the groups are those of the fused list: those that one field found are completed by the others.
 import type { Scalar } from '../filter/condition.ts'
 import { scalarsUnder } from '../filter/matches-values.ts'
-import type { FusedHit, HitGroup, SearchHit } from '../model/query.ts'
+import type { FusedHit, HitGroup, SearchHit } from '../model/search-result.ts'
 import { FieldGroups, type Groupable, type GroupedAnswer } from './field-groups.ts'
 import type { RunContext } from './field-run.ts'
 import { type FusionPlan, fuse } from './fuse.ts'

@@ -7,7 +7,7 @@ import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext } from
 import { pooledTask } from './pooled-task.ts'
 import { membersOf, rankOriginals } from './rank-originals.ts'
 import type { MultiTask, Task } from './request.ts'
-import { compareOriginals, isRescored, runRescored } from './rescore.ts'
+import { compareOriginals, isRescored, runByRows, runRescored } from './rescore.ts'
 import { runField } from './run-field.ts'
 
 /** Searches one field of any kind, exactly or with rescoring if the request or the precision demands it. */
@@ -18,7 +18,7 @@ export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'sparse' || task.kind === 'text' || !originals || originals.owner.isPartial)
     return runField(task, context)
   if (context.input.exact) return compareOriginals(task, originals, context)
-  return isRescored(task, context.input) ? runRescored(task, originals, context) : runField(task, context)
+  return isRescored(task, context.input) ? runRescored(task, originals, context) : runByRows(task, originals, context)
 }
 
 /** The graph finds candidates by their pooled vectors. Their members decide which of them are best. */
@@ -27,7 +27,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const { source, definition, fieldIndex } = task
   const { dimension, spaceType } = definition.params
   const originals = replica.originals[fieldIndex] as ReadableOriginals
-  const own = source.kind === 'stored' ? ordinalOf(replica, source.id) : undefined
+  const own = source.kind === 'stored' ? ordinalOf(replica, source.id, definition.name) : undefined
   if (own !== undefined && !originals.has(own)) throw missingVectorError(task)
   // Evaluated before waiting, as of the pinned version.
   const all = input.exact ? listMatches(originals, context) : undefined

@@ -5,9 +5,9 @@
 import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
-import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
+import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/reads.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { objectBytes, type WantedContents } from './answer-room.ts'
@@ -114,7 +114,7 @@ function parseCursor(cursor: unknown): Cursor {
     return { from: wholeOf(from), generation: wholeOf(generation), collectionId: wholeOf(collectionId) }
   throw new EngineError('invalid_argument', `cursor must be the cursor of a page, got ${printed(cursor)}`, {
     field: 'cursor',
-    value: printed(cursor),
+    value: shownValue(cursor),
   })
 }
 

@@ -1,13 +1,13 @@
-// A search that waits for nothing: words in one text field, with lists that are short enough for the calling thread. Promises would take
-// longer than the rest of it.
-import type { AnswerRoom, SearchResult } from '../model/query.ts'
+// A search that completes in one turn of the event loop: words in one text field, whose lists are short enough for the calling thread. Promises
+// would take longer than the rest of the search.
+import type { AnswerRoom } from '../model/reads.ts'
+import type { SearchResult } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { type DenseHits, noHits, type SparseField } from '../vector/field.ts'
 import { hitBytes } from './answer-room.ts'
 import { hitsOf, vectorFieldOf } from './hits.ts'
-import { plainTerms } from './plain-terms.ts'
+import { plainQuery, plainTerms } from './plain-terms.ts'
 import type { SearchPlanInput, TextTask } from './request.ts'
-import { plainQuery } from './run-text.ts'
 
 /**
  * Runs a checked search in this turn, so that no version has to be pinned. Undefined: `search` must run it. Throws the errors of `room` if the
@@ -24,14 +24,14 @@ export function searchAtOnce(
   if (found === undefined) return undefined
   const { version, lsnApplied: lsn } = replica
   const fieldIndex = vectorFieldOf(replica, task)
-  if (room) for (const ordinal of found.ordinals) room.take(hitBytes(replica, ordinal, fieldIndex, false))
+  if (room) for (const ordinal of found.ordinals) room.take(hitBytes(replica, ordinal, fieldIndex))
   return { results: { [task.definition.name]: hitsOf(replica, task, { found }, version) }, complete: true, lsn }
 }
 
 /** Whether the request wants the best hits of one field and nothing else. */
 function isBare(input: SearchPlanInput, { options, scoreThreshold }: TextTask): boolean {
-  const { tasks, filter, fusion, groups, includeVectors, explain } = input
-  const isMore = filter || fusion || groups || includeVectors || explain || options.highlight
+  const { tasks, filter, fusion, groups, includeVectors, includeTexts, explain } = input
+  const isMore = filter || fusion || groups || includeVectors || includeTexts || explain || options.highlight
   return tasks.length === 1 && !isMore && scoreThreshold === undefined
 }
 

@@ -2,11 +2,13 @@
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import { TimeSlice } from '@annal/wal'
 import type { Filter } from '../filter/condition.ts'
-import type { AnswerRoom, FusedHit, HitGroup, SearchHit, SearchResult } from '../model/query.ts'
+import type { AnswerRoom } from '../model/reads.ts'
+import type { FusedHit, HitGroup, SearchHit, SearchResult } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { hitBytes } from './answer-room.ts'
+import { errorOfSearch } from './batch-errors.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
-import type { Expansions } from './expand-terms.ts'
+import { type Expansions, prepareTexts } from './expand-terms.ts'
 import { findGroupable } from './field-groups.ts'
 import type { FieldAnswer, Matches, RunContext } from './field-run.ts'
 import { fuseResults } from './fuse.ts'
@@ -14,7 +16,6 @@ import { createHits, vectorFieldOf } from './hits.ts'
 import { type GroupPlan, needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import { type GroupedAnswers, groupFused, groupsOf, runGroups } from './run-groups.ts'
 import { runTask } from './run-task.ts'
-import { prepareTexts } from './run-text.ts'
 
 /** The filter that all objects match. */
 const everything: Filter = []
@@ -59,10 +60,10 @@ export async function search(
     const searched = performance.now()
     if (room) for (const { task, answer } of answers) room.take(resultBytes(replica, task, answer, input))
     if (slice) await slice.renewIfOver()
-    const { includeVectors } = input
+    const contents = { vectors: input.includeVectors, texts: input.includeTexts, version }
     const lists: [string, SearchHit[]][] = []
     for (const { task, answer } of answers)
-      lists.push([task.definition.name, await createHits(replica, task, answer, { includeVectors, version })])
+      lists.push([task.definition.name, await createHits(replica, task, answer, contents)])
     const results = Object.fromEntries(lists)
     const decorated = performance.now()
     const fused =
@@ -92,7 +93,7 @@ export async function search(
 
 /**
  * Runs checked searches that begin in one turn, all of one version. Ends when all have, also if one fails: a search that was left running
- * would read a version that is no longer held.
+ * would read a version that is no longer held. Errors of several searches name the position of theirs.
  */
 export async function searchAll(
   replica: ReadableReplica,
@@ -105,9 +106,9 @@ export async function searchAll(
   if (inputs.length === 1 && only) return [await search(replica, only, caller)]
   const slice = new TimeSlice()
   const ends = await Promise.allSettled(inputs.map((input) => search(replica, input, { ...caller, slice })))
-  return ends.map((end) => {
+  return ends.map((end, i) => {
     if (end.status === 'fulfilled') return end.value
-    throw end.reason
+    throw errorOfSearch(i, end.reason)
   })
 }
 
@@ -115,11 +116,11 @@ function resultBytes(
   replica: ReadableReplica,
   task: Task,
   { found }: FieldAnswer,
-  { includeVectors }: SearchPlanInput,
+  { includeVectors: vectors, includeTexts: texts }: SearchPlanInput,
 ): number {
   const fieldIndex = vectorFieldOf(replica, task)
   let bytes = 0
-  for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, fieldIndex, includeVectors)
+  for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, fieldIndex, { vectors, texts })
   return bytes
 }
 

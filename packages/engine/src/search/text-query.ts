@@ -11,7 +11,7 @@ import {
   textQueryBytesMax,
   textQueryTermsMax,
 } from '../limits.ts'
-import { checkObject, printed } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import { type FieldQuery, type TextOperator, textOperators } from '../model/query.ts'
 import type { TextFieldSchema } from '../model/schema.ts'
@@ -59,7 +59,7 @@ export function parseTextOptions(input: FieldQuery, field: TextFieldSchema, path
   const { k1 = field.params.k1, b = field.params.b, highlight = false } = input
   if (typeof highlight !== 'boolean') {
     const message = `${path}.highlight must be true or false, got ${printed(highlight)}`
-    throw new EngineError('invalid_argument', message, { field: `${path}.highlight`, value: printed(highlight) })
+    throw new EngineError('invalid_argument', message, { field: `${path}.highlight`, value: shownValue(highlight) })
   }
   return {
     k1: finiteNumber(k1, `${path}.k1`, 0, k1Max),
@@ -83,16 +83,16 @@ export function parseTextSearch(
   }
   if (operator !== undefined) {
     const message = `${operatorPath} is for a query that is a text; clauses have their own`
-    throw new EngineError('invalid_argument', message, { field: operatorPath, value: printed(operator) })
+    throw new EngineError('invalid_argument', message, { field: operatorPath, value: shownValue(operator) })
   }
   if (typeof query !== 'object' || query === null || Array.isArray(query) || ArrayBuffer.isView(query)) {
     const message = `${path} must be a text, or an object with must or should; got ${printed(query)}`
-    throw new EngineError('invalid_argument', message, { field: path, value: printed(query) })
+    throw new EngineError('invalid_argument', message, { field: path, value: shownValue(query) })
   }
   const { must, should, mustNot, must_not: snake, ...others } = query as { readonly [key: string]: unknown }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    const message = `${path}.${printed(unknown)} is no part of a query of a text`
+    const message = `${path}.${printed(unknown)} is not allowed in a query of a text field`
     throw new EngineError('invalid_argument', message, { field: `${path}.${unknown}` })
   }
   const search = {
@@ -137,7 +137,7 @@ class TextQueryParser {
     if (clauses === undefined || clauses === null) return []
     if (!Array.isArray(clauses)) {
       const message = `${path} must be an array of clauses, got ${printed(clauses)}`
-      throw new EngineError('invalid_argument', message, { field: path, value: printed(clauses) })
+      throw new EngineError('invalid_argument', message, { field: path, value: shownValue(clauses) })
     }
     this.#clauses += clauses.length
     if (this.#clauses > textClausesMax) {
@@ -164,7 +164,7 @@ class TextQueryParser {
     }
     const strange = Object.keys(input).find((key) => key !== kind && key !== 'boost' && key !== optionOf[kind])
     if (strange !== undefined) {
-      const message = `${path}.${printed(strange)} is no option of ${kind}`
+      const message = `${path}.${printed(strange)} is not an option of ${kind}`
       throw new EngineError('invalid_argument', message, { field: `${path}.${strange}` })
     }
     const boost = finiteNumber(input.boost ?? 1, `${path}.boost`, 0, boostMax)
@@ -181,7 +181,7 @@ class TextQueryParser {
         if (beginning !== '') return { kind, beginning, boost }
         throw new EngineError('invalid_argument', `${path}.prefix must have a letter or a digit`, {
           field: `${path}.prefix`,
-          value: printed(text),
+          value: shownValue(text),
         })
       }
       case 'fuzzy':
@@ -192,7 +192,7 @@ class TextQueryParser {
   #text(value: unknown, path: string): string {
     if (typeof value !== 'string') {
       const message = `${path} must be a text, got ${printed(value)}`
-      throw new EngineError('invalid_argument', message, { field: path, value: printed(value) })
+      throw new EngineError('invalid_argument', message, { field: path, value: shownValue(value) })
     }
     this.#bytes += Buffer.byteLength(value)
     if (this.#bytes > textQueryBytesMax) {
@@ -229,8 +229,8 @@ class TextQueryParser {
     const tokens = this.#analyzer.queryTokens(text)
     const [token] = tokens
     if (token === undefined || tokens.length > 1) {
-      const message = `${path}.fuzzy must be one word that is not left out, got ${printed(text)}`
-      throw new EngineError('invalid_argument', message, { field: `${path}.fuzzy`, value: printed(text) })
+      const message = `${path}.fuzzy must be one word that is not a stop word, got ${printed(text)}`
+      throw new EngineError('invalid_argument', message, { field: `${path}.fuzzy`, value: shownValue(text) })
     }
     this.#countTerms(1, path)
     const { term } = token
@@ -284,5 +284,5 @@ function parseOperator(value: unknown, field: string): TextOperator {
   const found = textOperators.find((operator) => operator === value)
   if (found !== undefined) return found
   const message = `${field} must be one of ${textOperators.join(', ')}, got ${printed(value)}`
-  throw new EngineError('invalid_argument', message, { field, value: printed(value), limit: [...textOperators] })
+  throw new EngineError('invalid_argument', message, { field, value: shownValue(value), limit: [...textOperators] })
 }

@@ -10,9 +10,10 @@ import type { SharedTerms, TermNamesList } from '../memory/term-table.ts'
 import type { CalibrationTable, ReceivedQueries } from '../model/calibration.ts'
 import type { Filter } from '../model/filter.ts'
 import type { DenseRow, SparseRow } from '../model/object.ts'
-import type { Highlight, HitLists, SearchReport, SearchRequest } from '../model/query.ts'
+import type { Highlight, SearchRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
-import { type OriginalsList, originalsLists, type SharedOriginals } from '../replica/originals-rows.ts'
+import type { HitLists, SearchReport } from '../model/search-result.ts'
+import { type OriginalsList, originalsLists, type SharedOriginals } from '../originals/originals-rows.ts'
 import { type FieldSegment, type SharedLists, type TermsList, termsLists } from '../vector/field.ts'
 
 /** Number of this protocol: of the messages, and of the layout of the shared words. A reader of another number is refused. */
@@ -159,6 +160,7 @@ export interface SentHit {
   readonly storedText: string
   readonly row: DenseRow | undefined
   readonly members: readonly DenseRow[] | undefined
+  readonly texts: { readonly [field: string]: string } | undefined
   readonly highlight: Highlight | undefined
 }
 

@@ -1,7 +1,7 @@
 // Decides when a checkpoint is worth its cost. The cost of a replay is the limit: rows to link again and bytes to read.
 // The limits grow with the size of what a checkpoint writes whatever changed, so that a growing collection is written a
 // bounded number of times in total. Graphs are written as changes, so they do not count.
-import type { Event } from '../events/event.ts'
+import type { Event } from '../model/event.ts'
 
 const workMin = 8_000
 const bytesMin = 64 * 1024 * 1024

@@ -3,9 +3,10 @@
 import type { Log, Lsn } from '@annal/wal'
 import { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import { codedDiskError } from '../disk-errors.ts'
 import { EngineError } from '../errors.ts'
-import type { Event } from '../events/event.ts'
 import type { Progress } from '../model/engine-stats.ts'
+import type { Event } from '../model/event.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { KeyTable } from '../requests/key-table.ts'
 import type { WorkerPool } from '../vector/pool.ts'
@@ -14,7 +15,7 @@ import { CheckpointPolicy, type Held, linkWork } from './checkpoint-policy.ts'
 import { type DeltaLimits, isNextWhole, usualDeltaLimits } from './delta-limits.ts'
 import { findCheckpoints } from './find-checkpoints.ts'
 import { loadCollection } from './load-collection.ts'
-import type { Manifest } from './manifest.ts'
+import { lsnHeldOf, type Manifest } from './manifest.ts'
 import { removeDropped, sweepTemporary } from './remove-checkpoints.ts'
 import { loadRequestKeys } from './request-key-files.ts'
 import { RequestKeysCut } from './request-keys-cut.ts'
@@ -46,8 +47,12 @@ export interface CheckpointerHost {
   readonly onProgress: (progress: Progress | undefined) => void
   /** Called when a checkpoint exists and the log was truncated as far as possible. */
   readonly onTaken: (taken: Taken) => Promise<void>
-  /** Reports a problem to the operator. Nothing is lost: the log still holds the data. */
+  /** Called with the bytes of each read of a collection; what it throws keeps the collection out of service. */
+  readonly onRead: (bytes: number) => void
+  /** Reports damage to the operator. */
   readonly onTrouble: (sentence: string) => void
+  /** Reports why this work fails, and without a sentence that it succeeded. Nothing is lost: the log still holds the data. */
+  readonly onFailing: (work: 'checkpoint' | 'removal', sentence: string | undefined) => void
 }
 
 export class Checkpointer {
@@ -142,9 +147,17 @@ export class Checkpointer {
     let failure = new EngineError('snapshot_damaged', `no checkpoint contains collection ${entry.id}`)
     for (const checkpoint of checkpoints) {
       try {
-        const replica = await loadCollection(this.#place, checkpoint, entry, { pool, onTrouble: this.#host.onTrouble })
+        const replica = await loadCollection(this.#place, checkpoint, entry, {
+          pool,
+          onTrouble: this.#host.onTrouble,
+          onRead: this.#host.onRead,
+        })
         if (!replica) continue
-        this.#lsnLoaded = Math.min(this.#lsnLoaded, checkpoint.manifest.lsn)
+        const { manifest } = checkpoint
+        const held = manifest.collections.find(({ id }) => id === entry.id)
+        this.#lsnLoaded = Math.min(this.#lsnLoaded, held ? lsnHeldOf(manifest, held) : manifest.lsn)
+        // The next checkpoint holds all of it.
+        this.#isRenewalDue ||= held?.lsnHeld !== undefined
         this.#isRenewalDue ||= checkpoint !== checkpoints[0]
         return replica
       } catch (error) {
@@ -255,16 +268,13 @@ export class Checkpointer {
     await this.#running?.catch(() => undefined)
   }
 
-  /**
-   * Takes the last checkpoint, so that the next start replays nothing. A failure is only reported: the log has
-   * everything.
-   */
+  /** Takes the last checkpoint, so that the next start replays nothing. Does not reject if it fails: the log has everything. */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer)
     this.#pace.hurry()
     // A running checkpoint may have begun before the last events.
     await this.whenIdle()
-    if (this.#work) await this.take().catch((error: Error) => this.#reportFailure(error))
+    if (this.#work) await this.take().catch(() => undefined)
     this.#work = undefined
   }
 
@@ -281,9 +291,12 @@ export class Checkpointer {
     if (source.lsn === (this.#newest?.manifest.lsn ?? 0) && !this.#isRenewalDue) return { lsn: source.lsn }
     const begun = performance.now()
     try {
-      return await this.#write(log, source)
+      const taken = await this.#write(log, source)
+      this.#host.onFailing('checkpoint', undefined)
+      return taken
     } catch (error) {
       this.#stats.failed++
+      this.#host.onFailing('checkpoint', `the newest checkpoint failed: ${(codedDiskError(error) as Error).message}`)
       throw error
     } finally {
       this.#stats.taken++
@@ -309,19 +322,19 @@ export class Checkpointer {
     const lsnGiven = Math.min(lsnNotNeeded, this.#host.retainAfter?.() ?? lsnNotNeeded)
     if (lsnGiven > 0 && !this.#host.keepLog) await log.truncateBefore((lsnGiven + 1) as Lsn)
     const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
-    await this.#host
-      .onTaken(taken)
-      .catch((error: Error) => this.#host.onTrouble(`could not remove unused files: ${error.message}`))
+    const report = (error?: Error) =>
+      this.#host.onFailing(
+        'removal',
+        error && `could not remove unused files: ${(codedDiskError(error) as Error).message}`,
+      )
+    await this.#host.onTaken(taken).then(() => report(), report)
     return { lsn: source.lsn }
   }
 
   #takeInBackground(): void {
     if (this.#running || !this.#work || this.#host.onlyOnDemand) return
-    this.take().catch((error: Error) => this.#reportFailure(error))
-  }
-
-  #reportFailure(error: Error): void {
-    this.#host.onTrouble(`a checkpoint failed: ${error.message}`)
+    // A failure was reported.
+    this.take().catch(() => undefined)
   }
 }
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { EngineError } from '../errors.ts'
 import type { Checkpoint, CheckpointPlace } from './checkpoint.ts'
-import { type Manifest, manifestName, readManifest } from './manifest.ts'
+import { lsnHeldByAll, type Manifest, manifestName, readManifest } from './manifest.ts'
 
 const checkpointName = /^(\d{20})-[0-9a-f]{8}$/
 
@@ -39,7 +39,12 @@ export async function findCheckpoints(
       damaged.push({ path, message: error.message, isLost: error.code === 'snapshot_damaged' })
     }
   }
-  return { good, damaged }
+  return { good: good.sort(newestFirst), damaged }
+}
+
+/** Of two checkpoints of one record, the one that holds more of the log comes first. */
+function newestFirst({ manifest: a }: Checkpoint, { manifest: b }: Checkpoint): number {
+  return b.lsn - a.lsn || lsnHeldByAll(b) - lsnHeldByAll(a)
 }
 
 /** Why a checkpoint does not belong to this directory or to its folder name. */

@@ -5,8 +5,8 @@ import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { accessing } from '../file-damage.ts'
 import { ttlOf } from '../model/schema.ts'
-import { originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-owner.ts'
+import { originalsFault } from '../originals/check-originals.ts'
+import { dimensionOf } from '../originals/originals-owner.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WorkerPool } from '../vector/pool.ts'
 import type { Checkpoint, CheckpointPlace } from './checkpoint.ts'
@@ -15,11 +15,14 @@ import { chainId, listedFiles, listedOriginals, type ManifestFile } from './mani
 import { loadReplica, objectsPart } from './replica-parts.ts'
 import { lsnsPart } from './snapshot-format.ts'
 import { SnapshotSource } from './snapshot-source.ts'
+import { watched } from './watched-vfs.ts'
 
 export interface LoadWork {
   readonly pool: WorkerPool
   /** Reports damage that was repaired. */
   readonly onTrouble: (sentence: string) => void
+  /** Called with the bytes of each read; what it throws ends the load. */
+  readonly onRead?: (bytes: number) => void
 }
 
 /**
@@ -30,14 +33,15 @@ export async function loadCollection(
   place: CheckpointPlace,
   checkpoint: Checkpoint,
   entry: CollectionEntry,
-  { pool, onTrouble }: LoadWork,
+  { pool, onTrouble, onRead }: LoadWork,
 ): Promise<Replica | undefined> {
+  const work = { pool, onRead }
   try {
-    return await loadFrom(place, checkpoint, entry, pool)
+    return await loadFrom(place, checkpoint, entry, work)
   } catch (error) {
     const isOriginals = error instanceof EngineError && String(error.details.file).startsWith(place.originalsDir)
     if (!isOriginals || !(await replaceOriginals(place, checkpoint, entry, onTrouble))) throw error
-    return loadFrom(place, checkpoint, entry, pool)
+    return loadFrom(place, checkpoint, entry, work)
   }
 }
 
@@ -73,7 +77,7 @@ async function loadFrom(
   place: CheckpointPlace,
   { path, manifest }: Checkpoint,
   entry: CollectionEntry,
-  pool: WorkerPool,
+  { pool, onRead }: Pick<LoadWork, 'pool'> & { readonly onRead: LoadWork['onRead'] | undefined },
 ): Promise<Replica | undefined> {
   const collection = manifest.collections.find((candidate) => candidate.id === entry.id)
   if (!collection) return undefined
@@ -92,7 +96,7 @@ async function loadFrom(
     return listedFiles(collection, file ?? missing).map(
       ({ name, expected }) =>
         () =>
-          SnapshotSource.open(vfs, join(path, name), expected),
+          SnapshotSource.open(watched(vfs, onRead), join(path, name), expected),
     )
   }
   const definition = { name: entry.definition.name, fields: collection.fields, ...ttlOf(collection) }

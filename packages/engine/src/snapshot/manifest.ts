@@ -4,9 +4,9 @@ import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { type FieldSchema, hasPackedCodes, hasRecall, hasText } from '../model/schema.ts'
-import type { ListedOriginals } from '../replica/check-originals.ts'
-import type { OriginalsProof } from '../replica/originals-file.ts'
-import { parseOriginalsName } from '../replica/originals-owner.ts'
+import type { ListedOriginals } from '../originals/check-originals.ts'
+import type { OriginalsProof } from '../originals/originals-file.ts'
+import { parseOriginalsName } from '../originals/originals-owner.ts'
 import { readSealed, writeSealed } from './sealed-json.ts'
 import { lsnsPart, type SnapshotFileFacts, type SnapshotHead } from './snapshot-format.ts'
 
@@ -19,9 +19,11 @@ export const manifestName = 'manifest.json'
  * Format 7 has fields of int4 and int2, which a reader of format 6 does not know. Format 8 has fields with a default recall, which a reader of
  * format 7 would ignore. Format 9 has request keys, which a reader of format 8 would lose. Format 10 has the LSNs of objects, cursors of the
  * change feed, aliases, branches, and new names of collections, which a reader of format 9 would lose. Format 11 has objects that expire, which
- * a reader of format 10 would return for ever. Format 12 has text fields, which a reader of format 11 does not know.
+ * a reader of format 10 would return for ever. Format 12 has text fields, which a reader of format 11 does not know. Format 13 has
+ * collections that were out of service, whose later records a reader of format 12 would not replay.
  */
-const formatVersion = 12
+const formatVersion = 13
+const formatWithTexts = 12
 /** Written where a manifest has nothing of the later formats, so that earlier versions can read the directory. */
 const formatWithExpiries = 11
 const formatWithLsns = 10
@@ -65,6 +67,11 @@ export interface ManifestCollection {
   readonly originalProofs?: readonly (OriginalsProof | null)[]
   /** The objects first, then one file for each field. */
   readonly files: readonly ManifestFile[]
+  /**
+   * Present if the collection was out of service when the checkpoint was taken: its files hold its records up to this LSN, not up to that of
+   * the checkpoint. A replay begins after this record.
+   */
+  readonly lsnHeld?: number
 }
 
 export interface Manifest {
@@ -90,6 +97,19 @@ export interface ManifestRequestKeys extends SnapshotFileFacts {
   readonly lsn: number
   /** Number of keys in it. */
   readonly count: number
+}
+
+/** Of the checkpoint, the files of this collection hold everything up to this record. */
+export function lsnHeldOf(
+  { lsn }: Pick<Manifest, 'lsn'>,
+  { lsnHeld = lsn }: Pick<ManifestCollection, 'lsnHeld'>,
+): number {
+  return lsnHeld
+}
+
+/** The checkpoint holds everything up to this record, of every collection: what reads the log from here on misses nothing. */
+export function lsnHeldByAll(manifest: Manifest): number {
+  return Math.min(manifest.lsn, ...manifest.collections.map((collection) => lsnHeldOf(manifest, collection)))
 }
 
 /** A snapshot file of a collection and what its header and its chunks must be. */
@@ -170,7 +190,9 @@ export async function writeManifest(vfs: Vfs, path: string, manifest: Manifest):
   const ofExpiries = hasExpiries(manifest) ? formatWithExpiries : ofLsns
   const hasTexts =
     fields.some(hasText) || manifest.catalog.collections.some((one) => one.definition.fields.some(hasText))
-  const format = hasTexts ? formatVersion : ofExpiries
+  const ofTexts = hasTexts ? formatWithTexts : ofExpiries
+  // An earlier version would not replay the records in between.
+  const format = manifest.collections.some(({ lsnHeld }) => lsnHeld !== undefined) ? formatVersion : ofTexts
   await writeSealed(vfs, path, { format, key: 'manifest', value: manifest })
 }
 

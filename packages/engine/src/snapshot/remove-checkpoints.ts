@@ -42,7 +42,7 @@ export async function removeOld(
   // Without two recovery paths the whole log is kept. The same holds when a collection was in quarantine or not loaded
   // when the oldest checkpoint was taken.
   if (!oldest || !isEnough) return 0
-  const held = new Set(oldest.manifest.collections.map(({ id }) => id))
+  const held = new Set(oldest.manifest.collections.flatMap(({ id, lsnHeld }) => (lsnHeld === undefined ? id : [])))
   const isWhole = oldest.manifest.catalog.collections.every(({ id }) => held.has(id) || !living.has(id))
   return isWhole ? oldest.manifest.lsn : 0
 }

@@ -28,7 +28,7 @@ export async function writeRequestKeys(
 }
 
 /** Reads the keys of a checkpoint: the verified content of each file, in order. Throws snapshot_damaged. */
-export async function readRequestKeys(vfs: Vfs, { path, manifest }: Checkpoint): Promise<Uint8Array[]> {
+async function readRequestKeys(vfs: Vfs, { path, manifest }: Checkpoint): Promise<Uint8Array[]> {
   const contents: Uint8Array[] = []
   for (const { name, expected } of listedRequestKeys(manifest)) {
     const source = await SnapshotSource.open(vfs, join(path, name), expected)

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import type { Checkpoint, CheckpointPlace, CheckpointWork, DurableSource } from './checkpoint.ts'
 import { linkLeft, linkWhole } from './checkpoint-files.ts'
-import { type Manifest, type ManifestCollection, manifestName, writeManifest } from './manifest.ts'
+import { lsnHeldOf, type Manifest, type ManifestCollection, manifestName, writeManifest } from './manifest.ts'
 import { removeOld } from './remove-checkpoints.ts'
 import { writeRequestKeys } from './request-key-files.ts'
 import { withProofs, writeCollection } from './write-collection.ts'
@@ -57,10 +57,18 @@ async function fillCheckpoint(
     const isLinked = previous !== undefined && before !== undefined && (replica === undefined || isSame)
     // In quarantine: all existing files are kept, so that the collection can be loaded again when missing files are
     // restored.
-    if (isLinked && replica === undefined) collections.push(await linkLeft(vfs, previous.path, temporary, before))
-    else if (isLinked && !damage.has(previous, entry.id) && (await linkWhole(vfs, previous.path, temporary, before)))
-      collections.push(replica ? await withProofs(before, replica) : before)
-    else if (replica) {
+    if (isLinked && replica === undefined) {
+      const left = await linkLeft(vfs, previous.path, temporary, before)
+      // Records after it were not applied, although the checkpoint is later.
+      collections.push({ ...left, lsnHeld: lsnHeldOf(previous.manifest, before) })
+    } else if (
+      isLinked &&
+      !damage.has(previous, entry.id) &&
+      (await linkWhole(vfs, previous.path, temporary, before))
+    ) {
+      const { lsnHeld: _, ...whole } = before
+      collections.push(replica ? await withProofs(whole, replica) : whole)
+    } else if (replica) {
       const earlier =
         before && previous && !damage.has(previous, entry.id) ? { path: previous.path, before } : undefined
       collections.push(await writeCollection(place, temporary, collection, { earlier, work }))

@@ -1,13 +1,13 @@
 // What tests of other packages may use besides the public door.
 
-export type { EngineParts } from '../engine.ts'
+export type { EngineParts } from '../engine/engine-parts.ts'
 export { FilterIndex } from '../filter/filter-index.ts'
 export { parseFilter } from '../filter/parse-filter.ts'
 export { Bitmap } from '../memory/bitmap.ts'
 export { type ByteSource, SectionReader, sourceOf, writeSections } from '../memory/sections.ts'
 export { isCoarse } from '../model/choices.ts'
 export { rulesNewest } from '../model/schema.ts'
-export { Originals } from '../replica/originals.ts'
+export { Originals } from '../originals/originals.ts'
 export { planDense } from '../search/plan.ts'
 export { rankCandidates } from '../search/rank-candidates.ts'
 export { candidatesFor, candidatesMaxFor, efLeastFor } from '../search/rescore.ts'

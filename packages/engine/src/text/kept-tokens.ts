@@ -1,9 +1,11 @@
-// The tokens of texts in which phrases were looked for, so that the next phrase does not analyze the same texts again. They are no part of the
+// The tokens of texts in which phrases were looked for, so that the next phrase does not analyze the same texts again. They are not part of the
 // state: they follow from the texts, and all are forgotten when their memory is full.
 //
 //   token: | 20 bits number of the term | 12 bits position, less that of the token before |
 //
-// The number 0 is no term: such a token only adds to the position.
+// The number 0 is not a term: such a token only adds to the position.
+
+import { memoryLimit } from '../admission/memory-reading.ts'
 import { assert } from '../errors.ts'
 import { keptTokensBytesMax, textTermsMax } from '../limits.ts'
 import type { Analyzer } from './params.ts'
@@ -119,6 +121,13 @@ export class TokenMemory {
     this.#scratch[at] = token
   }
 
+  /** Forgets all tokens, and frees their memory. */
+  clear(): void {
+    this.#forget()
+    this.#chunks.length = 0
+    this.#scratch = new Uint32Array(1_024)
+  }
+
   #forget(): void {
     this.#numbers.clear()
     this.#units = 0
@@ -128,8 +137,8 @@ export class TokenMemory {
   }
 }
 
-/** All collections of a thread share the memory. */
-export const tokenMemory = new TokenMemory(keptTokensBytesMax)
+/** All collections of a thread share the memory. Each thread has one, so a process with little memory gives less to each. */
+export const tokenMemory = new TokenMemory(Math.min(keptTokensBytesMax, memoryLimit() / 16))
 
 /** The kept tokens of the texts of one collection, by field and ordinal. */
 export class KeptTokens {

@@ -1,7 +1,5 @@
 // Made by scripts/make-text-tables.mjs from the character data of Unicode 17.0. Do not edit. Numbers are in base 36.
 
-export const unicodeVersion = '17.0'
-
 /** Runs: distance from the end of the last one, length, class. */
 export const classRuns = `
 13,1,6 4,1,9 1,1,8 1,a,2 7,q,1 4,1,a 1,q,1 1b,1,1 2,1,4 4,2,2 1,1,1 1,1,7 1,1,2 0,1,1 5,n,1 1,v,1 1,ck,1 0,1,6 0,5,1 4,c,1 e,5,1

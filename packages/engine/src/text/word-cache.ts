@@ -1,5 +1,5 @@
-// The terms of words that were seen lately, in a table that grows up to a fixed size. A word is found without a string of its own, which is
-// most of what a map would cost.
+// Caches the terms of recent words, in a table that grows up to a fixed size. A lookup creates no string, which would be most of the cost of a
+// map.
 export interface WordCache<Term> {
   /** The term of the word between two offsets, or undefined. */
   find(text: string, start: number, end: number, hash: number): Term | undefined

@@ -1,4 +1,4 @@
-// From a word of a text to its term. The terms of frequent words are kept: the memory is bounded and changes no result.
+// Converts a word of a text to its term. The terms of frequent words are cached, in bounded memory, which changes no result.
 import { CharacterClass, classOf, codeAt, unitsOf } from './characters.ts'
 import { bareOf, plainOf } from './fold.ts'
 import type { LanguageRules } from './languages.ts'
@@ -7,7 +7,7 @@ import { hashOf, wordCache } from './word-cache.ts'
 export interface WordTerm {
   /** Empty: a stop word. */
   readonly term: string
-  /** UTF-16 units of an article at the beginning that are no part of the term. */
+  /** UTF-16 units of an article at the beginning that are not part of the term. */
   readonly skip: number
   /** Beginnings of the word, without the term itself. */
   readonly beginnings: readonly string[]

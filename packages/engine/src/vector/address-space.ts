@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 
 /** Address space of one memory. */
-export const memoryReservedBytes = 2 ** 33
+const memoryReservedBytes = 2 ** 33
 /** Address space of user programs on x64, and at least elsewhere. */
 const userSpaceBytes = 2 ** 47
 /** Memories that fields leave free: Node.js compiles and parses with WebAssembly, too, and fails without them. */

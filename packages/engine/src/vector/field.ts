@@ -62,6 +62,8 @@ export interface DenseHits {
   /** Number of visited nodes, for explain. */
   readonly visited: number
   readonly distances: number
+  /** Whether rows differ by less than the errors of their codes, so that other rows may be nearer: originals tell. Default: false. */
+  readonly isBlurred?: boolean
 }
 
 /** Nothing was found. */
@@ -197,14 +199,14 @@ export interface SparseQuery {
   readonly values: Float32Array
 }
 
-/** The number of live rows of a field of texts, and the total of their lengths, as of a version. */
+/** The number of live rows of a text field, and the total of their lengths, as of a version. */
 export interface FieldTotals {
   readonly rows: number
   /** Total number of tokens of their texts; may exceed 2^32. */
   readonly length: number
 }
 
-/** A query of a field of texts, scored by BM25 (sparse/text-lists.ts). */
+/** A query of a text field, scored by BM25 (sparse/text-lists.ts). */
 export interface TextQuery {
   /** Distinct terms. */
   readonly terms: readonly TextQueryTerm[]
@@ -243,7 +245,7 @@ export interface SharedLists {
   readonly vocabulary: SharedLookup
 }
 
-/** A sparse field, or a field of texts: its values are packed counts (sparse/packed-counts.ts), and its queries are those of texts. */
+/** A sparse field, or a text field: its values are packed counts (sparse/packed-counts.ts), and its queries are those of texts. */
 export interface SparseField {
   readonly definition: { readonly name: string }
   /**
@@ -272,7 +274,7 @@ export interface SparseField {
   markRows(index: number, version: number, bitmap: Uint32Array): void
   /** Number of rows with the index as of `version`, which is the newest version or the one before it. */
   rowsHaving(index: number, version: number): number
-  /** Of a field of texts, as of `version`, which is the newest version or the one before it. */
+  /** Of a text field, as of `version`, which is the newest version or the one before it. */
   totals(version: number): FieldTotals
   /** All rows have ordinals below this. */
   readonly end: Ordinal

@@ -59,6 +59,8 @@ export interface Found {
   readonly similarities: Float32Array
   readonly visited: number
   readonly distances: number
+  /** Whether rows differ by less than the errors of their codes, so that other rows may be nearer: originals tell. */
+  readonly isBlurred: boolean
 }
 
 /** What a thread needs to attach a memory. Fits into a message between threads. */
@@ -81,6 +83,8 @@ export interface AttachedMemory {
   run(query: Query): number
   /** Copies the hits of the last query. */
   copyHits(count: number, ordinals: Uint32Array, similarities: Float32Array): void
+  /** Whether the rows in memory do not order the hits of the last query well. */
+  readonly isBlurred: boolean
   /** Rows or postings that the last query visited. Sets the counter to 0. */
   takeVisited(): number
   /** Distances that the last query computed. Sets the counter to 0. */
@@ -95,7 +99,8 @@ export function answerIn(attached: AttachedMemory, query: Query): Found {
   const ordinals = new Uint32Array(count)
   const similarities = new Float32Array(count)
   attached.copyHits(count, ordinals, similarities)
-  return { ordinals, similarities, visited: attached.takeVisited(), distances: attached.takeDistances() }
+  const { isBlurred } = attached
+  return { ordinals, similarities, visited: attached.takeVisited(), distances: attached.takeDistances(), isBlurred }
 }
 
 /** A memory as its owner sees it: what the pool must know to announce it, to watch threads in it, and to follow its job. */

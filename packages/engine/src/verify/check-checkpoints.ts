@@ -3,8 +3,8 @@
 // intact.
 import { join, relative } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import { type ListedOriginals, originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-owner.ts'
+import { type ListedOriginals, originalsFault } from '../originals/check-originals.ts'
+import { dimensionOf } from '../originals/originals-owner.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { listedOriginals, listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
@@ -61,7 +61,7 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
   const unproved: CheckpointFault[] = []
   const misplaced: CheckpointFault[] = []
   const found: { readonly file: string; readonly what: string }[] = []
-  // While a server runs, a checkpoint may be removed during the check; that is no fault.
+  // While a server runs, a checkpoint may be removed during the check; that is not a fault.
   for (const { path, message } of damaged)
     if (await vfs.exists(path)) found.push({ file: relative(dataDir, path), what: message })
   const filesIn = ({ manifest }: Checkpoint) => [

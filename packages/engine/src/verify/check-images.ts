@@ -2,12 +2,12 @@
 // check also compares the checksums of the manifest.
 import { basename, join, relative } from 'node:path'
 import { sizeOf, type Vfs } from '@annal/wal'
-import { filesOf, listedParts, originalsName, readImage, type StoredImage } from '../backup/image.ts'
-import { verifyImage } from '../backup/verify-image.ts'
+import { filesOf, listedParts, originalsName, readImage, type StoredImage } from '../backup/image/image.ts'
+import { verifyImage } from '../backup/image/verify-image.ts'
 import { EngineError } from '../errors.ts'
 import { unreadableFile } from '../file-damage.ts'
-import { originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-owner.ts'
+import { originalsFault } from '../originals/check-originals.ts'
+import { dimensionOf } from '../originals/originals-owner.ts'
 import type { CheckpointFault } from './check-checkpoints.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
@@ -32,7 +32,7 @@ export async function checkImages(check: ImageCheck): Promise<CheckpointFault[]>
     const names = (await vfs.exists(dir)) ? await vfs.list(dir) : []
     for (const name of names.filter((one) => /^[0-9a-f]{32}$/.test(one)).sort()) {
       const found = await imageFaults(check, join(dir, name))
-      // While a server runs, an image may be removed during the check; that is no fault.
+      // While a server runs, an image may be removed during the check; that is not a fault.
       if (found.length > 0 && !(await vfs.exists(join(dir, name)))) continue
       for (const what of found) faults.push({ file: relative(dataDir, join(dir, name)), what, cure: cures[folder] })
     }

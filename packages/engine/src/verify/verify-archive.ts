@@ -3,8 +3,8 @@
 import { join } from 'node:path'
 import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
-import { originalsFault } from '../replica/check-originals.ts'
-import { dimensionOf } from '../replica/originals-owner.ts'
+import { originalsFault } from '../originals/check-originals.ts'
+import { dimensionOf } from '../originals/originals-owner.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { listedOriginals, listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
@@ -79,7 +79,7 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
       for (const { name, expected } of snapshotFiles(collection)) {
         const file = join(path, name)
         const fault = await snapshotFault(vfs, file, expected)
-        // A checkpoint that was removed in the meantime is no fault.
+        // A checkpoint that was removed in the meantime is not a fault.
         if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
       }
       for (const listed of listedOriginals(collection)) {

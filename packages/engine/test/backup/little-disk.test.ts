@@ -2,6 +2,7 @@
 // collections goes at once, without waiting for the next checkpoint.
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { type Engine, openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
 import { nodeVfs, type Vfs } from '@annal/wal'
@@ -170,4 +171,40 @@ test('a kill while a deletion frees disk space leaves a directory that opens', a
   const wrong = found.filter((one) => !/^ok {2}true [12]$/.test(one))
   t.same(wrong, [], `${found.length} looks, seed ${seed}`)
   t.ok(found.length > 8 && found.at(-1)?.endsWith('1'), `${found.length} looks`)
+})
+
+test('checkpoints, backups, clones, and restores on a full disk are refused with a code, and without a path', async (t) => {
+  let isFull = false
+  const vfs = watchedVfs(async ({ call, path }) => {
+    const isOfLog = path.includes('/wal/')
+    if (isFull && !isOfLog && ['create', 'write', 'link', 'make'].includes(call))
+      throw Object.assign(new Error(`ENOSPC: no space left on device, ${path}`), { code: 'ENOSPC' })
+  })
+  const { engine, dataDir } = await world(t, vfs, {})
+  const { backups } = engine.database()
+  const collection = await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  await collection.upsert([{ id: '1', fields: { v: someVector(seededRandom(seed)) } }])
+  await backups.create('a', 'before')
+  await backups.settled()
+  const digest = collection.stateDigest()
+  const stream = await Readable.from(backups.download('before').stream).toArray()
+  isFull = true
+  const refusal = { code: 'read_only', message: 'the disk has no space for this' }
+  await t.rejects(engine.checkpoint(), refusal)
+  await t.rejects(engine.checkpoint(), refusal)
+  t.match(engine.health(), { status: 'degraded', reasons: [/checkpoint failed: the disk has no space/] })
+  t.equal(engine.health().reasons.length, 1, 'said once')
+  await t.rejects(backups.clone('a', 'b'), refusal)
+  await t.rejects(backups.restore('before', 'b'), refusal)
+  await t.rejects(backups.restorePast('a', 'b', { lsn: engine.lsnApplied }), refusal)
+  await t.rejects(backups.upload('again', Readable.from(stream)), refusal)
+  await backups.create('a', 'after')
+  await backups.settled()
+  t.match(backups.status(), { status: 'failed', error: refusal.message })
+  isFull = false
+  t.equal(collection.stateDigest(), digest)
+  await backups.clone('a', 'b')
+  await engine.checkpoint()
+  t.match(engine.health(), { status: 'ok', reasons: [] })
+  t.same(await readdir(join(dataDir, 'imports')).then((names) => names.length), 1, 'nothing is left of the others')
 })

@@ -41,6 +41,9 @@ test('a field with a default recall uses it where a search states neither', asyn
   await collection.updateFields({ dense: { recall: null } })
   t.equal(await targetOf(collection), undefined)
   t.strictSame(described(collection), [undefined, undefined])
+  const words = { query: { indices: [1], values: [1] }, recall: 0.9 }
+  const { recall } = await collection.search({ fields: { words } })
+  t.equal(recall, undefined, 'no ef is chosen for a field without a graph')
 })
 
 test('it stays over a replay, a checkpoint, a rebuild, a clone, and a restore', async (t) => {

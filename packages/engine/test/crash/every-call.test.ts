@@ -1,6 +1,6 @@
 // The machine stops at a disk call of a short life, either by a kill, which keeps what was written, or by a power cut, which keeps what was
 // synced. Then it stops up to three times during recovery. Afterwards the directory opens with everything that was acknowledged, and at
-// most the one running step in addition. Every fourth call has its turn, beginning with one of the first four by the seed. The long form
+// most the one running step in addition. Every eighth call has its turn, beginning with one of the first eight by the seed. The long form
 // stops at each call, in 20 lives.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -16,7 +16,7 @@ const processes = 4
 const long = process.env.ANNAL_LONG === '1'
 const seed = chosenSeed()
 /** One of so many calls has its turn. */
-const callStep = long ? 1 : 4
+const callStep = long ? 1 : 8
 const timeout = long ? 7_200_000 : 900_000
 tap.setTimeout(timeout)
 

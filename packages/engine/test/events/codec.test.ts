@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
 import { decodeEvent, encodeEvent, peekEvent, upsertRecord } from '../../src/events/codec.ts'
-import type { DenseColumn, Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 import { upsertPieces } from '../../src/events/upsert-pieces.ts'
 import { parseDefinition } from '../../src/input/definition.ts'
 import type { ObjectColumns } from '../../src/input/objects.ts'
+import type { DenseColumn, Event } from '../../src/model/event.ts'
 import { rulesNewest, withRules } from '../../src/model/schema.ts'
 
 const seed = chosenSeed()

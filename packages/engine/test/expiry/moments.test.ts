@@ -1,5 +1,5 @@
 // Expiry over replays, checkpoints, backups, clones, branches, moments of the past, and in the change feed.
-import type { Change, Collection, Database } from '@annal/engine'
+import type { AsOf, Change, Collection, Database } from '@annal/engine'
 import { test } from 'tap'
 import { backedUp } from '../backup/rig.ts'
 import { denseField } from '../search/rig.ts'
@@ -258,4 +258,49 @@ test('more objects than one record takes are deleted by several', async (t) => {
   await until(() => engine.stats().expiry.deleted === 10_001)
   t.ok(things.describe().lsn >= lsn + 2)
   t.equal(engine.stats().expiry.hidden, 0)
+})
+
+test('every page of the past is as of the moment of the first one', async (t) => {
+  const archive = { maxBytes: 1e9, maxAgeMs: 1e9 }
+  const { clock, engine, things } = await openThings(t, { archive, fsync: 'always' })
+  const objects = ['a', 'b', 'c', 'd', 'e', 'f'].map((id, n) => ({
+    id,
+    fields: at(n),
+    ...(n % 2 === 1 && { ttlSeconds: 60 }),
+  }))
+  const { lsn } = await things.upsert(objects)
+  const whole = ['a', 'b', 'c', 'd', 'e', 'f']
+  const unexpired = ['a', 'c', 'e']
+  // No record is between these times.
+  const early = new Date(clock.ms + 30_000)
+  const late = new Date(clock.ms + 90_000)
+  clock.ms += 120_000
+  const idsOfPages = async (asOf: AsOf, isRepeated: boolean) => {
+    const ids: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await things.scroll({ limit: 1, ...(cursor ? { cursor } : { asOf }), ...(isRepeated && { asOf }) })
+      t.equal(page.asOf?.lsn, lsn)
+      if ('time' in asOf) t.equal(page.asOf?.timeMs, Number(asOf.time))
+      ids.push(...page.objects.map(({ id }) => id))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return ids
+  }
+  for (const isRepeated of [false, true]) {
+    t.strictSame(await idsOfPages({ lsn }, isRepeated), whole, 'as of the record')
+    t.strictSame(await idsOfPages({ time: early }, isRepeated), whole)
+    t.strictSame(await idsOfPages({ time: late }, isRepeated), unexpired)
+    t.strictSame(await idsOfPages({ time: late, keepExpired: true }, isRepeated), whole)
+  }
+  t.equal(engine.lsnApplied, lsn)
+  const { cursor = '' } = await things.scroll({ limit: 1, asOf: { time: late } })
+  const earlier = cursor.replace(/^(t[^.]+)\.[^.]+/, '$1')
+  t.not(earlier, cursor)
+  const rest = await things.scroll({ cursor: earlier })
+  t.strictSame(
+    rest.objects.map(({ id }) => id),
+    whole.slice(1),
+    'a cursor of an earlier version: as of the record',
+  )
 })

@@ -112,6 +112,8 @@ test('an invalid filter is refused with the place, the key, the operator and the
     operator: '$range',
     value: '[9,1]',
   })
+  t.match(refusal([{ a: { $in: new Array(10_001).fill(1) } }]).details, { value: 10_001, limit: 10_000 })
+  t.notOk('value' in refusal([{ a: { $eq: '\ud800' } }]).details, 'text that cannot be shown')
   t.end()
 })
 

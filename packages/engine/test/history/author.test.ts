@@ -4,9 +4,9 @@ import { writtenBy } from '@annal/engine'
 import { test } from 'tap'
 import { authorOf } from '../../src/events/author.ts'
 import { decodeEvent, encodeEvent, peekEvent, withAuthor, withRequest } from '../../src/events/codec.ts'
-import type { Event } from '../../src/events/event.ts'
 import { factsOf } from '../../src/events/record-facts.ts'
-import { requestOf } from '../../src/requests/request-record.ts'
+import { requestOf } from '../../src/events/request-record.ts'
+import type { Event } from '../../src/model/event.ts'
 import { denseField, openedEngine, temporaryDirectory } from '../backup/rig.ts'
 
 const author = { token: 'default', actor: 'agent 7' }

@@ -5,9 +5,9 @@ import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
 import { historyOf } from '../../src/backup/archive.ts'
 import type { BackupHost } from '../../src/backup/host.ts'
+import { recordsInFiles } from '../../src/backup/past-records.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { LogBook } from '../../src/history/log-book.ts'
-import { recordsInFiles } from '../../src/history/past-records.ts'
 import { denseField, openedEngine, runRandomLife, someVector, temporaryDirectory } from '../backup/rig.ts'
 
 const seed = chosenSeed()

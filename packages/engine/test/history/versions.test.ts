@@ -162,6 +162,23 @@ async function shelf(t: Test): Promise<{ engine: Engine; database: Database; fil
   return { engine, database, films: database.collection('c') }
 }
 
+test('a version names the text fields whose texts changed', async (t) => {
+  const engine = await openedEngine(t, { archive })
+  const database = engine.database()
+  await database.createCollection({
+    name: 'c',
+    fields: [denseField(), { name: 't', type: 'text', params: { language: 'english' } }],
+  })
+  const films = database.collection('c')
+  for (const text of ['a ship', 'a station', 'a station', undefined])
+    await films.upsert([{ id: 'a', fields: { v: vector, ...(text !== undefined && { t: text }) } }])
+  await films.upsert([{ id: 'a', fields: { t: 'a zone' } }])
+  t.strictSame(
+    (await allVersions(database, 'a', 100)).map(({ changes }) => changes?.fields),
+    [['v', 't'], ['t'], [], ['t'], ['v', 't']],
+  )
+})
+
 test('a version says which keys and fields changed, and who changed them', async (t) => {
   const { database, films } = await shelf(t)
   await films.upsert([{ id: 'a', meta: { x: 1, y: 'q' }, filter: { tag: 1 }, fields: { v: vector } }], { actor: 'one' })

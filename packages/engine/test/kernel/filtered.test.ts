@@ -155,10 +155,13 @@ function compareOnce(
   const candidates = pool === 'compared' ? pool : pool.flatMap(candidatesOf)
   if (candidates !== 'compared' && candidates.length < k) return 'other'
   const lent = arena.lendBitmap(allowed.words)
-  const expected = candidates === 'compared' ? comparedBest(segment, k, ef, lent) : bestOf(segment, candidates, k)
+  const best = candidates === 'compared' ? undefined : bestOf(segment, candidates, { k, query })
+  const expected = best?.rows ?? comparedBest(segment, k, ef, lent)
   // Everything in the pool is ranked by its row.
   const count = kernel.search(k, ef, 16_384, 3, lent.address, lent.bits)
   arena.returnBitmap(lent)
+  // The walk was repeated with a larger pool.
+  if (best?.isBlurred && pool.length >= ef) return 'other'
   const answers = [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + count)]
   if (answers.join() !== expected.join())
     t.same(answers, expected, `world ${seedOfWorld}, ef ${ef}, ${listed.length} of ${end} rows`)
@@ -179,24 +182,48 @@ function comparedBest({ arena }: Segment, k: number, ef: number, allowed: { addr
   return [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + found)]
 }
 
-/** The best `k` of the rows in the pool, which are in order of the keys of their nodes, as the kernel ranks them and ends. */
-function bestOf({ arena, params }: Segment, pool: readonly Candidate[], k: number): number[] {
+/**
+ * The best `k` of the rows in the pool, which are in order of the keys of their nodes, as the kernel ranks them and ends; and whether the exact
+ * keys differ by less than twice the largest error of the keys of the walk.
+ */
+function bestOf(
+  { arena, params: { spaceType } }: Segment,
+  pool: readonly Candidate[],
+  { k, query }: { readonly k: number; readonly query: Float32Array },
+): { readonly rows: number[]; readonly isBlurred: boolean } {
   const f = Math.fround
-  const toWalkKey = (key: number) => (params.spaceType === 'cosine' ? f(2 + f(2 * key)) : key)
+  const alongCenter = spaceType === 'ip' ? productWithCenter(arena, query) : 0
+  const toWalkKey = (key: number) => (spaceType === 'cosine' ? f(2 + f(2 * key)) : f(key + alongCenter))
   const best: { readonly row: number; readonly key: number }[] = []
   let error = 0
+  let farthest = Number.NEGATIVE_INFINITY
+  const rows = () => best.map(({ row }) => row)
   for (let from = 0; from < pool.length; from += 4) {
     const last = best[k - 1]
     const next = pool.slice(from, from + 4)
-    if (from >= k && last !== undefined && (next[0]?.walked ?? 0) > f(toWalkKey(last.key) + f(2 * error))) break
+    if (from >= k && last !== undefined && (next[0]?.walked ?? 0) > f(toWalkKey(last.key) + f(2 * error)))
+      return { rows: rows(), isBlurred: false }
     for (const { row, walked } of next) {
       const key = f(arena.kernel.exactKey(row))
       error = Math.max(error, Math.abs(f(toWalkKey(key) - walked)))
+      if (next.length === 4) farthest = Math.max(farthest, key)
       best.push({ row, key })
     }
     best.sort((a, b) => a.key - b.key || a.row - b.row).splice(k)
   }
-  return best.map(({ row }) => row)
+  const nearest = best[0]?.key ?? 0
+  return { rows: rows(), isBlurred: pool.length >= 4 && f(toWalkKey(farthest) - toWalkKey(nearest)) < f(2 * error) }
+}
+
+/** The product of the query with the center of the field, summed like that of the kernel. */
+function productWithCenter({ f32, centerAddress }: Segment['arena'], query: Float32Array): number {
+  const sums = new Float32Array(4)
+  for (const [i, x] of query.entries()) {
+    const product = Math.fround(x * (f32[centerAddress / 4 + i] as number))
+    sums[i % 4] = (sums[i % 4] as number) + product
+  }
+  const [a, b, c, d] = sums as unknown as [number, number, number, number]
+  return Math.fround(Math.fround(a + b) + Math.fround(c + d))
 }
 
 type Counts = Record<ReturnType<typeof compareOnce>, number>

@@ -10,7 +10,7 @@ import tap, { test } from 'tap'
 import type { Said } from './model-runs.ts'
 
 const seed = chosenSeed()
-const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 250))
+const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 120))
 const timeout = Math.max(3_600_000, runs * 4_000)
 
 // The file may take as long as its runs.

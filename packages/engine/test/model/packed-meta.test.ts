@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { parseMeta } from '../../src/input/meta.ts'
 import { metaAnswerPlainBytesMax, metaBytesMax, metaPlainBytesMax, metaRatioMax } from '../../src/limits.ts'
 import { decodeMeta, MetaBudget, packMeta } from '../../src/model/packed-meta.ts'
 
@@ -31,6 +32,17 @@ test('stored bytes have the meta of the golden file, or none', (t) => {
     t.equal(JSON.stringify(decodeMeta(bytes)), JSON.stringify(meta), name)
     t.equal(new MetaBudget().read(bytes).limit, name === 'an object that inflates too far' ? 'object' : undefined, name)
   }
+  t.end()
+})
+
+test('packed meta, and meta that a write keeps, take no more memory than their bytes', (t) => {
+  const packed = packMeta(plainOf(4_096))
+  t.equal(packed.buffer.byteLength, packed.length)
+  const given = Buffer.alloc(16_384).subarray(1, 9)
+  const kept = parseMeta(given, 'meta')
+  given.fill(1)
+  t.same([...kept], new Array(8).fill(0), 'the bytes at the time of the call')
+  t.equal(kept.buffer.byteLength, 8)
   t.end()
 })
 

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Database, Engine, SearchRequest } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
+import { openEngine } from '../../src/engine.ts'
+import { memoryPerImageByte, pastStatesWaitingMax } from '../../src/limits.ts'
 import { denseField, openedEngine, precisions, runRandomLife, spaceTypes, temporaryDirectory } from '../backup/rig.ts'
 import { type Answers, answersOf, someSearches } from './recorded.ts'
 
@@ -166,4 +168,50 @@ test('a load that nobody waits for goes on, and little memory keeps only what wa
   t.ok((await readdir(join(engine.dataDir, 'asof'))).length <= loaded.length)
   const again = await films.asOf({ lsn: first })
   t.equal((await again.count()).count, 1, 'what was closed is loaded again')
+})
+
+test('a moment for which there is no memory is refused, and is loaded when there is some', async (t) => {
+  const memory = { bytes: Number.POSITIVE_INFINITY }
+  const dataDir = await temporaryDirectory(t)
+  const parts = { availableMemory: () => memory.bytes }
+  const engine = await openEngine({ dataDir, threads: 1, archive, asOf }, parts)
+  t.teardown(() => engine.close())
+  const films = await engine.database().createCollection({ name: 'films', fields: [denseField()] })
+  const lsns: number[] = []
+  for (let i = 0; i < 3; i++)
+    lsns.push((await films.upsert([{ id: `b${i}`, fields: { v: [1, 2, 3, 4, 5, 6, 7, i] } }])).lsn)
+  const [first = 0, second = 0] = lsns
+  t.equal((await (await films.asOf({ lsn: first })).count()).count, 1)
+  memory.bytes = 100
+  const refused = await films.asOf({ lsn: second }).catch((error) => error)
+  t.match(refused, { code: 'memory_exhausted', details: { field: 'as_of', limit: 100 } })
+  t.ok(refused.details.value > 100 / memoryPerImageByte, 'the bytes of the moment')
+  t.ok(
+    engine.pastStates().every(({ status }) => status !== 'loaded'),
+    'what was loaded made room first',
+  )
+  memory.bytes = 10 * refused.details.value
+  t.equal((await (await films.asOf({ lsn: second })).count()).count, 2)
+})
+
+test('a few moments wait to be loaded, and more are refused', async (t) => {
+  const engine = await openedEngine(t, { archive, asOf })
+  const films = await engine.database().createCollection({ name: 'films', fields: [denseField()] })
+  const lsns: number[] = []
+  for (let i = 0; i <= pastStatesWaitingMax; i++)
+    lsns.push((await films.upsert([{ id: `b${i}`, fields: { v: [1, 2, 3, 4, 5, 6, 7, i] } }])).lsn)
+  await films.delete(['b0'])
+  const codes = await Promise.all(
+    lsns.map((lsn) =>
+      films.asOf({ lsn }, { waitMs: 0 }).then(
+        () => 'loaded',
+        ({ code }) => code,
+      ),
+    ),
+  )
+  t.strictSame(codes, [...lsns.slice(1).map(() => 'moment_loading'), 'overloaded'])
+  for (const lsn of lsns) {
+    const count = async () => (await (await films.asOf({ lsn })).count()).count
+    t.equal(await count(), lsns.indexOf(lsn) + 1, 'each can be read when others are loaded')
+  }
 })

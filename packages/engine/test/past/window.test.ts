@@ -28,7 +28,7 @@ const onlyWindow = { asOf: { loadedBytesMax: 0 } }
 for (const name of ['dense', 'multi'] as const)
   test(`a window answers what was answered then, ${name} (ANNAL_SEED=${seed})`, { timeout: 600_000 }, async (t) => {
     const random = seededRandom(seed)
-    for (let life = 0; life < (long ? 40 : 3); life++) {
+    for (let life = 0; life < (long ? 40 : 2); life++) {
       const precision = precisions[random.below(precisions.length)]
       const space = spaceTypes[random.below(spaceTypes.length)]
       const several: FieldDefinition = { name: 'v', type: 'multi_vector', params: { dimension, spaceType: space } }

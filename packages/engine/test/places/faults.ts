@@ -1,4 +1,4 @@
-// Faults of the files of a closed directory: a file is deleted, or replaced by another file of its kind.
+// Faults of the files of a closed directory: a file is deleted, cut, or replaced by another file of its kind.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Random } from '@annal/wal/testing'
@@ -31,7 +31,7 @@ export const kinds: readonly (readonly [kind: string, path: RegExp])[] = [
   ['archived-vectors', /^archive\/checkpoints\/.*\.f32$/],
 ]
 
-export type Way = 'deleted' | 'swapped' | 'older' | 'foreign'
+export type Way = 'deleted' | 'cut' | 'swapped' | 'older' | 'foreign'
 /** Whether the fault affects one name, or the file under all its names. */
 export type Reach = 'name' | 'file'
 
@@ -41,7 +41,7 @@ export interface Fault {
   readonly reach: Reach
   /** Path below the directory. */
   readonly file: string
-  /** The file whose bytes it gets; undefined if it is deleted. */
+  /** The file whose bytes it gets; undefined if it is deleted or cut. */
   readonly bytes: string | undefined
   /** For a swap within the directory: the other file gets the bytes of this one. */
   readonly isExchange: boolean
@@ -70,7 +70,7 @@ export function faultsOf(
     const add = (bytes: string | undefined, isExchange = false) => {
       for (const reach of ['name', 'file'] as const) faults.push({ kind, way, reach, file, bytes, isExchange })
     }
-    if (way === 'deleted') add(undefined)
+    if (way === 'deleted' || way === 'cut') add(undefined)
     if (way === 'swapped')
       for (const other of files) if (other > file && kindOf(other) === kind) add(join(dirs.dir, other), true)
     if (way === 'older') for (const other of older) if (kindOf(other) === kind) add(join(dirs.older, other))
@@ -79,10 +79,11 @@ export function faultsOf(
   return faults
 }
 
-/** Applies the fault to a copy of the directory. Returns whether any byte changed. */
-export function applyFault(copy: string, dir: string, { file, reach, bytes, isExchange }: Fault): boolean {
+/** Applies the fault to a copy of the directory; a file that is cut loses its second half. Returns whether any byte changed. */
+export function applyFault(copy: string, dir: string, { file, way, reach, bytes, isExchange }: Fault): boolean {
   const mine = readFileSync(join(copy, file))
-  const theirs = bytes === undefined ? undefined : readFileSync(bytes)
+  const theirs =
+    way === 'cut' ? mine.subarray(0, mine.length / 2) : bytes === undefined ? undefined : readFileSync(bytes)
   if (theirs !== undefined && mine.equals(theirs)) return false
   const other = isExchange ? (bytes as string).slice(dir.length + 1) : undefined
   // Found before anything is changed.

@@ -1,4 +1,4 @@
-// Missing and swapped files: every kind of file, deleted, swapped with another of its kind, or replaced by an older copy or by one of
+// Missing and swapped files: every kind of file, deleted, cut, swapped with another of its kind, or replaced by an older copy or by one of
 // another directory. Afterwards everything is read correctly or rejected with a code, no error below the directory is a bare error of the
 // operating system, a second start finds what the first one left, and `verify` detects the fault in advance.
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,7 +8,8 @@ import { type Engine, verifyArchive, verifyDataDirectory } from '@annal/engine'
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { type EngineParts, openEngine } from '../../src/engine.ts'
+import type { EngineParts } from '../../src/engine/engine-parts.ts'
+import { openEngine } from '../../src/engine.ts'
 import { EngineError } from '../../src/errors.ts'
 import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { eagerDeltas } from '../snapshot/eager-deltas.ts'
@@ -24,7 +25,9 @@ const casesMax = Number(process.env.ANNAL_CASES ?? (isLong ? 12 : 1))
 const kindsMax = isLong || process.env.ANNAL_CASES !== undefined ? kinds.length : 6
 /** Kinds whose names match; all of them by default. */
 const kindsWanted = new RegExp(process.env.ANNAL_KINDS ?? '')
-const ways: readonly Way[] = ['deleted', 'swapped', 'older', 'foreign']
+const ways: readonly Way[] = ['deleted', 'cut', 'swapped', 'older', 'foreign']
+/** The number of ways, which the seed selects. */
+const waysMax = isLong || process.env.ANNAL_CASES !== undefined ? ways.length : 4
 
 /** With these codes a start may be rejected, because everything else depends on the damaged file. */
 const startRefusals: ReadonlySet<string> = new Set(['log_damaged', 'identity_damaged'])
@@ -40,7 +43,7 @@ test(`missing and swapped files (ANNAL_SEED=${seed})`, async (t) => {
   const random = seededRandom(seed)
   const files = filesIn(world.dir)
   const tally = new Map<string, number>()
-  for (const way of ways) {
+  for (const way of chosen(ways, waysMax, random)) {
     const all = faultsOf(way, { dir: world.dir, older: world.older, foreign: other.dir })
     for (const [kind] of chosen(kinds, kindsMax, random)) {
       if (!kindsWanted.test(kind)) continue

@@ -133,6 +133,7 @@ test(`random batches have the results of the owner (ANNAL_SEED=${seed})`, async 
       fields: Object.fromEntries(queries),
       ...(random.below(2) === 0 && { filter }),
       ...(random.below(3) === 0 && { includeVectors: true }),
+      ...(random.below(24) === 0 && { includeTexts: true }),
       ...(random.below(3) === 0 && { rescore: random.below(2) === 0 }),
       ...(random.below(12) === 0 && { exact: true }),
       ...(random.below(12) === 0 && { explain: true }),

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { nodeVfs } from '@annal/wal'
 import { test } from 'tap'
+import { Originals } from '../../src/originals/originals.ts'
 import { OriginalFiles } from '../../src/readers/original-files.ts'
-import { Originals } from '../../src/replica/originals.ts'
 
 const dimension = 8
 const rows = 20

@@ -393,7 +393,7 @@ test('bad requests name the field, the value, and the limit', async (t) => {
   const query = { query: [0, 0, 0], limit: 200 }
   for (const [groupBy, error] of [
     [{ key: '' }, { code: 'invalid_argument', field: 'group_by.key' }],
-    [{ key: 3 }, { code: 'invalid_argument', field: 'group_by.key', value: '3' }],
+    [{ key: 3 }, { code: 'invalid_argument', field: 'group_by.key', value: 3 }],
     [{ key: 'x'.repeat(257) }, { code: 'invalid_argument', field: 'group_by.key', limit: 256 }],
     [
       { key: 'doc', hits: 0 },

@@ -41,14 +41,14 @@ test('without a filter a small field is compared and a large one is walked, and 
     t.equal(planOf({ matches: undefined, rows: walked, ef }), 'walk', `${walked} rows at ef ${ef}`)
   }
   const { reason, costs } = planDense({ ...input, matches: undefined, rows: 5_000 })
-  t.match(reason, /there is no filter, and comparing all 5000 rows/)
+  t.match(reason, /there is no filter, and comparing all 5,000 rows/)
   t.ok((costs?.scan ?? 0) <= 2 * (costs?.walk ?? 0))
 })
 
 test('an explanation has both costs', async (t) => {
   const { costs, reason } = planDense({ ...input, matches: 6_000 })
   t.ok((costs?.walk ?? 0) < (costs?.scan ?? 0))
-  t.match(reason, /6000 match, and a walk is cheaper/)
+  t.match(reason, /6,000 match, and a walk is cheaper/)
 })
 
 test('the boost widens the pool of a filtered walk by its percentage', async (t) => {

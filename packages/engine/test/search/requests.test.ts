@@ -80,7 +80,7 @@ test('explain returns the plan, the number of matches, and the cost; exact compa
   const { explain } = await ask({ ...below(1_500), prefilterCardinalityThreshold: 1_000, filterBoostPercentage: 50 })
   t.match(explain, {
     filter: { matches: 1_500, ms: Number },
-    fields: { dense: { ef: 192, visited: Number, distances: Number, ms: Number, reason: /1500 match/ } },
+    fields: { dense: { ef: 192, visited: Number, distances: Number, ms: Number, reason: /1,500 match/ } },
     totalMs: Number,
   })
   const lists = await collection.search({ fields: { words: { query: words(3) } }, explain: true })

@@ -328,10 +328,12 @@ test('the files that are left of a collection in quarantine stay in every checkp
     (await readdir(second.path)).sort(),
     [...filesOf(1).filter((name) => name !== snapshots(1)[0]), manifestName].sort(),
   )
-  t.strictSame(second.manifest.collections, first.manifest.collections)
+  // What came after the first one is replayed when it can be loaded again.
+  const left = first.manifest.collections.map((one) => ({ ...one, lsnHeld: 5 }))
+  t.strictSame(second.manifest.collections, left)
   const { checkpoint: third, lsnNotNeeded: stillNeeded } = await world.take(7, [quarantined(collection)], second)
   t.equal(stillNeeded, 0, 'it may be rebuilt from all records')
-  t.strictSame(third.manifest.collections, first.manifest.collections)
+  t.strictSame(third.manifest.collections, left)
   const { checkpoint: fourth } = await world.take(8, [quarantined(collection)])
   t.strictSame(fourth.manifest.collections, [], 'without a checkpoint before it there is nothing to keep')
 })

@@ -6,11 +6,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type Engine, openEngine, type Precision, verifyDataDirectory } from '@annal/engine'
+import { openWorkerPool } from '@annal/engine/testing'
 import tap, { test } from 'tap'
 import { rulesNewest } from '../../src/model/schema.ts'
 import { eagerDeltas } from './eager-deltas.ts'
 
 tap.setTimeout(300_000)
+
+// Threads of an engine take longer to start than a directory to open.
+const pool = await openWorkerPool({ threads: 1 })
+tap.teardown(() => pool.close())
 
 /** Newest last; the last is the one that is written. */
 const formats = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map((number) => `data-directory-${number}`)
@@ -205,7 +210,7 @@ function digestsOf(engine: Engine): Record<string, string> {
 }
 
 async function made(dir: string): Promise<Golden> {
-  const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 }, { deltas: eagerDeltas })
+  const engine = await openEngine({ dataDir: join(dir, 'live') }, { pool, deltas: eagerDeltas })
   await fillGiven(engine)
   await fill(engine)
   await fillRecalls(engine)
@@ -254,7 +259,7 @@ for (const format of formats) {
     )
     t.ok(states.length >= 2, `${states.length} ways to the state`)
     for (let start = 0; start < 2; start++) {
-      const engine = await openEngine({ dataDir, threads: 1 })
+      const engine = await openEngine({ dataDir }, { pool })
       t.strictSame(engine.health().reasons, [])
       t.strictSame(digestsOf(engine), golden.digests, start === 0 ? 'after the kill' : 'and after an orderly close')
       t.strictSame(await hitsOf(engine), golden.hits)
@@ -303,7 +308,7 @@ for (const name of ['int8', 'binary'])
       const [field] = engine.database().collection(name).describe().fields
       return field?.kind === 'dense' ? field.params.rules : 0
     }
-    let engine = await openEngine({ dataDir, threads: 1 })
+    let engine = await openEngine({ dataDir }, { pool })
     await engine.database().collection(name).upsert(copies(40, 0))
     t.equal(rulesOf(engine), undefined)
     await engine.database().collection(name).rebuild()
@@ -313,7 +318,7 @@ for (const name of ['int8', 'binary'])
     await cp(dataDir, join(dir, 'killed'), { recursive: true })
     await engine.close()
     for (const from of [dataDir, join(dir, 'killed')]) {
-      engine = await openEngine({ dataDir: from, threads: 1 })
+      engine = await openEngine({ dataDir: from }, { pool })
       t.strictSame(digestsOf(engine), digests, from === dataDir ? 'from its checkpoint' : 'by replay')
       t.equal(rulesOf(engine), rulesNewest)
       await engine.close()
@@ -325,7 +330,7 @@ test('binary fields of an old directory are rescored unless a search disables it
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')
   await writeGolden('data-directory-2', dataDir)
-  const engine = await openEngine({ dataDir, threads: 1 })
+  const engine = await openEngine({ dataDir }, { pool })
   const collection = engine.database().collection('binary')
   const vectorOf = (n: number) => Array.from({ length: dimension }, (_, at) => Math.sin(n * (at + 1)))
   const query = vectorOf(9.01)
@@ -365,7 +370,7 @@ test('a cosine field of an earlier version returns what it stored, and stores ne
   await writeGolden('data-directory-4', dataDir)
   const before = new Map(objects(300, 0).map(({ id, fields }) => [id, Float32Array.from(fields.v)]))
   const given = objects(40, 400).map(({ id, fields }) => ({ id, fields: { v: fields.v.map((x) => x * 37) } }))
-  let engine = await openEngine({ dataDir, threads: 1 })
+  let engine = await openEngine({ dataDir }, { pool })
   const check = async (what: string) => {
     const { objects: stored } = await engine.database().collection('int16').scroll({ limit: 1_000 })
     const wrong = stored.filter(({ id, dense }) => {
@@ -387,7 +392,7 @@ test('a cosine field of an earlier version returns what it stored, and stores ne
   await check('after the upgrade')
   await engine.checkpoint()
   await engine.close()
-  engine = await openEngine({ dataDir, threads: 1 })
+  engine = await openEngine({ dataDir }, { pool })
   await check('from its checkpoint')
   await engine.database().collection('int16').rebuild()
   await check('after a rebuild')

@@ -1,7 +1,9 @@
 // Properties of every analyzer, and what it rejects.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
-import { analyzerOf } from '../../src/text/analyzer.ts'
+import { analyzerOf, isSearchedByPrefix } from '../../src/text/analyzer.ts'
+import { loadAnalyzers } from '../../src/text/analyzers.ts'
+import { countTerms } from '../../src/text/counted-text.ts'
 import { languageOf, languages } from '../../src/text/language-table.ts'
 import { type AnalyzerParams, analyzerVersion, analyzerVersions } from '../../src/text/params.ts'
 import { randomText } from './corpus.ts'
@@ -137,4 +139,20 @@ test('params that no analyzer has are rejected by name, value, and limit', (t) =
     )
   }
   t.end()
+})
+
+test('a run without spaces has a term for each pair, and its length is its number of characters, as the guide says', async (t) => {
+  await loadAnalyzers()
+  const params: AnalyzerParams = { language: 'none', analyzer: 1 }
+  const terms = (text: string) => countTerms(text, params)
+  const query = (text: string) =>
+    analyzerOf(params)
+      .queryTokens(text)
+      .map(({ term }) => term)
+  t.match(terms('東京都庁'), { terms: ['東京', '京都', '都庁', '庁'], length: 4 })
+  t.match(terms('東京 tower'), { terms: ['東京', '京', 'tower'], length: 3 })
+  t.match(terms('東京、都庁。'), { terms: ['東京', '京', '都庁', '庁'], length: 4 })
+  t.strictSame(query('東京都'), ['東京', '京都'])
+  t.strictSame(query('都'), ['都'])
+  t.ok(isSearchedByPrefix('都'))
 })

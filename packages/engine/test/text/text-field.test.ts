@@ -356,16 +356,61 @@ test('a page and a read by id have vectors, texts, both, or none, as their reade
   await engine.close()
 })
 
+test('hits have the texts of their objects if the search requests them', async (t) => {
+  const { engine, collection } = await withTexts(t)
+  const { lsn } = collection.describe()
+  const fields = { body: { query: 'quick', limit: 3 }, v: { query: [0, 1], limit: 3 } }
+  const without = await collection.search({ fields, includeVectors: true })
+  t.notOk(Object.values(without.results).some((hits) => hits.some((hit) => 'texts' in hit.toJSON())))
+  const more = { fusion: { method: 'rrf' }, groupBy: { key: 'odd', hits: 2 } } as const
+  const requests: readonly SearchRequest[] = [
+    { fields: { body: fields.body } },
+    { fields: { v: fields.v } },
+    { fields },
+    { fields, ...more },
+  ]
+  for (const request of requests) {
+    for (const includeVectors of [false, true]) {
+      const { results, fused, fusedGroups } = await collection.search({
+        ...request,
+        includeVectors,
+        includeTexts: true,
+      })
+      const groups = fusedGroups?.flatMap(({ hits }) => hits) ?? []
+      const hits = [...Object.values(results).flat(), ...[...(fused ?? []), ...groups].map(({ hit }) => hit)]
+      t.ok(hits.length >= 3)
+      for (const hit of hits) {
+        t.strictSame(hit.texts, { body: texts[hit.id as keyof typeof texts] })
+        t.strictSame(hit.toJSON().texts, hit.texts)
+      }
+    }
+  }
+  await collection.upsert([{ id: 'a', fields: { v: [0, 1], body: 'another text' } }])
+  await collection.upsert([{ id: 'b', fields: { v: [1, 1] } }])
+  const nearest = async (asOf?: { lsn: number }) => {
+    const { results } = await collection.search({ fields: { v: { ...fields.v, limit: 2 } }, includeTexts: true, asOf })
+    return results.v?.map((hit) => hit.texts)
+  }
+  t.strictSame(await nearest(), [{ body: 'another text' }, {}])
+  t.strictSame(await nearest({ lsn }), [{ body: texts.a }, { body: texts.b }])
+  const taken: number[] = []
+  const room = { take: (bytes: number) => void taken.push(bytes), pageBytesMax: 2 ** 20 }
+  for (const includeTexts of [false, true]) await collection.search({ fields: { v: fields.v }, includeTexts }, room)
+  t.ok((taken[1] as number) >= (taken[0] as number) + (texts.c?.length ?? 0), 'texts take room')
+  await engine.close()
+})
+
 test('a choice of contents that is none is refused by its name', async (t) => {
   const { engine, collection } = await withTexts(t)
   const past = await engine.database().asOf('c', { lsn: collection.describe().lsn })
   for (const field of ['includeVectors', 'includeTexts']) {
     const wrong = { [field]: 'no' } as object
-    const error = { code: 'invalid_argument', details: { field, value: '"no"' } }
+    const error = { code: 'invalid_argument', details: { field, value: 'no' } }
     await t.rejects(collection.getMany(['a'], wrong), error)
     await t.rejects(collection.get('a', wrong), error)
     await t.rejects(past.getMany(['a'], wrong), error)
     await t.rejects(collection.scroll(wrong), error)
+    await t.rejects(collection.search({ fields: { body: { query: 'a' } }, ...wrong }), error)
   }
   await engine.close()
 })

@@ -36,6 +36,7 @@ const ofServer = [
   'asOfPage',
   'checkedActor',
   'holdCheckpoint',
+  'memoryLimit',
   'newestCheckpointLsn',
   'writtenBy',
 ]

@@ -8,9 +8,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { type Engine, openEngine, verifyDataDirectory } from '@annal/engine'
+import { openWorkerPool } from '@annal/engine/testing'
 import tap, { type Test, test } from 'tap'
 
 tap.setTimeout(300_000)
+
+// Threads of an engine take longer to start than a directory to open.
+const pool = await openWorkerPool({ threads: 1 })
+tap.teardown(() => pool.close())
 
 interface Golden {
   readonly features: readonly string[]
@@ -49,7 +54,7 @@ const versions: readonly Version[] = [
 
 const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
 const dimension = 8
-const open = (dataDir: string) => openEngine({ dataDir, threads: 1, archive })
+const open = (dataDir: string) => openEngine({ dataDir, archive }, { pool })
 
 /** Writes the directory that a golden file holds. */
 async function unpack(dataDir: string, images: number): Promise<Golden> {
@@ -159,7 +164,7 @@ for (const version of versions)
   })
 
 test('every format of images has a directory, up to the one of today', async (t) => {
-  const source = readFileSync(new URL('../../src/backup/image.ts', import.meta.url), 'utf8')
+  const source = readFileSync(new URL('../../src/backup/image/image.ts', import.meta.url), 'utf8')
   const newest = Number(/^const seal: Seal = \{ format: (\d+), key: 'image' \}$/m.exec(source)?.[1])
   t.strictSame(
     versions.map(({ images }) => images),

@@ -144,7 +144,13 @@ function opened(threads = 2): { ring: Ring; dispatcher: QueryDispatcher } {
   const ring = createRing()
   const dispatcher = new QueryDispatcher(ring, threads, {
     attachAgain: (memory) => memory === known,
-    answerHere: () => ({ ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 3, distances: 0 }),
+    answerHere: () => ({
+      ordinals: new Uint32Array(0),
+      similarities: new Float32Array(0),
+      visited: 3,
+      distances: 0,
+      isBlurred: false,
+    }),
     workersRun: () => true,
     onSubmit: () => undefined,
     onSettle: () => undefined,

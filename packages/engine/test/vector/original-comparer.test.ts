@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { xxh64 } from '../../src/memory/xxh64.ts'
 import type { SpaceType } from '../../src/model/schema.ts'
-import { chainSum } from '../../src/replica/originals-file.ts'
+import { chainSum } from '../../src/originals/originals-file.ts'
 import { similarityOf } from '../../src/search/max-sim.ts'
 import { compileKernel } from '../../src/vector/dense/kernel.ts'
 import { comparerOf, OriginalComparer } from '../../src/vector/dense/original-comparer.ts'

@@ -90,7 +90,7 @@ export function recall(hits: DenseHits, truth: readonly { ordinal: number; simil
 }
 
 /** A cut of a field that does not change meanwhile. Must be released. */
-export async function cutOf(field: { prepareCut(): PreparedCut }): Promise<FieldCut> {
+async function cutOf(field: { prepareCut(): PreparedCut }): Promise<FieldCut> {
   const prepared = field.prepareCut()
   await prepared.copyAhead(async () => undefined)
   const cut = prepared.take()

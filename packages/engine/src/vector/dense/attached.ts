@@ -100,6 +100,11 @@ export class AttachedArena implements AttachedMemory {
     return elementAt(this.#f32, this.#scratch.similarities / 4 + hit)
   }
 
+  /** Whether the rows in memory do not order the hits of the last query well. */
+  get isBlurred(): boolean {
+    return this.#kernel.isLastBlurred() === 1
+  }
+
   takeVisited(): number {
     return this.#kernel.takeHops()
   }

@@ -5,7 +5,7 @@ import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** Version of the interface between host and kernel; assembly/index.ts has the same number. */
-export const kernelAbi = 16
+const kernelAbi = 17
 
 /** Exports of assembly/index.ts. Parameters and results are addresses, counts, and numbers. */
 export interface Kernel {
@@ -35,6 +35,7 @@ export interface Kernel {
   setFarComparison(least: number, perEntry: number): void
   search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
   compare(k: number, ef: number, version: number, bitmap: number, bits: number): number
+  isLastBlurred(): number
   beginScan(k: number, version: number): void
   scanIds(count: number): void
   scanRange(from: number, to: number): void

@@ -2,7 +2,7 @@
 import { headComponents, rotatedLength, type Shape } from './shape.ts'
 
 /** Maximum number of entries of a pool: the largest ef, and hidden rows that a walk may meet. */
-export const poolEntries = 16_384
+const poolEntries = 16_384
 /**
  * Maximum number of visible entries of a walk; the same number of hidden rows fits next to them. Searches have a lower limit, efMax in
  * limits.ts.

@@ -16,7 +16,7 @@ import { batchOf, createCopyDetector, joinBatches, meanOf } from './settle-rows.
 import { type ShapeOptions, shapeOf } from './shape.ts'
 
 /** Number of rows at which the center is computed. Like everything that determines what is built, it depends on the calls only. */
-export const settleRows = 256
+const settleRows = 256
 /** Number of ordinals of the first arena. If an ordinal exceeds it, the segment settles on the rows that it has. */
 const firstOrdinals = 4096
 

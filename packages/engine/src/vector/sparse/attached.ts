@@ -30,6 +30,8 @@ export class AttachedLists implements AttachedMemory {
     // None: see run.
   }
 
+  readonly isBlurred = false
+
   takeVisited(): number {
     return 0
   }

@@ -1,4 +1,4 @@
-// The number of live rows of a field of texts, and the total of their lengths, as of a version: for searches of the newest version and of the one that
+// The number of live rows of a text field, and the total of their lengths, as of a version: for searches of the newest version and of the one that
 // is being applied, in any thread. Two groups of words, which change like the pairs of row-counts.ts. They are at a fixed place of the field's memory,
 // before everything else.
 //
@@ -37,10 +37,6 @@ export function storeTotals(words: Words, version: number, totals: FieldTotals):
   Atomics.store(words, group, none)
   write(words, group, totals)
   Atomics.store(words, group, version)
-}
-
-export function newestTotals(words: Words): FieldTotals {
-  return read(words, newestGroup(words))
 }
 
 /** Undefined: the version is too old, or the words changed all the time. */

@@ -39,7 +39,7 @@ import { addPostings, removePostings, removeRow } from './term-lists.ts'
 import { changing, rowsAt, type TermPlace, type WeighedList, weighLists } from './term-view.ts'
 import { postingsOfTexts, type TextImpacts, weighTexts } from './text-lists.ts'
 
-/** A sparse field, or a field of texts: form `counts`. */
+/** A sparse field, or a text field: form `counts`. */
 export async function openSparseField(
   definition: SparseFieldSchema,
   pool: WorkerPool,

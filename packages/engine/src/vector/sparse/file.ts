@@ -116,7 +116,7 @@ export async function loadSparse(field: FieldHead, state: SparseState, source: B
   if (field.form === 'counts' && end > 0) startTotals(state.memory.u32, 0, { rows, length })
 }
 
-/** The lengths of the rows of a field of texts, as their postings state them. */
+/** The lengths of the rows of a text field, as their postings state them. */
 class TextLengths {
   readonly #memory: SparseMemory
   readonly #lengths: Uint32Array

@@ -1,4 +1,4 @@
-// The weight of a posting in a field of texts: how often the text has the term, and how many tokens the text has. Both are in the bits of a float32,
+// The weight of a posting in a text field: how often the text has the term, and how many tokens the text has. Both are in the bits of a float32,
 // which is positive and never NaN, so that lists store it as they store weights.
 //
 //   | 0 u1 | count u11 | length u20 |

@@ -1,6 +1,6 @@
-// The postings of each term, and its number of live rows. Most terms of a large vocabulary have one posting: it stands in the vocabulary itself,
-// takes no list, and counts if its row is alive. A second one makes a list of both, and a list that is left with one posting is given up. What
-// is written to disk does not differ.
+// The postings of each term, and its number of live rows. Most terms of a large vocabulary have one posting: it is stored in the vocabulary
+// itself, without a list, and counts if its row is alive. A second posting makes a list of both, and a list that is left with one posting is
+// removed. The bytes on disk are the same in both cases.
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
 import type { PostingLists, Postings, SinglePosting } from './lists.ts'

@@ -9,11 +9,14 @@ import { hasRoomForMemory, onMemoryRefused } from '../address-space.ts'
 
 /** Released memories, and bytes in them, that stay uncollected for any heap size. */
 export const releasedMin = 64
-export const releasedBytesMin = 64 * 2 ** 20
+const releasedBytesMin = 64 * 2 ** 20
 
 /** Without address space, the number of repeated collections, and the time between them. */
 const repeatsMax = 3
 const repeatAfterMs = 100
+
+/** Released memories, and bytes in them, of pools that have ended, which nothing has collected since. */
+const left = { memories: 0, bytes: 0 }
 
 let exposed = false
 let collect: (() => void) | undefined
@@ -61,24 +64,35 @@ export class Garbage {
     setTimeout(() => this.#collect(0), repeatAfterMs).unref()
   }
 
-  /** Collects the rest in this thread; the others have ended. */
+  /**
+   * Leaves the rest to this thread; the others have ended. It is collected when it adds up, together with what other pools leave, because a
+   * collection takes a third of the time of a small pool.
+   */
   end(): void {
     this.#endClaims()
-    if (this.#memories > 0) setImmediate(() => this.#collect()).unref()
+    const isDue = this.#memories > 0 && this.#isDue()
+    left.memories += this.#memories
+    left.bytes += this.#bytes
+    if (isDue) setImmediate(() => this.#collect()).unref()
+    this.#memories = 0
+    this.#bytes = 0
   }
 
   #isDue(): boolean {
     // Releases made space for what is refused now.
     if (!hasRoomForMemory()) return true
-    if (this.#memories < releasedMin && this.#bytes < releasedBytesMin) return false
+    const [memories, bytes] = [this.#memories + left.memories, this.#bytes + left.bytes]
+    if (memories < releasedMin && bytes < releasedBytesMin) return false
     const heap = getHeapStatistics().used_heap_size
-    return this.#memories >= Math.max(releasedMin, heap / 2 ** 20) || this.#bytes >= Math.max(releasedBytesMin, heap)
+    return memories >= Math.max(releasedMin, heap / 2 ** 20) || bytes >= Math.max(releasedBytesMin, heap)
   }
 
   #collect(again = repeatsMax): void {
     this.#scheduled = false
     this.#memories = 0
     this.#bytes = 0
+    left.memories = 0
+    left.bytes = 0
     this.#everywhere()
     collectGarbage()
     // A field may still be closing, and other threads collect when they can. With address space left this waits for the next time; without,

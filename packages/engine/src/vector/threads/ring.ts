@@ -89,6 +89,7 @@ export const slot = {
   found: 10,
   visited: 11,
   distances: 12,
+  blurred: 13,
 } as const
 
 /** Index of the first word of a slot. */
