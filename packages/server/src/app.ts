@@ -13,34 +13,35 @@ import { Schedules } from './backups/schedules.ts'
 import type { Collector } from './collector.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
-import { addArchiveHooks } from './http/archive-hooks.ts'
+import { ServerError } from './errors.ts'
+import { addArchiveHooks } from './hooks/archive-hooks.ts'
+import { addClusterHooks } from './hooks/cluster-hooks.ts'
+import { addRequestHooks, requestFacts } from './hooks/request-hooks.ts'
+import { healthEveryMs } from './hot/shared-health.ts'
 import { addBodyParsers } from './http/bodies.ts'
-import { addBodyKeys } from './http/body-keys.ts'
-import { addClusterHooks } from './http/cluster-hooks.ts'
+import { addBodyKeys, isPublished } from './http/body-keys.ts'
 import { sendError } from './http/error-replies.ts'
-import { ServerError } from './http/errors.ts'
-import { clientError } from './http/framework-errors.ts'
-import { addRequestHooks, requestFacts } from './http/hooks.ts'
-import * as limits from './http/limits.ts'
 import type { DescribedRoute } from './http/openapi/described-route.ts'
+import { addQueryKeys } from './http/query-keys.ts'
+import { answerRefusedBytes, refuseBytes } from './http/refused-bytes.ts'
 import { addReplyBudget } from './http/replies.ts'
 import { addRequestKeys } from './http/request-keys.ts'
-import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
 import { lazyValidators } from './http/validators.ts'
 import { licensePlace } from './license/license-place.ts'
 import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
+import * as limits from './limits.ts'
+import { Metrics } from './metrics/metrics.ts'
+import type { MetricsExport } from './metrics/metrics-export.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
 import type { LogExport } from './observe/log-export.ts'
-import { Metrics } from './observe/metrics.ts'
-import type { MetricsExport } from './observe/metrics-export.ts'
-import { readMetricsState } from './observe/metrics-state.ts'
 import { createRequestLog } from './observe/request-log.ts'
-import type { ReportedRequest } from './observe/thread-observer.ts'
 import type { Tracing } from './observe/tracing.ts'
+import type { RouteContext } from './route-context.ts'
 import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
+import { readMetricsState } from './routes/metrics-state.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { v2ScheduleRoutes } from './routes/schedules.ts'
@@ -62,8 +63,8 @@ import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import { connectThreads } from './serving/connect-threads.ts'
 import { createGranting } from './serving/granting.ts'
 import { watchServing } from './serving/serving-figures.ts'
-import { healthEveryMs } from './serving/shared-health.ts'
 import { SharedState } from './serving/shared-state.ts'
+import type { ReportedRequest } from './serving/thread-observer.ts'
 import { canSharePort, ThreadedServer } from './serving/threaded-server.ts'
 import { decodablePath } from './wire/path-id.ts'
 
@@ -155,7 +156,7 @@ export function createApp(given: AppOptions): FastifyInstance {
       },
     },
     schemaController: lazyValidators(),
-    clientErrorHandler: clientError,
+    clientErrorHandler: refuseBytes,
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
   }
   const hasThreads = config.serverThreads > 1 && canSharePort()
@@ -169,6 +170,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   app.server.maxConnections = limits.connectionsMax
   answerHalfClosed(app.server)
   continueInOrder(app.server)
+  answerRefusedBytes(app.server)
   shared.onReport(({ requests }) => {
     for (const request of requests) recordRequest(request, app, tracing)
   })
@@ -177,6 +179,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addAccess(app, slot)
   addBodyParsers(app)
   addBodyKeys(app)
+  addQueryKeys(app, isPublished)
   addRequestKeys(app, slot)
   addReplyBudget(app, shared.budgets.largeReplies)
   addRequestHooks(app, context)
@@ -272,6 +275,8 @@ const nodeLimits = {
   headersTimeout: limits.headersTimeoutMs,
   connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
   maxHeaderSize: limits.headerBytesMax,
+  // Node.js replies without a body. request-form.ts rejects these requests.
+  requireHostHeader: false,
 }
 
 interface ThreadedAppOptions extends Pick<AppOptions, 'tls' | 'slot' | 'config'> {

@@ -52,6 +52,8 @@ export interface Config {
   readonly asOfLoadedMegabytes: number
   readonly asOfSeconds: number
   readonly asOfMemoryMegabytes: number
+  /** MiB that the process may use. Undefined: what its control group and the machine allow. */
+  readonly memoryMegabytesMax: number | undefined
   /** Requests per second for one token or address. Undefined: no limit. */
   readonly rateLimit: number | undefined
   /** Percentage of searches that are recorded, 0 to 100. */
@@ -202,7 +204,8 @@ function splitCluster(values: SettingValues) {
 const clientAddress = 'NDD_SERVER_URL'
 
 function nameWarnings(environment: Environment): string[] {
-  const given = Object.keys(environment).filter((name) => name.startsWith('NDD_') && environment[name] !== undefined)
+  // In any case, because a system that tells cases apart would ignore `ndd_auth_token` without a word.
+  const given = Object.keys(environment).filter((name) => /^NDD_/i.test(name) && environment[name] !== undefined)
   const known = new Set(settings.map((setting) => setting.name))
   const idle = given.filter((name) => settingsWithoutEffect.includes(name))
   const unknown = given.filter((name) => !known.has(name) && !idle.includes(name) && name !== clientAddress)
@@ -248,6 +251,6 @@ export function rootTokenWeakness(rootToken: string | undefined): string | undef
 }
 
 /** Whether only this machine can connect to a host. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }

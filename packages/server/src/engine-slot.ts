@@ -6,7 +6,7 @@ import type { BucketArchive } from './archive/bucket-archive.ts'
 import type { Follower } from './archive/follower.ts'
 import type { ClusterView } from './cluster/cluster-view.ts'
 import type { Providers } from './embed/providers.ts'
-import { ServerError } from './http/errors.ts'
+import { ServerError } from './errors.ts'
 
 /** The place of the engine. It may be empty. */
 export class EngineSlot {
@@ -88,7 +88,10 @@ export class EngineSlot {
     if (role === 'out-of-service') return { status: 'failed', reasons: [`this node is out of service: ${reason}`] }
     if (this.#engine !== undefined) {
       const more = this.#watched.flatMap((reasons) => reasons())
-      return withReasons(this.#engine.health(), more)
+      const health = withReasons(this.#engine.health(), more)
+      // The engine has replayed everything a while before this slot serves every route.
+      const serves = !this.#recovering || (health.status !== 'ok' && health.status !== 'degraded')
+      return serves ? health : { ...health, status: 'starting' }
     }
     return { status: 'starting', reasons: [], ...(this.#progress === undefined ? {} : { progress: this.#progress }) }
   }

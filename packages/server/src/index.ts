@@ -1,10 +1,10 @@
 export { type AppOptions, createApp } from './app.ts'
 export { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
 export { type Config, ConfigError, type ConfigRead, readConfig } from './config.ts'
+export { type DashboardOptions, type RunningDashboard, startDashboard } from './dashboard-server.ts'
 export { EngineSlot, slotWith } from './engine-slot.ts'
+export type { ErrorBody, ServerErrorCode } from './errors.ts'
 export { type Exit, exitOf } from './exit.ts'
-export { type DashboardOptions, type RunningDashboard, startDashboard } from './http/dashboard-server.ts'
-export type { ErrorBody, ServerErrorCode } from './http/errors.ts'
 export {
   createLicenseKeys,
   issueLicense,

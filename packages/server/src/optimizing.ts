@@ -1,6 +1,6 @@
-// Keeps V8 from optimizing functions while modules are loaded. Each of them runs once, and what loads them, the path functions of Node.js above
-// all, becomes hot just before it is not needed any more. Compiling it takes CPU time of a start and the code of three compilers into memory:
-// 10 MB that an idle server never needs. Flags are those of the whole process, so threads that start meanwhile do the same.
+// Keeps V8 from optimizing functions while modules are loaded. Each module runs once, and the functions that load modules, above all the path
+// functions of Node.js, become hot just before they are no longer needed. Compiling them takes CPU time and loads the code of three compilers:
+// 10 MB that an idle server never needs. The flags apply to the whole process, so they affect threads that start meanwhile, too.
 import { setFlagsFromString } from 'node:v8'
 
 const compilers = ['sparkplug', 'maglev', 'turbofan'] as const

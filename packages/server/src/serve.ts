@@ -13,15 +13,16 @@ import { BackupSchedule } from './backups/scheduler.ts'
 import type { ClusterConfig } from './cluster/cluster-config.ts'
 import type { RoleChange } from './cluster/node-control.ts'
 import { Collector, collectGarbage } from './collector.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError } from './config.ts'
 import { Providers } from './embed/providers.ts'
 import { EngineSlot } from './engine-slot.ts'
-import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
 import type { Licensing } from './license/licensing.ts'
+import { connectionsMax, shutdownGraceMs } from './limits.ts'
+import { memoryLimit, memoryLimitMin } from './memory-limit.ts'
+import { certificateEnd } from './metrics/host-facts.ts'
+import { type MetricsExport, openMetricsExport } from './metrics/metrics-export.ts'
 import { type Audit, AuditLog } from './observe/audit.ts'
-import { certificateEnd } from './observe/host-facts.ts'
 import { type LogExport, openLogExport } from './observe/log-export.ts'
-import { type MetricsExport, openMetricsExport } from './observe/metrics-export.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
 import { SharedState } from './serving/shared-state.ts'
@@ -39,6 +40,7 @@ export interface ServerEvents {
 
 /** Listens, then opens the engine. Rejects if it cannot listen on the address or load the certificate. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
+  checkMemory(config.memoryMegabytesMax)
   const slot = new EngineSlot()
   const providers = new Providers(config.providers)
   slot.providers = providers
@@ -74,6 +76,16 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
   const exports = [metricsExport, tracing, logExport].filter((each) => each !== undefined)
   return new RunningServer({ config, events, slot, shared, collector, audit, licensing, exports, app, address })
+}
+
+/** Refuses a start that would end for want of memory. */
+function checkMemory(megabytesMax: number | undefined): void {
+  const limit = memoryLimit(megabytesMax)
+  if (limit >= memoryLimitMin) return
+  const [has, needs] = [limit, memoryLimitMin].map((bytes) => Math.floor(bytes / 2 ** 20))
+  throw new ConfigError([
+    `this process may use only ${has} MiB of memory, and a server needs at least ${needs} MiB: raise the limit of its control group or NDD_MEMORY_MAX_MB`,
+  ])
 }
 
 function noteCertificate(slot: EngineSlot, tls: TlsOptions | undefined): void {
@@ -311,7 +323,7 @@ export class RunningServer {
   }
 
   #engineOptions(): EngineOptions {
-    const { config, slot, events } = this.#parts
+    const { config, slot, events, collector } = this.#parts
     const { topKMax, batchMax, collectionsMax, backupMsMax } = config
     return {
       dataDir: config.dataDir,
@@ -327,6 +339,10 @@ export class RunningServer {
         loadedBytesMax: config.asOfLoadedMegabytes * 1024 * 1024,
         windowSeconds: config.asOfSeconds,
         windowBytesMax: config.asOfMemoryMegabytes * 1024 * 1024,
+      },
+      memory: {
+        bytesMax: config.memoryMegabytesMax && config.memoryMegabytesMax * 1024 * 1024,
+        onScarce: () => collector.run(),
       },
       requestKeys: { max: config.requestKeysMax, maxAgeMs: config.requestKeyHours * 3_600_000 },
       // A server that follows may get an archive of its own later.

@@ -6,7 +6,8 @@ import { setFlagsFromString } from 'node:v8'
 import type { Progress } from '@annal/engine'
 import { ConfigError, type ConfigRead, readConfig } from './config.ts'
 import { exitOf } from './exit.ts'
-import { secondSignalAfterMs } from './http/limits.ts'
+import { secondSignalAfterMs } from './limits.ts'
+import { memoryLimit } from './memory-limit.ts'
 import { resumeOptimizing } from './optimizing.ts'
 import { type RunningServer, startServer } from './serve.ts'
 import { bytesToLoad } from './start-work.ts'
@@ -14,6 +15,8 @@ import { trimHeapWhenIdle } from './trim-heap.ts'
 
 /** Opening a directory with no more than this runs little code more than once. */
 const littleBytes = 1_048_576
+/** With less memory, V8 collects garbage as early as it does by default. */
+const heapGrowsFromBytes = 2 ** 30
 
 /** Writes immediately, so that the line appears even if the process exits next. */
 function printLine(line: string): void {
@@ -82,8 +85,10 @@ function reloadTlsOnHangup(server: RunningServer): void {
 
 // Stored data is outside V8's heap, which has some twenty megabytes and the garbage of requests. By default V8 would run a major
 // collection every few hundred requests, which delays other requests. This setting lets the V8 heap grow to its limit before a major
-// collection.
-setFlagsFromString('--heap-growing-percent=300')
+// collection. Where memory is scarce, garbage would take it from collections.
+function letHeapGrow(limitBytes: number): void {
+  if (limitBytes >= heapGrowsFromBytes) setFlagsFromString('--heap-growing-percent=300')
+}
 
 // A second defense after input validation: nothing can be added to the prototype of all objects.
 Object.preventExtensions(Object.prototype)
@@ -92,6 +97,7 @@ process.on('uncaughtException', die)
 process.on('unhandledRejection', die)
 
 const { config, warnings } = settings()
+letHeapGrow(memoryLimit(config.memoryMegabytesMax))
 for (const warning of warnings) printLine(`annal: ${warning}`)
 const server = await startServer(config, { onProgress: progressReporter(), onFailed: die }).catch(die)
 // It listens, and begins to open the engine.

@@ -44,7 +44,7 @@ const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error
 const minuteMs = 60_000
 
 /** In the order of the documentation. */
-export const settingTable = {
+const settingTable = {
   port: whole('NDD_SERVER_PORT', {
     ...{ fallback: 8080, min: 0, max: 65_535 },
     meaning: 'Port of the HTTP server; 0 lets the system choose.',
@@ -117,12 +117,17 @@ export const settingTable = {
   asOfSeconds: whole('NDD_ASOF_SECONDS', {
     ...{ fallback: asOfWindowSecondsDefault, min: 0, max: asOfWindowSecondsMax },
     meaning:
-      'Recent past that collections keep for reads of it (`as_of`), in seconds; 0: they keep nothing, and moments are loaded.',
+      'How much of the recent past collections keep in memory for reads (`as_of`), in seconds; 0: nothing, and every moment is loaded.',
   }),
   asOfMemoryMegabytes: whole('NDD_ASOF_MEMORY_MB', {
     ...{ fallback: asOfWindowBytesDefault / mebibyte, min: 0, max: 1_048_576 },
     meaning:
-      'Maximum memory of the recent past of all collections, in MiB; the collection whose past was read least recently is given up first.',
+      'Maximum memory of the recent past of all collections, in MiB; the collection whose past was read least recently drops its past first.',
+  }),
+  memoryMegabytesMax: wholeOrNone('NDD_MEMORY_MAX_MB', {
+    ...{ fallback: 0, min: 0, max: 16_777_216 },
+    meaning:
+      'Memory that this process may use, in MiB, if that is less than its control group and the machine allow; at least 256. Writes are refused before it is used up. 0: no limit of its own.',
   }),
   rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
     ...{ fallback: 0, min: 0, max: 1_000_000 },
@@ -182,16 +187,17 @@ export const settingTable = {
   archiveLagSeconds: whole('NDD_ARCHIVE_LAG_MAX_S', {
     ...{ fallback: 60, min: 1, max: 86_400 },
     meaning:
-      'How late the bucket of `NDD_ARCHIVE_S3`, or a server with `NDD_FOLLOW_S3`, may be, in seconds, before health is `degraded`.',
+      'Maximum lag of the bucket of `NDD_ARCHIVE_S3`, or of a server with `NDD_FOLLOW_S3`, in seconds; beyond it, health is `degraded`.',
   }),
   archiveRequired: flag('NDD_ARCHIVE_REQUIRED', {
     fallback: 'off',
-    meaning: 'Whether writes are refused with `archive_late` while the bucket is that late: `on` or `off`.',
+    meaning:
+      'Whether writes are rejected with `archive_late` while the bucket lags by more than `NDD_ARCHIVE_LAG_MAX_S`: `on` or `off`.',
   }),
   archiveBacklogGigabytes: whole('NDD_ARCHIVE_BACKLOG_MAX_GB', {
     ...{ fallback: 10, min: 1, max: 1_000_000 },
     meaning:
-      'How much of the log waits for the bucket at most. Beyond it, writes stop with `NDD_ARCHIVE_REQUIRED=on`; otherwise the archive gets a gap.',
+      'Maximum size of the log that waits for the bucket, in GB. Beyond it, writes stop if `NDD_ARCHIVE_REQUIRED=on`; otherwise the archive gets a gap.',
   }),
   acknowledge: choice('NDD_ACK', ['local', 'archive'] as const, {
     fallback: 'local',
@@ -217,7 +223,7 @@ export const settingTable = {
   }),
   nodeName: text('NDD_NODE_NAME', {
     shown: true,
-    meaning: 'Name of this node, unlike that of every other node. Empty: the name of the host.',
+    meaning: 'Name of this node, unique in the cluster. Empty: the name of the host.',
   }),
   nodeUrl: formed('NDD_NODE_URL', {
     ...{ parse: parseHttpUrl, wanted: 'an address such as https://annal-1:8080', shown: true },
@@ -236,7 +242,7 @@ export const settingTable = {
   }),
   clusterReplicas: whole('NDD_CLUSTER_REPLICAS', {
     ...{ fallback: 3, min: 1, max: 5 },
-    meaning: 'How many NATS servers keep each record. 1 is for trials: a record is lost with its disk.',
+    meaning: 'How many NATS servers keep each record. Use 1 only for trials: records are lost with the disk.',
   }),
   clusterLeaseMs: whole('NDD_CLUSTER_LEASE_MS', {
     ...{ fallback: 3_000, min: 500, max: 60_000 },
@@ -249,7 +255,7 @@ export const settingTable = {
   clusterStalenessMs: whole('NDD_CLUSTER_STALENESS_MS', {
     ...{ fallback: 10_000, min: 1_000, max: 600_000 },
     meaning:
-      'How long a node may not have heard from the log, in milliseconds, until it refuses the tokens of databases: it may have missed a revocation.',
+      'How long a node accepts the tokens of databases without hearing from the log, in milliseconds. After that it may have missed a revocation.',
   }),
   clusterFilesBucket: bucket('NDD_CLUSTER_S3', {
     meaning:
@@ -258,12 +264,12 @@ export const settingTable = {
   clusterFilesMegabytes: whole('NDD_CLUSTER_FILES_MAX_MB', {
     ...{ fallback: 4_096, min: 1, max: 10_000_000 },
     meaning:
-      'How much of these files JetStream keeps, in MB. What exceeds it is refused with `shared_store_full`. A bucket has no limit.',
+      'Maximum size of these files in JetStream, in MB; calls that exceed it get `shared_store_full`. A bucket has no limit.',
   }),
   clusterSnapshotMegabytes: whole('NDD_CLUSTER_SNAPSHOT_MB', {
     ...{ fallback: 64, min: 0, max: 1_000_000 },
     meaning:
-      'How much of the log of a cluster, in MB, follows a snapshot until the next one is made, and at least a quarter of its size. 0: a snapshot of every change, for trials.',
+      'How much the log of a cluster grows until the next snapshot is made, in MB; at least a quarter of the size of the last snapshot. 0: a snapshot of every change, for trials.',
   }),
   clusterRetentionHours: whole('NDD_CLUSTER_RETENTION_HOURS', {
     ...{ fallback: 24, min: 0, max: 8_760 },
@@ -272,7 +278,7 @@ export const settingTable = {
   }),
   providersFile: text('NDD_PROVIDERS', {
     meaning:
-      'File of JSON with the providers that make vectors of texts, by name. It has their addresses and names the variables with their keys. Empty: none.',
+      'JSON file with the providers that make vectors of texts, by name: their addresses, and the variables that have their keys. Empty: none.',
   }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',

@@ -1,4 +1,4 @@
-// How much there is to load for a start: the files of the log and of checkpoints, which decide how long it takes.
+// Measures how much a start has to load: the sizes of the log and of checkpoints, which determine how long it takes.
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 

@@ -1,6 +1,6 @@
-// Gives memory back that a start took. Modules and schemas leave garbage, and V8 keeps the pages of a young generation that grew with them;
-// without requests it does not look at either again. This holds for serving threads, too. A collection takes some tens of milliseconds, so it
-// waits until the process has nothing else to do, and happens once.
+// Frees memory that only a start needed. Modules and schemas leave garbage, and V8 keeps the pages of the young generation that grew with them;
+// without requests it never frees either. The same applies to serving threads. A garbage collection takes some tens of milliseconds, so it
+// runs once, when the process has nothing else to do.
 import { performance } from 'node:perf_hooks'
 
 const lookEveryMs = 1_000

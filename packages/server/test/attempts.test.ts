@@ -6,7 +6,7 @@ import { addressKey } from '../src/access/addresses.ts'
 import { createAttempts } from '../src/access/attempts.ts'
 import { createGuard, type Guard } from '../src/access/auth.ts'
 import { EngineSlot, slotWith } from '../src/engine-slot.ts'
-import * as limits from '../src/http/limits.ts'
+import * as limits from '../src/limits.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 
 const rootToken = 'chosen-by-a-person-0123456789'

@@ -34,6 +34,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     NDD_ASOF_LOADED_MB: '10',
     NDD_ASOF_SECONDS: '30',
     NDD_ASOF_MEMORY_MB: '20',
+    NDD_MEMORY_MAX_MB: '300',
     NDD_LOG_LEVEL: 'silent',
     NDD_RATE_LIMIT: '20',
     NDD_QUERY_LOG_PERCENT: '5',
@@ -80,6 +81,7 @@ test('every setting is read, and spaces around values are ignored', (t) => {
     asOfLoadedMegabytes: 10,
     asOfSeconds: 30,
     asOfMemoryMegabytes: 20,
+    memoryMegabytesMax: 300,
     logLevel: 'silent',
     rateLimit: 20,
     queryLogPercent: 5,
@@ -154,9 +156,15 @@ test('all errors are reported at once, in the order of the table, each with its 
 })
 
 test('unknown names cause warnings, names of the published server cause one notice', (t) => {
-  const { warnings } = readConfig({ NDD_SERVER_PROT: '1', NDD_MAX_ELEMENTS: '5', NDD_DEBUG_LOG: '1', HOME: '/' })
-  t.match(warnings, [/NDD_SERVER_PROT/, /NDD_MAX_ELEMENTS, NDD_DEBUG_LOG/])
-  t.equal(warnings.length, 2)
+  const { warnings } = readConfig({
+    NDD_SERVER_PROT: '1',
+    ndd_host: '::',
+    NDD_MAX_ELEMENTS: '5',
+    NDD_DEBUG_LOG: '1',
+    HOME: '/',
+  })
+  t.match(warnings, [/NDD_SERVER_PROT/, /ndd_host is not a setting/, /NDD_MAX_ELEMENTS, NDD_DEBUG_LOG/])
+  t.equal(warnings.length, 3)
   t.end()
 })
 

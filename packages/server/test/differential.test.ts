@@ -15,7 +15,7 @@ import { send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
 const isLong = process.env.ANNAL_LONG === '1'
-const requestsWanted = Number(process.env.ANNAL_REQUESTS ?? (isLong ? 100_000 : 400))
+const requestsWanted = Number(process.env.ANNAL_REQUESTS ?? (isLong ? 100_000 : 250))
 const seed = chosenSeed()
 const description = await readDescription()
 const token = 'a-token-of-the-differential-test'

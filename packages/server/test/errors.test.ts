@@ -2,7 +2,7 @@
 import { EngineError } from '@annal/engine'
 import { WalError } from '@annal/wal'
 import { test } from 'tap'
-import { errorBody, errorCodes, isCoded, retryAfterSeconds, ServerError, statusOf } from '../src/http/errors.ts'
+import { errorBody, errorCodes, isCoded, retryAfterSeconds, ServerError, statusOf } from '../src/errors.ts'
 
 test('errors of the log lose their file names on the way to a client', (t) => {
   const file = '/srv/data/wal/0001.wal'

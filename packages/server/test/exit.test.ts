@@ -11,11 +11,15 @@ test('errors of the log and of the system map to their exit codes', (t) => {
     ['identity_damaged', 65],
     ['snapshot_damaged', 65],
     ['EADDRINUSE', 69],
+    ['ENOTFOUND', 69],
     ['directory_locked', 73],
     ['log_failed', 74],
+    ['EIO', 74],
+    ['disk_full', 75],
     ['ENOSPC', 75],
     ['EACCES', 77],
     ['ENOTDIR', 77],
+    ['ENAMETOOLONG', 77],
     ['EROFS', 77],
     ['format_too_new', 78],
   ]
@@ -43,10 +47,31 @@ test('a server ends with 78 and one line at each start with a directory of a new
   }
 })
 
+test('a host that is unknown is named, with the setting', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = startProcess({ NDD_DATA_DIR: dataDir, NDD_HOST: '[::1]' })
+  t.strictSame(await server.ended, { code: 69, signal: null })
+  t.match(server.stderr(), /annal: the host \[::1\] is unknown .*; set NDD_HOST to an address of this machine\n$/)
+})
+
 test('an internal error exits with 70 and prints its location', (t) => {
   const exit = exitOf(new TypeError('x is not a function'))
   t.equal(exit.code, 70)
   t.match(exit.lines[0], /exit\.test\.ts/)
   t.equal(exitOf('just a text').code, 70)
   t.end()
+})
+
+test('a server on an old Node.js ends with 78 and one line, before it reads a setting or writes to its log', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const old = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})'
+  const server = startProcess({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}`,
+    NDD_DATA_DIR: dataDir,
+    NDD_NO_SETTING: 'x',
+    NDD_NUM_SERVER_THREADS: '2',
+  })
+  t.strictSame(await server.ended, { code: 78, signal: null })
+  t.match(server.stderr(), /^annal: Annal needs Node\.js 22\.12\.0 or newer, and this process runs on 20\.20\.2\n$/)
+  t.equal(server.stdout(), '')
 })

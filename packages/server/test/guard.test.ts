@@ -4,7 +4,7 @@ import { test } from 'tap'
 import type { Attempts } from '../src/access/attempts.ts'
 import { createGuard, type Guard, tokenHash, tokenId } from '../src/access/auth.ts'
 import { EngineSlot, slotWith } from '../src/engine-slot.ts'
-import { ServerError } from '../src/http/errors.ts'
+import { ServerError } from '../src/errors.ts'
 
 const authToken = 'chosen-by-a-person'
 const rootToken = 'chosen-by-the-owner'

@@ -1,7 +1,7 @@
 // Bodies of every shape to every route that accepts one, in a separate server: each is refused with a stable code, memory grows by at most
 // the body and 64 MiB, and health responds. The long form sends 95 MiB each, and honest upserts of that size.
 import { test } from 'tap'
-import { errorCodes } from '../src/http/errors.ts'
+import { errorCodes } from '../src/errors.ts'
 import { listRoutes, otherRoutes, queryRoutes, sendBody, types } from './hostile-clients.ts'
 import { chunksOf, frames, hostileShapes, type Shape } from './hostile-shapes.ts'
 import { temporaryDirectory } from './running-app.ts'

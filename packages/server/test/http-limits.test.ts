@@ -2,9 +2,11 @@
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'tap'
-import { createBodyRoom } from '../src/http/body-room.ts'
-import { createBudget } from '../src/http/budget.ts'
-import * as limits from '../src/http/limits.ts'
+import { createBodyRoom } from '../src/access/body-room.ts'
+import { createBudget } from '../src/access/budget.ts'
+import { createConnectionTurns } from '../src/http/connection-turns.ts'
+import { memorySharesOf } from '../src/http/memory-shares.ts'
+import * as limits from '../src/limits.ts'
 import { eventually, until } from './eventually.ts'
 import { createIndex, type RunningApp, runningApp } from './running-app.ts'
 
@@ -199,6 +201,25 @@ test('bodies without Content-Length use the budget as they arrive', async (t) =>
   await until(async () => (await bodyBytes(running)) === 0)
 })
 
+test('a process with less than 1 GiB of memory gives bodies and replies less of it, but enough for the largest one', (t) => {
+  const full = {
+    smallBodies: limits.smallBodiesBytesMax,
+    largeBodies: limits.largeBodiesBytesMax,
+    embeddingBodies: limits.embeddingBodiesBytesMax,
+    largeReplies: limits.largeRepliesBytesMax,
+  }
+  t.strictSame(memorySharesOf(2 ** 30), full)
+  t.strictSame(memorySharesOf(64 * 2 ** 30), full)
+  t.match(memorySharesOf(0.75 * 2 ** 30), { smallBodies: 48 * mebibyte, largeBodies: 144 * mebibyte })
+  t.strictSame(memorySharesOf(64 * mebibyte), {
+    smallBodies: limits.bodyBytesQueryMax,
+    largeBodies: limits.bodyBytesUpsertMax,
+    embeddingBodies: limits.bodyBytesUpsertMax,
+    largeReplies: limits.replyBytesMax,
+  })
+  t.end()
+})
+
 test('a body without Content-Length is rejected when it exceeds the budget', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
@@ -325,6 +346,57 @@ test('a hundred pipelined pairs get their own replies in order', async (t) => {
   const heard = await conversation(Number(port), (search + wrong).repeat(pairs) + last)
   const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
   t.strictSame(statuses, [...Array.from({ length: pairs }, () => ['200', '404']).flat(), '200'])
+})
+
+test('requests that one connection pipelines do not hold up those of another one', async (t) => {
+  const running = await runningApp(t)
+  const { port } = new URL(running.url)
+  const count = 500
+  const stats = 'GET /api/v2/stats HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const [greedy, other] = await Promise.all([connected(Number(port), stats), connected(Number(port), stats)])
+  let replies = 0
+  let heard = ''
+  greedy.on('data', (bytes: Buffer) => {
+    const parts = (heard + bytes.toString('latin1')).split('HTTP/1.1 200 ')
+    replies += parts.length - 1
+    // A status line may arrive in two parts.
+    heard = parts.at(-1) as string
+  })
+  const replied = new Promise<number>((resolve) => other.on('data', () => resolve(replies)))
+  await replied
+  await until(async () => replies === 1)
+  const repliedAgain = new Promise<number>((resolve) => other.once('data', () => resolve(replies)))
+  greedy.write(stats.repeat(count))
+  other.write(stats)
+  t.ok((await repliedAgain) < count / 10, `answered after ${await repliedAgain} of ${count}`)
+  await until(async () => replies === 1 + count)
+  for (const socket of [greedy, other]) socket.destroy()
+})
+
+test('requests that wait for replies before them are limited, and end with their connection', (t) => {
+  const turns = createConnectionTurns()
+  const [greedy, other] = [{ destroyed: false }, { destroyed: false }]
+  const begun: string[] = []
+  const take = (connection: typeof greedy, name: string) => turns.take(connection, () => void begun.push(name))
+  for (let i = 0; i <= limits.requestsWaitingMax; i++) take(greedy, `greedy ${i}`)
+  take(other, 'other 0')
+  t.throws(() => take(other, 'other 1'), { code: 'overloaded' })
+  take(other, 'other 2')
+  t.strictSame(begun, ['greedy 0', 'other 0'])
+  greedy.destroyed = true
+  turns.give(greedy)
+  turns.give(other)
+  take(other, 'other 3')
+  take(other, 'other 4')
+  turns.give(other)
+  setImmediate(() => {
+    t.strictSame(
+      begun,
+      ['greedy 0', 'other 0', 'other 3', 'other 4'],
+      'what waited on the closed connection never begins',
+    )
+    t.end()
+  })
 })
 
 if (process.env.ANNAL_LONG === '1') {

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
+import { until } from './eventually.ts'
 import { type Act, create, readOne, runClient, type Scene, writeOne } from './kill-loop-linear-clients.ts'
 import { isLinearizable, type Operation } from './kill-loop-register.ts'
 import { send, temporaryDirectory } from './running-app.ts'
@@ -12,8 +13,10 @@ import { type RunningProcess, startProcess } from './running-process.ts'
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
 const runs = long ? 20 : 3
-const runMs = Number(process.env.ANNAL_RUN_MS ?? (long ? 60_000 : 5_000))
+const runMs = Number(process.env.ANNAL_RUN_MS ?? (long ? 60_000 : 3_000))
 const killEveryMs = long ? 10_000 : 2_500
+/** What a life of the server is given besides time, because a busy machine may do nothing in that. */
+const operationsMin = 110
 const writers = 8
 const readers = 8
 /** Each client has a connection to any of them, and another one when it was closed. */
@@ -63,9 +66,10 @@ test(`operations on a key are linearizable, seed ${seed}`, { timeout }, async (t
       ...Array.from({ length: readers }, (_, i) => runClient(scene, `${run}-r${i}`, readOne)),
       runClient(scene, 'ballast', writeBallast),
     ]
-    const until = performance.now() + runMs
-    while (performance.now() < until) {
-      await sleep(Math.min(killEveryMs, until - performance.now()))
+    const endMs = performance.now() + runMs
+    while (performance.now() < endMs) {
+      await sleep(Math.min(killEveryMs, endMs - performance.now()))
+      await more(scene, operationsMin)
       running.child.kill('SIGKILL')
       kills++
       await running.ended
@@ -74,6 +78,7 @@ test(`operations on a key are linearizable, seed ${seed}`, { timeout }, async (t
       await scene.url
     }
     await sleep(300)
+    await more(scene, 1)
     scene.over = true
     await Promise.all(clients)
     running.child.kill('SIGKILL')
@@ -87,6 +92,13 @@ test(`operations on a key are linearizable, seed ${seed}`, { timeout }, async (t
   t.ok(total > runs * 100, `${total} operations, ${kills} kills`)
   t.comment(JSON.stringify({ seed, serverThreads, runs, operations: total, kills }))
 })
+
+/** Waits until clients have noted so many further operations. */
+async function more({ operations }: Scene, count: number): Promise<void> {
+  const noted = () => [...operations.values()].reduce((sum, { length }) => sum + length, 0)
+  const wanted = noted() + count
+  await until(() => noted() >= wanted)
+}
 
 /** Enough rows that checkpoints are due. */
 const writeBallast: Act = async (_, url, value) => {

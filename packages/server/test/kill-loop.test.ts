@@ -14,10 +14,10 @@ import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
 
 const seed = chosenSeed()
-const cycles = process.env.ANNAL_LONG === '1' ? 1_000 : 20
+const cycles = process.env.ANNAL_LONG === '1' ? 1_000 : 10
 const clientCount = 5
 /** Number of cycles between comparisons of copies of the directory. */
-const compareEvery = 10
+const compareEvery = 5
 
 // The file may take as long as its cycles.
 const timeout = 300_000 + cycles * 20_000

@@ -1,8 +1,8 @@
 // When a license is in force, by a clock that the test sets, over a log of settings in memory and a file in memory.
 import type { Engine } from '@annal/engine'
 import { test } from 'tap'
-import { licenseClockLeewayMs, trialMs } from '../src/http/limits.ts'
 import { Licensing } from '../src/license/licensing.ts'
+import { licenseClockLeewayMs, trialMs } from '../src/limits.ts'
 import { dayMs, issued, vendor } from './licenses.ts'
 
 const own = '0f0e0d0c-1111-4222-8333-444455556666'

@@ -9,6 +9,8 @@ export interface MemoryCgroup {
   readonly join: readonly string[]
   /** Number of times that the kernel killed a process of the group because of memory. */
   kills(): Promise<number>
+  /** Bytes of memory of its processes that the kernel cannot reclaim: without cached files. */
+  held(): Promise<number>
   /** Changes the limit. Rejects if the members need more. */
   limit(bytes: number): Promise<void>
   /** All members must have exited. */
@@ -69,6 +71,11 @@ async function bounded(
     version,
     join: ['/bin/sh', '-c', `echo $$ > "${dir}/cgroup.procs" || exit 70; exec "$@"`, 'sh'],
     kills: async () => Number(/oom_kill (\d+)/.exec(await readFile(path.join(dir, events), 'utf8'))?.[1] ?? 0),
+    held: async () => {
+      const stat = await readFile(path.join(dir, 'memory.stat'), 'utf8')
+      const parts = version === 1 ? ['total_rss', 'total_shmem'] : ['anon', 'shmem', 'kernel_stack', 'pagetables']
+      return parts.reduce((sum, name) => sum + Number(new RegExp(`^${name} (\\d+)`, 'm').exec(stat)?.[1] ?? 0), 0)
+    },
     limit: async (bytes) => {
       for (const [name] of limits) await writeFile(path.join(dir, name), String(bytes))
     },

@@ -2,12 +2,15 @@
 // guarded.
 import { readFile } from 'node:fs/promises'
 import net from 'node:net'
-import type { Engine } from '@annal/engine'
+import { type Engine, openEngine } from '@annal/engine'
 import type { RouteOptions } from 'fastify'
 import { test } from 'tap'
-import { createApp, EngineSlot, readConfig } from '../src/index.ts'
+import { ServerError } from '../src/errors.ts'
+import { createApp, EngineSlot, readConfig, slotWith } from '../src/index.ts'
+import { createSparseLines } from '../src/observe/sparse-lines.ts'
+import { until } from './eventually.ts'
 import { requestPath } from './route-table.ts'
-import { createIndex, runningApp } from './running-app.ts'
+import { createIndex, runningApp, temporaryDirectory } from './running-app.ts'
 
 interface Described {
   readonly openapi: string
@@ -104,6 +107,23 @@ test('while the engine opens, health reports starting and data routes have Retry
   t.equal((await app.inject('/metrics')).statusCode, 200)
 })
 
+test('health reports starting until every route is served', async (t) => {
+  const engine = await openEngine({ dataDir: await temporaryDirectory(t), threads: 1, fsync: 'none' })
+  t.teardown(() => engine.close())
+  const slot = new EngineSlot()
+  const app = createApp({ slot, config: { ...readConfig({}).config, logLevel: 'silent' } })
+  t.teardown(() => app.close())
+  const statuses = async () => {
+    const replies = ['/api/v2/health', '/api/v2/collection'].map((url) => app.inject(url))
+    return (await Promise.all(replies)).map(({ statusCode }) => statusCode)
+  }
+  t.equal(engine.health().status, 'ok')
+  slot.fillEarly(engine)
+  t.strictSame(await statuses(), [503, 503], 'the engine has replayed its log, and the rest of the start has not ended')
+  slot.fill(engine)
+  t.strictSame(await statuses(), [200, 200])
+})
+
 test('a request that is refused while the engine opens is one line at warn, without a stack', async (t) => {
   const app = createApp({ slot: new EngineSlot(), config: { ...readConfig({}).config, logLevel: 'warn' } })
   t.teardown(() => app.close())
@@ -111,13 +131,42 @@ test('a request that is refused while the engine opens is one line at warn, with
   const lines: unknown[][] = []
   app.log.warn = (...line: unknown[]) => lines.push(['warn', ...line])
   app.log.error = (...line: unknown[]) => lines.push(['error', ...line])
-  for (const url of ['/api/v1/index/list', '/api/v2/collection']) {
-    t.equal((await app.inject(url)).statusCode, 503)
-    const [line, ...more] = lines.splice(0)
-    t.match(line, ['warn', { code: 'starting' }, /the server is starting/])
-    t.notOk(Object.hasOwn(Object(line?.[1]), 'err'), 'no stack')
-    t.same(more, [])
+  for (const url of ['/api/v1/index/list', '/api/v2/collection']) t.equal((await app.inject(url)).statusCode, 503)
+  const [line] = lines
+  t.match(line, ['warn', { code: 'starting' }, /the server is starting/])
+  t.notOk(Object.hasOwn(Object(line?.[1]), 'err'), 'no stack')
+  t.ok(lines.length <= 2)
+})
+
+test('a flood of refused requests is few lines, which count those that are not written', async (t) => {
+  const app = createApp({ slot: new EngineSlot(), config: { ...readConfig({}).config, logLevel: 'warn' } })
+  t.teardown(() => app.close())
+  app.get('/full', { config: { doc: { access: 'open', summary: '', reply: { description: '' } } } }, async () => {
+    throw new ServerError('overloaded', 'too many reads at one time; try again shortly', { limit: 512 })
+  })
+  await app.ready()
+  const lines: unknown[][] = []
+  app.log.warn = (...line: unknown[]) => lines.push(['warn', ...line])
+  app.log.error = (...line: unknown[]) => lines.push(['error', ...line])
+  const begunMs = performance.now()
+  for (let i = 0; i < 200; i++) t.equal((await app.inject('/full')).statusCode, 503)
+  t.ok(lines.length <= 1 + (performance.now() - begunMs) / 1_000, `${lines.length} lines`)
+  for (const line of lines) {
+    t.match(line, ['warn', { code: 'overloaded' }, /too many reads/])
+    t.notOk(Object.hasOwn(Object(line[1]), 'err'), 'no stack')
   }
+})
+
+test('a line says how many of its kind were not written before it', (t) => {
+  let nowMs = 0
+  const lines = createSparseLines(() => nowMs, 1_000)
+  const admitted = [0, 1, 999, 1_000, 1_001, 5_000].map((ms) => {
+    nowMs = ms
+    return lines.admit('overloaded')?.omitted
+  })
+  t.strictSame(admitted, [0, undefined, undefined, 2, undefined, 1])
+  t.strictSame(lines.admit('starting'), { omitted: 0 }, 'each kind alone')
+  t.end()
 })
 
 test('an internal error is 500 without details', async (t) => {
@@ -165,6 +214,24 @@ test('metrics count requests by route and status, and report the content of the 
   }
 })
 
+test('before the first record, statistics name no moment to restore to', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const archive = { maxBytes: 1_000_000, maxAgeMs: 3_600_000, freeShareMax: 0.1 }
+  const engine = await openEngine({ dataDir, threads: 1, archive })
+  const config = { ...readConfig({}).config, dataDir, logLevel: 'silent' as const }
+  const app = createApp({ slot: slotWith(engine), config })
+  t.teardown(async () => {
+    await app.close()
+    await engine.close()
+  })
+  const backups = async () =>
+    (await app.inject('/api/v2/stats')).json<{ backups: { restorable_to?: { time: string } } }>().backups
+  t.notHas(await backups(), { restorable_to: {} })
+  const fields = [{ name: 'body', type: 'text', params: { language: 'english' } }] as const
+  await engine.database().createCollection({ name: 'texts', fields })
+  t.ok(Date.parse((await backups()).restorable_to!.time) > Date.parse('2020-01-01'))
+})
+
 test('requests that their clients cancel do not count as running afterwards', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
@@ -180,12 +247,11 @@ test('requests that their clients cancel do not count as running afterwards', as
       socket.on('close', () => resolve())
     })
   }
-  for (let i = 0; i < 100; i++) {
+  await until(async () => {
     const { text } = await running.send('GET', '/metrics')
-    if (/annal_http_requests_in_flight 1\n/.test(text) && /annal_http_body_bytes_in_flight 0\n/.test(text)) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  t.fail((await running.send('GET', '/metrics')).text)
+    return /annal_http_requests_in_flight 1\n/.test(text) && /annal_http_body_bytes_in_flight 0\n/.test(text)
+  })
+  t.pass('nothing but the request for metrics is in flight')
 })
 
 test('docs/reference/http.md lists every route and no other', async (t) => {

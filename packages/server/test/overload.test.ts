@@ -6,7 +6,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fields, SearchRequest, SearchResult } from '@annal/engine'
 import { type Test, test } from 'tap'
-import * as limits from '../src/http/limits.ts'
+import * as limits from '../src/limits.ts'
 import { until } from './eventually.ts'
 import { type Answer, createIndex, type RunningApp, runningApp } from './running-app.ts'
 

@@ -13,7 +13,7 @@ import { send } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
 const seed = chosenSeed()
-const cuts = process.env.ANNAL_LONG === '1' ? 300 : 8
+const cuts = process.env.ANNAL_LONG === '1' ? 300 : 5
 const clientCount = 4
 const timeout = 300_000 + cuts * 30_000
 

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { deflateSync } from 'node:zlib'
 import tap, { type Test, test } from 'tap'
-import { pageBytesMax, replyBytesMax } from '../src/http/limits.ts'
+import { pageBytesMax, replyBytesMax } from '../src/limits.ts'
 import { type Answer, send, temporaryDirectory } from './running-app.ts'
 import { startWatchedProcess, type WatchedProcess } from './watched-process.ts'
 
@@ -227,6 +227,16 @@ test('a reply is refused with a code, or a page ends, before it becomes too larg
         t.match(error, /request fewer/, 'the refusal says what to do')
       }
     }
+    // The fused list of a JSON reply repeats the objects; that of MessagePack refers to them.
+    const fused = { fields: dense, fusion: { method: 'rrf', limit: count } }
+    t.match((await post('/v2/collection/large/search', fused)).json(), {
+      code: 'reply_too_large',
+      limit: replyBytesMax,
+    })
+    const batch = await post('/v2/collection/large/search/batch', { searches: [fused] })
+    t.match(batch.json(), { code: 'reply_too_large' })
+    const packed = await send(server.url, 'POST', '/api/v2/collection/large/search', { json: fused, accept: '*/*' })
+    t.equal(packed.status, 200)
     t.equal((await post('/v2/collection/large/objects/query', { ids: ids.slice(0, 100) })).status, 200)
 
     const seen: string[] = []

@@ -1,8 +1,8 @@
 // Counts of requests: exact with several threads, and shown as Prometheus reads them.
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
+import { Metrics } from '../src/metrics/metrics.ts'
 import { SharedCounters } from '../src/observe/counters.ts'
-import { Metrics } from '../src/observe/metrics.ts'
 import { durationBounds, RequestCounts, requestCountsLength } from '../src/observe/request-counts.ts'
 
 test('no addition of any thread is lost', async (t) => {

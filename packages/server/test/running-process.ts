@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import os from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const sources = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+import { serverProgram, sourceProgram } from './programs.ts'
 
 export interface RunningProcess {
   readonly child: ChildProcess
@@ -15,14 +13,14 @@ export interface RunningProcess {
   stderr(): string
 }
 
-/** The server of the sources, or of a build. `through` is a command that runs the one that follows it. */
+/** The server, or that of the file `main`. `through` is a command that runs the one that follows it. */
 export function startProcess(
   environment: Readonly<Record<string, string>>,
-  main = sources,
+  main?: string,
   through: readonly string[] = [],
 ): RunningProcess {
-  const server = [process.execPath, '--conditions=annal-source', '--max-semi-space-size=8', main]
-  const [program = '', ...args] = [...through, ...server]
+  const server = main === undefined ? serverProgram : sourceProgram(main)
+  const [program = '', ...args] = [...through, process.execPath, '--max-semi-space-size=8', ...server]
   const child = spawn(program, args, {
     env: {
       ...withoutSettings(process.env),

@@ -1,7 +1,7 @@
 // A serving thread with hot routes of its own, for tests of the life of threads: `POST /hot/ACTION` is answered by the thread.
 import { setTimeout as wait } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import type { Admission, HotReply, HotRoute } from '../src/serving/contract.ts'
+import type { Admission, HotReply, HotRoute } from '../src/hot/contract.ts'
 import { runServingThread } from '../src/serving/run-thread.ts'
 
 const { thread } = workerData as { readonly thread: number }
@@ -21,6 +21,7 @@ function act(action: string, body: Buffer): HotReply | undefined | Promise<HotRe
   if (action === 'later') return wait(5).then(() => reply(body))
   if (action === 'later-forward') return wait(5).then(() => undefined)
   if (action === 'loop') for (;;);
+  if (action === 'sleep') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(body.toString()))
   if (action === 'large') return { status: 200, contentType: 'text/plain', body: Buffer.alloc(100_000) }
   return reply(body)
 }

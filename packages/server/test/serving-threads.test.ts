@@ -206,6 +206,40 @@ t.test(
   },
 )
 
+t.test('a request that has arrived is not lost to the limit of idle connections of a busy thread', async (t) => {
+  const { url } = await startServer(t, 1)
+  await hot(url, '/hot/answer')
+  const sent = 'POST /hot/answer HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'
+  const clients = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
+      socket.on('error', () => undefined)
+      const closed = new Promise<string>((resolve) => socket.on('close', () => resolve('closed')))
+      const answer = async (): Promise<string> => {
+        const reply = new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(String(bytes))))
+        socket.write(sent)
+        return Promise.race([reply, closed])
+      }
+      t.match(await answer(), /^HTTP\/1.1 200/)
+      return { socket, answer }
+    }),
+  )
+  // The thread looks for idle connections about once in each of these pauses; one of the clients sends in the pause before its limit.
+  const answers: Promise<string>[] = []
+  for (let pause = 1; answers.length < clients.length; pause++) {
+    const sleeping = post(url, '/hot/sleep', '1100')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    // A connection that was closed before is seen now.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+    const client = clients[pause - 4]
+    if (client !== undefined)
+      answers.push(client.socket.readyState === 'open' ? client.answer() : Promise.resolve('idle'))
+    await sleeping
+  }
+  for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1.1 200|idle/)
+  for (const { socket } of clients) socket.destroy()
+})
+
 t.test('connections of all threads count toward one limit, and closed ones no longer', async (t) => {
   const { server, url } = await startServer(t, 3)
   await hot(url, '/hot/answer')

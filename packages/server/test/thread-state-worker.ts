@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { seededRandom } from '@annal/wal/testing'
 import { RateBuckets } from '../src/access/rate-buckets.ts'
-import { SharedAmounts } from '../src/http/shared-amounts.ts'
-import type { HotRoute, RequestHead } from '../src/serving/contract.ts'
+import { SharedAmounts } from '../src/access/shared-amounts.ts'
+import type { HotRoute, RequestHead } from '../src/hot/contract.ts'
 import { openThreadState, type ThreadShare } from '../src/serving/shared-state.ts'
 
 /** What a worker does. `words` are shared with the test. */

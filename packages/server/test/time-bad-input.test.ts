@@ -139,8 +139,10 @@ function isLimit(limit: unknown): boolean {
 
 function isShown(shown: unknown, value: unknown): boolean {
   if (value === infinite) return shown === 'Infinity'
-  if (typeof value === 'string') return typeof shown === 'string' && shown.includes(value.slice(0, 40))
-  if (typeof value === 'number' || value === null || typeof value === 'boolean') return String(shown) === String(value)
+  // Everything in a query string is text there, and may be shown as what it is in JSON.
+  if (typeof shown !== 'string' && typeof value === 'string') return JSON.stringify(shown) === value
+  if (typeof value === 'string') return typeof shown === 'string' && shown.startsWith(value.slice(0, 40))
+  if (typeof value === 'number' || value === null || typeof value === 'boolean') return shown === value
   return typeof shown === 'string'
 }
 

@@ -1,7 +1,7 @@
 // Every parameter of the operations that read the past, follow changes, and write with conditions: where it is sent, and which values are
 // wrong. time-bad-input.test.ts sends the values, and compares the names with the description of the API.
 import { expiresAtMax, ttlSecondsMax } from '@annal/engine'
-import type { AnyCode } from '../src/http/errors.ts'
+import type { AnyCode } from '../src/errors.ts'
 
 /** Limits that the guide states. */
 const filterKeysMax = 256
@@ -137,7 +137,13 @@ const asOfRows = {
   ],
 } satisfies Record<string, Wrong[]>
 
+/** Neither LSNs nor times. */
+const noMoments = of('invalid_argument', [
+  ...['', 'x', 'NaN', '-1', '0x10', '1e3', '1.5', '1700000000.5', '9'.repeat(16)],
+  ...['2020-13-01', '2020-02-30', '2020-01', '2020-01-01T10:00:00', '2020-01-01 10:00:00Z'],
+])
 const times = of('invalid_argument', [
+  ...['2020-02-30', '2020-01', '2020-01-01T10:00:00'],
   true,
   [1],
   {},
@@ -226,12 +232,12 @@ export const parameters: readonly Parameter[] = [
   }),
   ...names(`GET ${collection}/diff`),
   ...query(`GET ${collection}/diff`, {
-    from: of('invalid_argument', ['', 'x', 'NaN', '-1', '0x10', '1e3', '2020-13-01', '9'.repeat(16)]).concat({
+    from: noMoments.concat({
       value: '9'.repeat(41),
       code: 'limit_exceeded',
       limit: 40,
     }),
-    to: of('invalid_argument', ['', 'x', 'NaN', '-1', '0x10', '1e3', '2020-13-01', '9'.repeat(16)]).concat({
+    to: noMoments.concat({
       value: '9'.repeat(41),
       code: 'limit_exceeded',
       limit: 40,

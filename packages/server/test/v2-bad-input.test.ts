@@ -1,27 +1,9 @@
 // For any error in a request under /api/v2: a 4xx with a code that names the error, and nothing stored.
 import { test } from 'tap'
-import { type RunningApp, runningApp } from './running-app.ts'
+import type { RunningApp } from './running-app.ts'
+import { definition, withCollection } from './v2-docs.ts'
 
-const definition = {
-  name: 'docs',
-  fields: [
-    { name: 'title', type: 'vector', params: { dimension: 3, space_type: 'cosine', precision: 'float32' } },
-    {
-      name: 'body',
-      type: 'vector',
-      params: { dimension: 2, space_type: 'l2', precision: 'float32', m: 8, ef_construct: 64 },
-    },
-    { name: 'words', type: 'sparse', sparse_model: 'default' },
-  ],
-}
 const none = new Uint8Array(0)
-
-async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<RunningApp> {
-  const running = await runningApp(t)
-  const created = await running.send('POST', '/api/v2/collection', { json: definition })
-  if (created.status !== 200) throw new Error(created.text)
-  return running
-}
 
 test('bad input under /api/v2 is refused and nothing is stored', async (t) => {
   const running = await withCollection(t)
@@ -204,4 +186,23 @@ test('bad input under /api/v2 is refused and nothing is stored', async (t) => {
   const multi = await running.send('POST', `${route}/objects`, object({ title: { vectors: [[1, 0, 0]] } }))
   t.match([multi.status, multi.json().code], [400, 'invalid_argument'], 'several vectors for a field of one')
   t.equal(running.engine.stats().lsnApplied, before, 'no event was written')
+})
+
+test('what a read requires of a node is checked by a single server, too', async (t) => {
+  const { send } = await withCollection(t)
+  const routes = ['/api/v2/collection', '/api/v2/collection/docs', '/api/v2/alias', '/api/v2/log/events']
+  for (const route of routes) {
+    const wrong: readonly (readonly [key: string, ...values: string[]])[] = [
+      ['consistency', '', 'x', 'STRONG', 'local&consistency=x'],
+      ['max_staleness_ms', '', 'x', '-1', '1.5', '1&max_staleness_ms=2'],
+      ['min_lsn', '', 'x', '-1', '1.5', '1e3', 'null'],
+    ]
+    for (const [key, ...values] of wrong)
+      for (const value of values) {
+        const { status, json } = await send('GET', `${route}?${key}=${value}`)
+        t.match([status, json()], [400, { code: 'invalid_argument', field: key }], `${route} ${key}=${value}`)
+      }
+    const good = await send('GET', `${route}?consistency=strong&max_staleness_ms=5&min_lsn=1`)
+    t.equal(good.status, 200, good.text)
+  }
 })

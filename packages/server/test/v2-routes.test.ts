@@ -3,29 +3,11 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import type { CollectionDefinition } from '@annal/engine'
 import { test } from 'tap'
-import { type RunningApp, runningApp } from './running-app.ts'
+import { runningApp } from './running-app.ts'
+import { definition, withCollection } from './v2-docs.ts'
 
 const accept = 'application/json'
-const definition = {
-  name: 'docs',
-  fields: [
-    { name: 'title', type: 'vector', params: { dimension: 3, space_type: 'cosine', precision: 'float32' } },
-    {
-      name: 'body',
-      type: 'vector',
-      params: { dimension: 2, space_type: 'l2', precision: 'float32', m: 8, ef_construct: 64 },
-    },
-    { name: 'words', type: 'sparse', sparse_model: 'default' },
-  ],
-}
 const none = new Uint8Array(0)
-
-async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<RunningApp> {
-  const running = await runningApp(t)
-  const created = await running.send('POST', '/api/v2/collection', { json: definition })
-  if (created.status !== 200) throw new Error(created.text)
-  return running
-}
 
 test('a collection is created, listed, described, and deleted', async (t) => {
   const running = await runningApp(t)

@@ -3,7 +3,7 @@
 import type { Database } from '@annal/engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineSlot } from '../engine-slot.ts'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import type { Principal } from './auth.ts'
 
 /** What the access of a caller depends on. */

@@ -11,7 +11,7 @@ import {
   authRefreshMs,
   authRememberedMs,
   authWindowMs,
-} from '../http/limits.ts'
+} from '../limits.ts'
 import { addressKey } from './addresses.ts'
 
 export interface Attempts {

@@ -3,7 +3,7 @@
 import { createHash, hash, timingSafeEqual } from 'node:crypto'
 import type { Database, TokenDescription } from '@annal/engine'
 import type { EngineSlot } from '../engine-slot.ts'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import { addressKey } from './addresses.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 

@@ -2,10 +2,10 @@
 // requests that it may answer itself. They differ only in how they identify a caller: the main thread by the tokens, a serving thread by
 // the callers that the main thread has accepted before.
 import type { IncomingHttpHeaders } from 'node:http'
-import { type BodyBudgets, type BodyRoom, createBodyRoom } from '../http/body-room.ts'
-import type { Budget } from '../http/budget.ts'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import { type Access, type CallerFacts, checkAccess, needsLicense } from './access.ts'
+import { type BodyBudgets, type BodyRoom, createBodyRoom } from './body-room.ts'
+import type { Budget } from './budget.ts'
 import { checkOrigin } from './origins.ts'
 
 /** A request, before its body is read. */

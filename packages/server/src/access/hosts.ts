@@ -2,8 +2,8 @@
 // rebinding), the browser considers the server to be of the same origin, and only the Host header reveals the attack.
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { ServerError } from '../http/errors.ts'
-import { hostsRememberedMax } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { hostsRememberedMax } from '../limits.ts'
 import type { TokenMode } from './auth.ts'
 
 /** Throws host_refused. */
@@ -13,7 +13,7 @@ export type HostCheck = (headers: IncomingHttpHeaders) => void
  * Accepts IP literals, `localhost`, and `names`, with any port. If a proxy sends X-Forwarded-Host, every name in it must be accepted
  * too. A request without Host is accepted, because browsers always send one.
  */
-export function createHostCheck(names: readonly string[]): HostCheck {
+function createHostCheck(names: readonly string[]): HostCheck {
   const allowed = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
   const passed = new Set<string>()
   const check = (header: string): void => {

@@ -3,8 +3,8 @@
 // Programs other than browsers send neither Origin nor Sec-Fetch-Site and are not affected.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ServerError } from '../http/errors.ts'
-import { preflightMaxAgeS } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { preflightMaxAgeS } from '../limits.ts'
 import { forwardedHosts } from './hosts.ts'
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])

@@ -1,8 +1,8 @@
 // Limits the requests of each caller, by token, or by address if there is no token. Each caller has a token bucket, which is refilled at a
 // steady rate. The main thread assigns the buckets, which are in shared memory; other threads learn the bucket of a caller from a grant
 // (serving/grants.ts) and take from the same one.
-import { ServerError } from '../http/errors.ts'
-import { authAddressesMax } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { authAddressesMax } from '../limits.ts'
 import { RateBuckets } from './rate-buckets.ts'
 
 export interface RateLimit {

@@ -1,8 +1,8 @@
-// How late a bucket is: when records were first seen that it cannot be restored to, and who waits until it can.
+// How late a bucket is: since when it lacks records, and which callers wait until it has them.
 
 /** The records that a bucket lacks. */
 export class ArchiveLag {
-  /** When records were first seen that are not in the bucket yet, oldest first. In the time of performance.now(). */
+  /** When records were first seen that are not in the bucket yet, oldest first. Milliseconds of performance.now(). */
   #seen: readonly { readonly lsn: number; readonly sinceMs: number }[] = []
   #lsnRestorable = 0
   readonly #waiting = new Set<{ readonly lsn: number; readonly end: (isReached: boolean) => void }>()

@@ -51,6 +51,8 @@ export class Bases {
   /** Bytes of the log that were uploaded when the last base was made. */
   #logBytes = 0
   #hasOldLists = false
+  /** Nothing was uploaded since objects were last checked and removed. */
+  #isCollected = true
   /** An image that is not in the index yet must not be collected. */
   #exclusive: Promise<unknown> = Promise.resolve()
 
@@ -85,8 +87,17 @@ export class Bases {
     }))
   }
 
-  /** Uploads the newest checkpoint as a base if one is due. Returns whether it did. */
+  /**
+   * Uploads the newest checkpoint as a base if one is due, and checks and removes objects unless that succeeded since the last base. Returns
+   * whether it uploaded one.
+   */
   async uploadIfDue(): Promise<boolean> {
+    const isUploaded = await this.#uploadIfDue()
+    if (!this.#isCollected) await this.#exclusively(() => this.#collect())
+    return isUploaded
+  }
+
+  async #uploadIfDue(): Promise<boolean> {
     const { index, dataDir, line } = this.#parts
     if (!this.#isDue()) return false
     const lsn = await newestCheckpointLsn({ dataDir, identity: line })
@@ -123,7 +134,7 @@ export class Bases {
     }
     this.#isNeeded = false
     this.#logBytes = logBytes
-    await this.#exclusively(() => this.#collect())
+    this.#isCollected = false
     return true
   }
 
@@ -171,6 +182,7 @@ export class Bases {
     // Before they are deleted: a part that is not known is written again.
     for (const key of leftOver) this.#known.delete(key.slice(key.lastIndexOf('/') + 1))
     await objects.delete(leftOver)
+    this.#isCollected = true
   }
 
   /** A needed object that a list lacks is lost, or the list is old. Throws archive_damaged if one is lost. */

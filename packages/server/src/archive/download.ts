@@ -1,4 +1,4 @@
-// What restores and followers read from an archive: the ways to begin, checkpoints, images.
+// Reads from an archive what restores and followers need: where they can begin, checkpoints, and images.
 import { nodeVfs } from '@annal/wal'
 import type { FrameStore } from '@annal/wal/replicated'
 import { downloadFile } from '../cluster/file-parts.ts'

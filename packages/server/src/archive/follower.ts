@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, EngineOptions } from '@annal/engine'
 import { type EngineParts, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import { ArchiveCopy, type ArchiveCopyOptions } from './archive-copy.ts'
 import { answerRequest, type TakeoverAnswer, takeRequest } from './takeover-request.ts'
 

@@ -1,4 +1,4 @@
-// What a server acknowledged that is not in the archive, because another server took over: its records, written to a file that people and
+// Writes the records that a server acknowledged and that are not in the archive, because another server took over, to a file that people and
 // programs can read, so that nothing disappears silently.
 import path from 'node:path'
 import { decodeMeta } from '@annal/engine'

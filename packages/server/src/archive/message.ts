@@ -16,7 +16,7 @@ import type { Identity, LogPosition } from '@annal/wal'
 import { ArchiveError } from './archive-error.ts'
 
 /** Size of the header of a message. */
-export const messageHeaderBytes = 160
+const messageHeaderBytes = 160
 /** Version of the format of messages. */
 const version = 1
 const magic = Buffer.from('ANBA', 'latin1')

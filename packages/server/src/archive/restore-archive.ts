@@ -1,5 +1,5 @@
 // Restores a data directory from a bucket alone: downloads a checkpoint and the log after it into a directory next to the result, each
-// object proved by its checksum and the log by its chain, and restores that directory to the moment.
+// object verified by its checksum and the log by its chain, and restores that directory to the moment.
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { EngineError, type Progress, restoreDataDirectory } from '@annal/engine'

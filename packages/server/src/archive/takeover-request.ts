@@ -1,5 +1,5 @@
-// How `annal takeover` reaches the server that follows an archive with a directory: a file asks, and another one answers. So only who may
-// write to the directory can order it, and no route has to be protected.
+// How `annal takeover` reaches the server that follows an archive with a directory: one file has the request, another one the answer. So only a
+// user who may write to the directory can order a takeover, and no route has to be protected.
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createWhole, nodeVfs, readFully, sizeOf, writeFully } from '@annal/wal'

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import { readerTimeoutMs } from '../http/limits.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { readerTimeoutMs } from '../limits.ts'
 
 /** Published clients use the type of tar archives, although a backup is not a tar archive. */
 const streamTypes = ['application/x-tar', 'application/octet-stream']
@@ -23,6 +23,7 @@ export function addBackupParsers(app: FastifyInstance): void {
 
 /** Returns the name and bytes of an uploaded backup. Throws invalid_argument, unsupported_media_type. */
 export async function uploadedBackup(request: FastifyRequest): Promise<UploadedBackup> {
+  // A parameter that is sent twice is an array. The engine checks the name.
   const requestedName = (request.query as { readonly name?: string }).name
   if (request.isMultipart()) {
     const part = await request.file()

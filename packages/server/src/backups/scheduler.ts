@@ -199,7 +199,7 @@ export class BackupSchedule {
         const found = await backups.verify(name)
         if (found.length > 0) faults.push(`backup "${name}" of "${database}" is damaged: ${found.join('; ')}`)
       } catch (error) {
-        // A backup that was deleted meanwhile is no failure.
+        // A backup that was deleted meanwhile is not a failure.
         if ((error as { code?: unknown }).code !== 'backup_not_found') faults.push((error as Error).message)
       }
     }

@@ -1,7 +1,7 @@
 // Backup schedules that users set for their collections. They are settings of the data directory, so they are events in the log
 // like all other state: they survive a restart and are part of a backup of the directory.
 import type { Acknowledgement, ControlPlane, Database, DatabaseDescription, WriteOptions } from '@annal/engine'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 
 /** The backup schedule of one collection. */
 export interface Schedule {

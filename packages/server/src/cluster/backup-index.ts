@@ -4,14 +4,14 @@
 import { EngineError } from '@annal/engine'
 import type { FolderFile, SharedBackup, SharedBackups } from '@annal/engine/replicated'
 import { nodeVfs } from '@annal/wal'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import type { ControlBucket, ControlEntry } from './control-bucket.ts'
 import { getFileSet, putFileSet, removeFileSet, type SetPlace } from './file-sets.ts'
 import { listingName } from './shared-images.ts'
 import type { SharedStore } from './shared-store.ts'
 import { whileAvailable } from './shared-trouble.ts'
 
-/** An entry of the index. `uploading` and `removing` are no backups yet, or no more. */
+/** An entry of the index. `uploading` and `removing` are not backups yet, or no more. */
 interface Entry extends SharedBackup {
   readonly state: 'uploading' | 'complete' | 'removing'
   /** The process that uploads it. */

@@ -16,17 +16,18 @@ export interface IdentityEvidence {
 }
 
 /**
- * Reads the identity. Creates it only if the log is empty: the bucket of a cluster that has a log was lost, and nodes with the data of the
- * log would be refused. Then a node whose directory belongs to the log puts its own back. Throws identity_mismatch if it cannot. Rejects
- * if nobody answers.
+ * Reads the identity. Creates it only if the log and the directory of this node are empty. If the log has messages, the bucket was lost, and a new
+ * identity would shut out the nodes that have the data; a node whose directory belongs to the log then writes its own identity back. Throws
+ * identity_mismatch if the directory is new or of another log, or has data while the log is empty. Rejects if NATS does not answer.
  */
 export async function clusterIdentity(bucket: ControlBucket, { store, own }: IdentityEvidence): Promise<string> {
   const known = await bucket.get(key)
   if (known !== undefined) return uuidIn(known.value)
   const { last } = await store.range()
   // A new cluster has its identity before its log has messages.
-  const later = last === 0 ? undefined : await bucket.get(key)
+  const later = await bucket.get(key)
   if (later !== undefined) return uuidIn(later.value)
+  if (last === 0 && own !== undefined) throw emptyLog(own)
   if (last > 0 && (own === undefined || !(await isStoreOf(store, logIdOf(own))))) throw lostIdentity(last)
   const uuid = last === 0 ? randomUUID() : (own as string)
   const outcome = await bucket.put(key, { uuid }, { expected: 0 })
@@ -42,6 +43,15 @@ function lostIdentity(last: number): WalError {
     'identity_mismatch',
     `the bucket of the cluster has no identity, but the log ends with message ${last}: the bucket was lost. Nothing was changed. Start a node that has data of this log first; it puts the identity back.`,
     { seq: last },
+  )
+}
+
+/** NATS may have lost its storage, and this directory may be what is left of the cluster. */
+function emptyLog(own: string): WalError {
+  return new WalError(
+    'identity_mismatch',
+    `the directory of this node has the data of ${own}, not of the cluster, which has no data: its log in NATS is empty. Nothing was changed. If NATS lost its storage, restore that, or begin a new cluster with this directory: \`annal cluster leave\`, then \`annal cluster init --from\`. To join another cluster, give this node an empty directory.`,
+    { value: own },
   )
 }
 

@@ -124,7 +124,7 @@ export async function openClusterNode(
     const reconnect = () => connection.reconnect()
     control.start({ engine, log, store, bucket, shared, backups, snapshots, roster: kept.roster, monitor, reconnect })
     void monitor.watch(closing)
-    return { engine, view: control, faults: () => [...monitor.faults(), ...snapshots.faults()] }
+    return { engine, view: control, faults: () => [...control.faults(), ...monitor.faults(), ...snapshots.faults()] }
   } catch (error) {
     await connection.close()
     throw error

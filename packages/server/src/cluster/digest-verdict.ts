@@ -84,6 +84,6 @@ function sentenceOf(state: StateDigest, votes: Votes, lsnEqual: number, leader: 
   const digests = `digest ${state.digest.slice(0, 16)} on this node, ${others}`
   const since = lsnEqual === 0 ? 'no earlier digest was compared' : `the digests after record ${lsnEqual} were equal`
   const range = `look at records ${lsnEqual + 1} to ${state.lsn}`
-  const doubt = leader === undefined ? '' : `; nobody can tell which is right, and ${leader} leads`
+  const doubt = leader === undefined ? '' : `; it is unknown which digest is right; ${leader} leads`
   return `${what} differs after record ${state.lsn}: ${digests}; ${since}, so ${range}${doubt}`
 }

@@ -74,7 +74,7 @@ export async function downloadFile(
   { dir, onBytes }: { readonly dir: string; readonly onBytes?: (bytes: number) => void },
 ): Promise<void> {
   if (path.basename(name) !== name || name === '' || name.startsWith('.'))
-    throw store.damaged(`${name} is no name of a file`)
+    throw store.damaged(`${name} is not a file name`)
   const target = path.join(dir, name)
   const file = await vfs.open(target, (await vfs.exists(target)) ? 'write' : 'create')
   try {

@@ -2,7 +2,7 @@
 // last, so a set exists when its listing does.
 import path from 'node:path'
 import type { Vfs } from '@annal/wal'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import { downloadFile, type FileInParts, type PartStore, type UploadWatch, uploadFile } from './file-parts.ts'
 import type { SharedStore } from './shared-store.ts'
 

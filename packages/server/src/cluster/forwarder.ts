@@ -1,5 +1,5 @@
-// Sends a request to another server, and says what became of it: its reply, or whether it can have had an effect. It knows HTTP, not which
-// server leads. Its connections stay open for the next requests.
+// Sends a request to another server, and returns its reply, or whether the request can have had an effect. It knows HTTP, not which server
+// leads. Its connections stay open for the next requests.
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { urlToHttpOptions } from 'node:url'
 import { nodeHttp, nodeHttps } from '../node-modules.ts'

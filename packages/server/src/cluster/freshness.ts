@@ -1,8 +1,9 @@
 // How far a follower is behind: it remembers where the log ended at a time, and notes when it has applied everything up to there.
+import { MissingStreamError } from './missing-stream.ts'
 
 /** What freshness is computed from. */
 export interface FreshnessSources {
-  /** The last message of the log, as of the call. Rejects if the log does not answer. */
+  /** Sequence of the last message of the log. Rejects if the log does not answer, and with MissingStreamError if it does not exist. */
   readonly last: () => Promise<number>
   /** The newest message and record that this node has read. */
   readonly read: () => { readonly seq: number; readonly lsn: number }
@@ -20,7 +21,7 @@ interface Mark {
 
 /** Marks that wait; with more, every second one is dropped. */
 const marksMax = 64
-/** A log that ends before what this node has read is believed after so many looks, and this time, since one server may be behind. */
+/** A log is taken as shorter or missing only after this many looks and this time, because a single NATS server may be behind. */
 const shorterLooks = 5
 /** A server that led the stream, and was cut off, may answer for 5 s. */
 const shorterMs = 6_000
@@ -32,7 +33,7 @@ export class Freshness {
   #freshAtMs = Number.NEGATIVE_INFINITY
   #answeredAtMs: number
   /** The looks in a row that found the log shorter, and when the first of them was. */
-  #shorter: { readonly looks: number; readonly sinceMs: number } | undefined
+  #shorter: { readonly looks: number; readonly sinceMs: number; readonly isMissing: boolean } | undefined
 
   constructor(sources: FreshnessSources) {
     this.#sources = sources
@@ -51,15 +52,12 @@ export class Freshness {
     let seq: number
     try {
       seq = await this.#sources.last()
-    } catch {
+    } catch (error) {
+      if (error instanceof MissingStreamError && before > 0) this.#noteShorter(timeMs, { isMissing: true })
       return
     }
-    if (seq < before) {
-      // The answer is old, so it does not show that this node has everything.
-      const { looks, sinceMs } = this.#shorter ?? { looks: 0, sinceMs: timeMs }
-      this.#shorter = { looks: looks + 1, sinceMs }
-      return
-    }
+    // The answer is old, so it does not show that this node has everything.
+    if (seq < before) return this.#noteShorter(timeMs, { isMissing: false })
     this.#shorter = undefined
     this.#answeredAtMs = timeMs
     this.#marks.push({ timeMs, seq, lsn: undefined })
@@ -78,11 +76,17 @@ export class Freshness {
     return this.#sources.nowMs() - this.#answeredAtMs
   }
 
-  /** Whether the log ends before what this node has read: it was rolled back, or damaged. */
-  get isLogShorter(): boolean {
-    if (this.#shorter === undefined) return false
-    const { looks, sinceMs } = this.#shorter
-    return looks >= shorterLooks && this.#sources.nowMs() - sinceMs >= shorterMs
+  /** Set if the log no longer has what this node has read. `shorter`: it was rolled back or damaged. `missing`: it does not exist. */
+  get loss(): 'shorter' | 'missing' | undefined {
+    if (this.#shorter === undefined) return undefined
+    const { looks, sinceMs, isMissing } = this.#shorter
+    if (looks < shorterLooks || this.#sources.nowMs() - sinceMs < shorterMs) return undefined
+    return isMissing ? 'missing' : 'shorter'
+  }
+
+  #noteShorter(timeMs: number, { isMissing }: { readonly isMissing: boolean }): void {
+    const { looks, sinceMs } = this.#shorter ?? { looks: 0, sinceMs: timeMs }
+    this.#shorter = { looks: looks + 1, sinceMs, isMissing }
   }
 
   #settle(): void {

@@ -19,6 +19,7 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Announcements } from './announcements.ts'
 import { ensureLogStream, type LogStream, logSubject, storedSubject } from './log-stream.ts'
+import { MissingStreamError } from './missing-stream.ts'
 import { refuseOldAnswer } from './old-answer.ts'
 
 /** How a store is opened. */
@@ -155,6 +156,8 @@ class JetStreamStore implements FrameStore {
     } catch (error) {
       // Nobody waits for a connection that was closed.
       if (this.#connection.isClosed()) throw error
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)
+        throw new MissingStreamError(this.#stream, { cause: error })
       throw new StoreUnavailable(`the stream ${this.#stream} does not answer: ${String(error)}`, { cause: error })
     }
   }

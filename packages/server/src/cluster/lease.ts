@@ -1,6 +1,6 @@
 // The lease: which node should lead. It is for liveness only; a leader that the log has fenced cannot write whatever the lease says.
 // Time is that of each node's own clock: a node that has seen no change of the lease for its whole duration may take it, and a holder
-// that has not renewed it for its whole duration does not lead. What nobody answers says nothing about the holder.
+// that has not renewed it for its whole duration does not lead. If NATS does not answer, that says nothing about the holder.
 import type { ControlBucket } from './control-bucket.ts'
 
 /** What the holder of the lease writes. */

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Lsn, WalError } from '@annal/wal'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import type {
   ClusterStatus,
@@ -51,6 +51,10 @@ const silenceMsMax = 10_000
 const collectMs = 600_000
 const steppedOut = 'an operator removed this node from the cluster'
 const nowMs = () => performance.now()
+const sentenceOf = {
+  shorter: 'the log in NATS ends before what this node has read: it was rolled back or damaged',
+  missing: 'NATS does not have the log that this node has read: its storage was lost, or the stream was deleted',
+}
 
 /** One node, as the rest of the server sees it. It is started when its engine is open. */
 export class NodeControl implements ClusterView {
@@ -159,6 +163,17 @@ export class NodeControl implements ClusterView {
     await this.#running?.backups.refresh()
   }
 
+  /** Why writes are refused at the moment, as sentences for health. Empty if they are accepted. */
+  faults(): readonly string[] {
+    if (this.#running === undefined || this.#out !== undefined || this.#leads()) return []
+    const { lease } = this.#running
+    if (this.#term !== undefined && this.#running.leadership.leads)
+      return [
+        `this node leads, and NATS has not confirmed its lease for more than ${this.#config.leaseMs} ms: writes are refused`,
+      ]
+    return lease.isFree ? ['no node leads: writes are refused'] : []
+  }
+
   /** Why this node appends nothing; undefined while it leads. */
   refusal(): WalError | undefined {
     if (this.#leads()) return undefined
@@ -237,7 +252,9 @@ export class NodeControl implements ClusterView {
 
   /** The engine cannot apply what other nodes wrote, and does nothing more. */
   lacksRoom(what: string): void {
-    this.#leaveService(`this node has no room for what others wrote: ${what}. Give it more, then restart it`)
+    this.#leaveService(
+      `this node has no disk space or memory for the records of other nodes: ${what}. Free some, then restart it`,
+    )
   }
 
   #leads(): boolean {
@@ -342,8 +359,7 @@ export class NodeControl implements ClusterView {
       this.#movedAtMs = nowMs()
       await reconnect().catch(() => undefined)
     }
-    if (freshness.isLogShorter)
-      this.#leaveService('the log in NATS ends before what this node has read: it was rolled back or damaged')
+    if (freshness.loss !== undefined) this.#leaveService(sentenceOf[freshness.loss])
   }
 
   async #announce({ bucket, presence }: RunningNode): Promise<void> {

@@ -1,6 +1,6 @@
 // Removes a node from the roster of a cluster, and lets a removed one come back. A removed node holds nothing back any more, and takes no part
 // until it is admitted again.
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import { isNodeName } from './cluster-config.ts'
 import type { KnownNode } from './cluster-view.ts'
 import type { ControlBucket } from './control-bucket.ts'

@@ -1,4 +1,4 @@
-// Waits for what a node needs to start: NATS, the store that nodes share, and a snapshot if there is none yet.
+// Waits until a node can start: for NATS, for the store that nodes share, and for a snapshot if there is none yet.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@annal/engine'
 import { isDiskFull, WalError } from '@annal/wal'

@@ -12,7 +12,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import type { SharedStore } from './shared-store.ts'
 
 /** How the stream is created. */

@@ -1,6 +1,6 @@
 // Errors of the shared store in replies.
 import { StoreUnavailable } from '@annal/wal/replicated'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 
 /** Names the error of a store that cannot be used: `shared_store_unavailable`. */
 export async function whileAvailable<T>(act: () => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 // One call of a provider: what is sent, how much of the reply is read, and what is wrong with it. No message has the address, the key, or
 // anything that the provider wrote: it may repeat the key.
 import type { EmbedPurpose } from '@annal/engine'
+import { isObject } from '../json-object.ts'
 import type { ProviderConfig } from './provider-config.ts'
-import { isObject, shapes } from './shapes.ts'
+import { shapes } from './shapes.ts'
 
 /** Why a call made no vectors. */
 export class CallFailure extends Error {
@@ -124,12 +125,12 @@ function systemCode(error: unknown): string {
 }
 
 function checkedVector(vector: unknown, dimension: number): Float32Array {
-  if (!Array.isArray(vector)) throw new CallFailure('final', 'the provider returned a value that is no vector')
+  if (!Array.isArray(vector)) throw new CallFailure('final', 'the provider returned a value that is not a vector')
   if (vector.length !== dimension) {
     const message = `the provider returned a vector of ${vector.length} numbers; its configuration says ${dimension}`
     throw new CallFailure('final', message)
   }
   if (!vector.every((value) => typeof value === 'number' && Number.isFinite(Math.fround(value))))
-    throw new CallFailure('final', 'the provider returned a vector with a value that is no finite number')
+    throw new CallFailure('final', 'the provider returned a vector with a value that is not a finite number')
   return Float32Array.from(vector as number[])
 }

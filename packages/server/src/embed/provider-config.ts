@@ -1,6 +1,8 @@
 // The providers of vectors that the operator names, in a file of JSON. Addresses come only from there, and keys only from the environment.
+
 import { readFileSync } from 'node:fs'
 import { dimensionMax, dimensionMin } from '@annal/engine'
+import { isObject } from '../json-object.ts'
 import { type ProviderKind, providerKinds } from './shapes.ts'
 
 /** A provider of vectors. */
@@ -149,17 +151,13 @@ function parseKey(value: unknown, environment: Environment, refuse: Refuse): (()
     return undefined
   }
   if (value.startsWith('NDD_')) {
-    refuse('key_env', 'a variable that is no setting of this server', value)
+    refuse('key_env', 'a variable that is not a setting of this server', value)
     return undefined
   }
   const key = environment[value]?.trim() ?? ''
   if (/^[\x21-\x7e]+$/.test(key)) return () => key
   refuse('key_env', 'a variable that is set to visible ASCII characters', value)
   return undefined
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function printed(value: unknown): string {

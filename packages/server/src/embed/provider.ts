@@ -1,8 +1,8 @@
-// A provider of vectors: which texts go into one call, when it is made, when it is repeated, and what a text gets that has no vector. It
-// runs before a write passes its gate, and so delays no other write.
+// Calls a provider of vectors: decides which texts go into one call, when it is made and repeated, and which error a text without a vector
+// gets. This happens before a write passes its gate, so it delays no other write.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type EmbedFunction, type EmbedPurpose, EngineError } from '@annal/engine'
-import { embedsInFlightMax } from '../http/limits.ts'
+import { embedsInFlightMax } from '../limits.ts'
 import { CallFailure, callProvider } from './call-provider.ts'
 import type { ProviderConfig } from './provider-config.ts'
 import { CallRate } from './rate.ts'

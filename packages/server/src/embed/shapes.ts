@@ -1,5 +1,7 @@
 // What the providers expect and reply. `openai` is also the form of Ollama, vLLM, TEI, LM Studio, and many hosted services.
+
 import type { EmbedPurpose } from '@annal/engine'
+import { isObject } from '../json-object.ts'
 
 export const providerKinds = ['openai', 'cohere', 'voyage'] as const
 export type ProviderKind = (typeof providerKinds)[number]
@@ -61,8 +63,4 @@ function inOrder(data: unknown): readonly unknown[] | undefined {
   const byIndex = new Map(data.map(({ index, embedding }) => [index, embedding]))
   const ordered = data.map((_, i) => byIndex.get(i))
   return byIndex.size === data.length && ordered.every((one) => one !== undefined) ? ordered : undefined
-}
-
-export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -58,7 +58,7 @@ function* dataOf(change: Change): Generator<string> {
   const time = new Date(change.timeMs).toISOString()
   if (change.kind === 'notice') {
     const { lsn, removedNextLsn: removed_next_lsn, margin } = change
-    const message = 'your place is about to be removed from the log'
+    const message = 'the next changes are about to be removed from the log'
     yield JSON.stringify({ kind: 'notice', lsn, time, removed_next_lsn, margin, message })
     return
   }

@@ -1,7 +1,7 @@
 // The open streams of the change feed: how many there may be, and when they end.
 import type { ChangeBatch, ChangeStream } from '@annal/engine'
-import { ServerError } from '../http/errors.ts'
-import { feedStreamsMax, heartbeatMs } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { feedStreamsMax, heartbeatMs } from '../limits.ts'
 import { batchEvents, heartbeat, refusedEvent } from './change-events.ts'
 
 /** What a stream needs of its request. */

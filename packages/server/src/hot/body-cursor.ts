@@ -63,7 +63,7 @@ export function parseConditions(text: string): Filter | undefined {
   return conditionsOf(value)
 }
 
-/** Conditions in a text inside of a body. A blank text is no condition. */
+/** Conditions in a text inside of a body. A blank text is not a condition. */
 export function parseConditionText(text: string): Filter | undefined {
   return text.trim() === '' ? [] : parseConditions(text)
 }

@@ -1,8 +1,9 @@
 // Health, from what the main thread wrote to shared memory a moment ago.
-import type { HotReply, HotRoute } from '../serving/contract.ts'
-import type { SharedHealth } from '../serving/shared-health.ts'
+
 import { healthJson } from '../wire/health-reply.ts'
+import type { HotReply, HotRoute } from './contract.ts'
 import { jsonType } from './pieces-reply.ts'
+import type { SharedHealth } from './shared-health.ts'
 
 /** By URL. */
 export const healthRoutes: ReadonlyMap<string, HotRoute> = new Map(

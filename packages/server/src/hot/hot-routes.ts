@@ -1,13 +1,11 @@
 // Answers hot requests from the shared memory of the engine. The body of a search is read from the received bytes, and its reply is written
 // from the bytes of the hits. The replies are those of routes/v1-vectors.ts and routes/v2-objects.ts, byte for byte. Every error and every unusual
-// request is left to the main thread (see serving/contract.ts).
+// request is left to the main thread (see hot/contract.ts).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CollectionSchema, DatabaseType, SearchRequest, SearchResult } from '@annal/engine'
 import type { HitBytes, ReaderCollection, ReaderSearch } from '@annal/engine/reader'
 import { acceptsOnlyJson } from '../http/accept.ts'
-import { hotBodyBytesMax, largeReplyBytes } from '../http/limits.ts'
-import type { HotReply, HotRoute, HotRoutes, ThreadObserver } from '../serving/contract.ts'
-import type { SharedHealth } from '../serving/shared-health.ts'
+import { hotBodyBytesMax, largeReplyBytes } from '../limits.ts'
 import {
   collectionSearchJson,
   collectionSearchMsgpack,
@@ -18,6 +16,7 @@ import {
 } from '../wire/hit-replies.ts'
 import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import { copyFloats, firstNotFinite, parametersAt, vectorOffset } from '../wire/vector-bytes.ts'
+import type { HotReply, HotRoute, HotRoutes, ThreadObserver } from './contract.ts'
 import { answerHealth, healthRoutes } from './health.ts'
 import { JsonCursor } from './json-cursor.ts'
 import { openBody } from './open-body.ts'
@@ -35,6 +34,7 @@ import {
 } from './reply-bytes.ts'
 import { matchPath, type RoutePath } from './route-paths.ts'
 import type { HotSearch, SearchContext } from './search-draft.ts'
+import type { SharedHealth } from './shared-health.ts'
 
 /** What hot routes need of the collection of a reader. */
 export type HotReader = Pick<

@@ -2,7 +2,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { Filter } from '@annal/engine'
 import { decode } from '@msgpack/msgpack'
-import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.ts'
+import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../limits.ts'
 import { scanMsgpack } from '../wire/msgpack-scan.ts'
 import { floatMax, floatRoom } from '../wire/numbers.ts'
 import { copyFloats, firstNotFinite } from '../wire/vector-bytes.ts'

@@ -1,9 +1,10 @@
 // A reply in pieces that the main thread would send at once. One that it would send as a stream is left to it (sendPieces of
 // http/replies.ts).
-import { replyPieceBytes } from '../http/limits.ts'
+
 import type { Pieces } from '../http/replies.ts'
-import type { HotReply } from '../serving/contract.ts'
+import { replyPieceBytes } from '../limits.ts'
 import { joinPieces } from '../wire/pieces.ts'
+import type { HotReply } from './contract.ts'
 
 export const msgpackType = 'application/msgpack'
 export const jsonType = 'application/json; charset=utf-8'

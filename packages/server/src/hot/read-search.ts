@@ -1,8 +1,8 @@
 // Reads the bodies of searches. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts) and gives them the
-// same meaning. For everything else, also for what is an error, it returns undefined. hot-routes.test.ts compares both.
+// same meaning. For everything else, including errors, it returns undefined. hot-routes.test.ts compares both.
 import type { SearchRequest } from '@annal/engine'
 import { objectOverheadBytes, searchesMax, topKDefault } from '@annal/engine/reader'
-import { largeReplyBytes } from '../http/limits.ts'
+import { largeReplyBytes } from '../limits.ts'
 import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import type { BodyCursor } from './body-cursor.ts'
 import { readKeys } from './read-keys.ts'

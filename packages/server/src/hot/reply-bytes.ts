@@ -1,7 +1,7 @@
 // The replies of hot searches, written from the bytes of the hits. They are the same bytes as those of wire/v1-search.ts and
 // wire/v2-search.ts. A reply that the main thread would count against its limits or send in pieces is not written here.
 import { type HitBytes, MetaBudget } from '@annal/engine/reader'
-import { largeReplyBytes, replyPieceBytes } from '../http/limits.ts'
+import { largeReplyBytes, replyPieceBytes } from '../limits.ts'
 import { arrayHead, binaryHead, mapHead, stringHead, uintHead } from './msgpack-heads.ts'
 
 /** Counted for each hit in addition to its bytes; see answer-room.ts of the engine. */

@@ -1,5 +1,5 @@
 // The paths of hot routes: a name of a collection between a beginning and an ending.
-import type { HotRoute, HotRouteName } from '../serving/contract.ts'
+import type { HotRoute, HotRouteName } from './contract.ts'
 
 export interface RoutePath {
   readonly name: HotRouteName

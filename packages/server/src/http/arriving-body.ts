@@ -3,9 +3,9 @@
 import type { Readable } from 'node:stream'
 import { freeBuffer, TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
+import type { BodyRoom } from '../access/body-room.ts'
+import { bodyBytesAtOnceMax } from '../limits.ts'
 import { nodeHttp } from '../node-modules.ts'
-import type { BodyRoom } from './body-room.ts'
-import { bodyBytesAtOnceMax } from './limits.ts'
 import { declaredBytes, tooLarge, wrongLength } from './whole-body.ts'
 
 export interface ArrivingBodyOptions {
@@ -50,6 +50,11 @@ export class ArrivingBody {
     this.#onBytes = onBytes
     // Otherwise rejecting a body that has not arrived completely would close the connection before the reply.
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+  }
+
+  /** Bytes of the whole body, as far as they are known before it has arrived. */
+  get expectedBytes(): number | undefined {
+    return this.#declared
   }
 
   /** Number of bytes received so far. */
@@ -124,7 +129,7 @@ export class ArrivingBody {
       throw wrongLength()
     }
     this.#received += value.length
-    if (this.#received > this.bytesMax) throw tooLarge()
+    if (this.#received > this.bytesMax) throw tooLarge(this.bytesMax)
     this.#room?.growTo(this.#received)
     this.#onBytes?.(value)
     return value
@@ -135,7 +140,7 @@ export class ArrivingBody {
 export function arrivingBody(request: FastifyRequest, payload: Readable, format: 'json' | 'msgpack'): ArrivingBody {
   const { bodyLimit } = request.routeOptions
   const declared = declaredBytes(request)
-  if (declared !== undefined && declared > bodyLimit) throw tooLarge()
+  if (declared !== undefined && declared > bodyLimit) throw tooLarge(bodyLimit)
   const { bodyRoom: room, requestKey } = request
   const onBytes = requestKey && ((bytes: Uint8Array) => requestKey.addBody(bytes))
   return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared, room, onBytes })

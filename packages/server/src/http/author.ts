@@ -1,7 +1,7 @@
 // The author of a write: the token of the request, and what the header X-Annal-Actor says. Their records keep both.
 import { type Author, actorLengthMax, checkedActor, writtenBy } from '@annal/engine'
 import type { FastifyRequest } from 'fastify'
-import { invalidArgument } from './errors.ts'
+import { invalidArgument } from '../errors.ts'
 
 export const actorHeader = 'X-Annal-Actor'
 const headerName = 'x-annal-actor'

@@ -2,11 +2,11 @@
 // decoded value, which is then validated by the schema of the route.
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { BodyRoom } from '../access/body-room.ts'
 import { parseJsonBody, parseQuery, type VectorKey } from '../wire/json-body.ts'
 import { decodeMsgpack } from '../wire/msgpack-scan.ts'
 import { parseVectorBody, vectorBodyType } from '../wire/vector-body.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
-import type { BodyRoom } from './body-room.ts'
 import { readWhole } from './whole-body.ts'
 
 declare module 'fastify' {

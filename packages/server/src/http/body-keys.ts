@@ -3,10 +3,10 @@
 // `warnings`.
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { invalidArgument } from '../errors.ts'
+import { errorValueLengthMax } from '../limits.ts'
 import { type UnknownKey, unknownKeys, unknownKeysMax, unknownKeysOfEntry } from '../wire/unknown-keys.ts'
 import { ArrivingBody } from './arriving-body.ts'
-import { invalidArgument } from './errors.ts'
-import { errorValueLengthMax } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,12 +34,17 @@ const publishedRoutes: ReadonlySet<string> = new Set([
   'POST /api/v2/backups/:backup/restore',
 ])
 
+/** Whether published clients call the route with a body. */
+export function isPublished(method: string, url: string): boolean {
+  return url.startsWith('/api/v1/') || publishedRoutes.has(`${method} ${url}`)
+}
+
 export function addBodyKeys(app: FastifyInstance): void {
   app.decorateRequest('warnings', undefined)
   app.addHook('onRoute', (route) => {
     const schema = bodySchemaOf(route)
     if (schema === undefined) return
-    const published = route.url.startsWith('/api/v1/') || publishedRoutes.has(`${String(route.method)} ${route.url}`)
+    const published = isPublished(String(route.method), route.url)
     const check = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
       if (request.body instanceof ArrivingBody) {
         watch(request.body, schema, published ? (found) => warn(request, found) : refuse, request)

@@ -3,7 +3,7 @@
 // total time instead, and would end every large upload over a slow connection.
 import type { IncomingMessage, Server } from 'node:http'
 import { Duplex } from 'node:stream'
-import * as limits from './limits.ts'
+import * as limits from '../limits.ts'
 
 interface Watched {
   readonly request: IncomingMessage

@@ -1,6 +1,5 @@
 // Sends every error reply in one form.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { asOfStatusPath } from '../wire/moment.ts'
 import {
   type AnyCode,
   type CodedError,
@@ -9,25 +8,48 @@ import {
   retryAfterSeconds,
   ServerError,
   statusOf,
-} from './errors.ts'
-import { withFieldOf } from './field-names.ts'
+} from '../errors.ts'
+import { unreadBytesMax } from '../limits.ts'
+import { createSparseLines, type SparseLines } from '../observe/sparse-lines.ts'
+import { withFieldOf } from '../wire/field-names.ts'
+import { asOfStatusPath } from '../wire/moment.ts'
 import { isMisdirected } from './forwarded-headers.ts'
 import { fromFramework } from './framework-errors.ts'
-import { unreadBytesMax } from './limits.ts'
 
-/** Errors during a start, a stop, or an election are temporary, so they are logged in one line without a stack. */
+/** States of the server that pass, and limits that requests meet: no fault of the program, so they are logged without a stack, and sparsely. */
 const passing: ReadonlySet<AnyCode> = new Set([
-  ...(['starting', 'stopping', 'collection_loading', 'moment_loading'] as const),
-  ...(['not_leader', 'replica_stale', 'node_out_of_service', 'outcome_unknown'] as const),
+  ...(['starting', 'stopping', 'closed', 'log_closed', 'collection_loading', 'moment_loading'] as const),
+  ...(['not_leader', 'replica_stale', 'replica_behind', 'lsn_not_reached'] as const),
+  ...(['node_out_of_service', 'outcome_unknown'] as const),
+  ...(['overloaded', 'log_overloaded', 'memory_exhausted', 'disk_full', 'unsupported_in_cluster'] as const),
 ])
+
+/** By the log of an application. */
+const sparseLines = new WeakMap<object, SparseLines>()
+
+function linesOf(log: object): SparseLines {
+  const known = sparseLines.get(log) ?? createSparseLines()
+  sparseLines.set(log, known)
+  return known
+}
+
+function logError(error: Error, { code, message }: CodedError, request: FastifyRequest): void {
+  if (!passing.has(code)) {
+    request.log.error({ req: request, err: error, code }, 'request failed')
+    return
+  }
+  const admitted = linesOf(request.log).admit(code)
+  if (admitted === undefined) return
+  const { omitted } = admitted
+  request.log.warn({ req: request, code, ...(omitted > 0 && { omitted }) }, message)
+}
 
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const { missingCollectionStatus, statuses, fieldNames } = request.routeOptions?.config ?? {}
   const coded = withFieldOf(codedError(error), fieldNames)
   const expected = coded.code === 'collection_not_found' ? missingCollectionStatus : statuses?.[coded.code]
   const status = expected ?? statusFor(request, coded)
-  if (passing.has(coded.code)) request.log.warn({ req: request, code: coded.code }, coded.message)
-  else if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
+  if (status >= 500 || passing.has(coded.code)) logError(error, coded, request)
   const retryAfter = retryAfterSeconds(coded.code)
   if (retryAfter !== undefined && status !== 421) reply.header('retry-after', retryAfter)
   if (coded.code === 'moment_loading') reply.header('location', asOfStatusPath)

@@ -1,9 +1,7 @@
-// Converts errors of fastify, its validator, and Node's HTTP parser to errors of this server.
+// Converts errors of fastify and its validator to errors of this server.
 
-import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
 import type { FastifyError, FastifySchemaValidationError } from 'fastify'
-import { errorBody, ServerError, type ServerErrorCode, statusOf } from './errors.ts'
+import { ServerError, type ServerErrorCode } from '../errors.ts'
 
 /** An error of the validator with `verbose`; fastify's type does not have the value. */
 type ValidationFault = FastifySchemaValidationError & { readonly data?: unknown }
@@ -66,25 +64,4 @@ function fieldPath(pointer: string): string {
     .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part.replaceAll('~1', '/').replaceAll('~0', '~')}`))
     .join('')
     .replace(/^\./, '')
-}
-
-/** Replies to data that is not HTTP, too slow, or has too large headers. There is no request yet, only a socket. */
-export function clientError(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 431
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? 408
-        : statusOf('bad_request')
-  const reason =
-    status === 431
-      ? 'the headers are too large'
-      : status === 408
-        ? 'the request took too long to arrive'
-        : 'this is not HTTP'
-  const body = JSON.stringify(errorBody(new ServerError('bad_request', reason), randomUUID()))
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

@@ -5,12 +5,12 @@ import { Readable } from 'node:stream'
 import type { AnswerRoom, SearchResult } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Budget } from '../access/budget.ts'
+import { ServerError } from '../errors.ts'
+import { largeReplyBytes, pageBytesMax, readerTimeoutMs, replyBytesMax, replyPieceBytes } from '../limits.ts'
 import { joinPieces } from '../wire/pieces.ts'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
-import type { Budget } from './budget.ts'
-import { ServerError } from './errors.ts'
-import { largeReplyBytes, pageBytesMax, readerTimeoutMs, replyBytesMax, replyPieceBytes } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,7 +26,7 @@ export function addReplyBudget(app: FastifyInstance, budget: Budget): void {
   app.decorate('replyBudget', budget)
 }
 
-export function wantsJson(request: FastifyRequest): boolean {
+function wantsJson(request: FastifyRequest): boolean {
   return acceptsOnlyJson(request.headers.accept)
 }
 

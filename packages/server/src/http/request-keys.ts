@@ -11,9 +11,9 @@ import {
 } from '@annal/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { EngineSlot } from '../engine-slot.ts'
+import { invalidArgument, refusal, ServerError } from '../errors.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { asAuthor, checkActor } from './author.ts'
-import { invalidArgument, refusal, ServerError } from './errors.ts'
 
 /** Whether a route takes request keys: `kept`, or the reason why not. */
 export type RequestKeyRule = 'kept' | { readonly refused: string }
@@ -40,13 +40,13 @@ export const secretReply: RequestKeyRule = {
 export const requestKeyHeader = 'Idempotency-Key'
 const headerName = 'idempotency-key'
 /** Set in the reply to a repetition. */
-export const replayedHeader = 'idempotency-replayed'
+const replayedHeader = 'idempotency-replayed'
 const keyPattern = /^[\x21-\x7e]+(?![\s\S])/
 /** What requests with other methods or access do has no effect on data. */
 const changingAccess: ReadonlySet<string> = new Set(['write', 'control', 'server', 'open'])
 
 /** The key of a request, and the hash of what makes it this request. */
-export class RequestKey {
+class RequestKey {
   readonly key: string
   readonly #hash: Hash
   #digest: Uint8Array | undefined

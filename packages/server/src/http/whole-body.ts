@@ -1,7 +1,7 @@
 // Reads a body into one buffer, within the limit of its route and the budget of all bodies.
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { refusal, ServerError } from './errors.ts'
+import { refusal, ServerError } from '../errors.ts'
 
 /**
  * Calls back once: with the bytes, or with ServerError body_too_large, overloaded, or bad_request, or with the error of the connection.
@@ -26,7 +26,7 @@ export function readWhole(
   const keep = (chunk: Buffer): void => {
     received += chunk.length
     const refused = refusal(() => {
-      if (received > bodyLimit) throw tooLarge()
+      if (received > bodyLimit) throw tooLarge(bodyLimit)
       room?.growTo(received)
     })
     if (refused === undefined) chunks.push(chunk)
@@ -38,7 +38,7 @@ export function readWhole(
     else settle(null, Buffer.concat(chunks, received))
   }
   if (declared !== undefined && declared > bodyLimit) {
-    done(tooLarge())
+    done(tooLarge(bodyLimit))
     return
   }
   payload.on('data', keep)
@@ -53,8 +53,12 @@ export function declaredBytes({ headers }: FastifyRequest): number | undefined {
   return header === undefined ? undefined : Number(header)
 }
 
-export function tooLarge(): ServerError {
-  return new ServerError('body_too_large', 'the body is larger than this route accepts')
+/** The error for a body above the limit of its route. */
+export function tooLarge(limit: number): ServerError {
+  return new ServerError('body_too_large', `the body is larger than this route accepts: ${limit} bytes`, {
+    field: 'body',
+    limit,
+  })
 }
 
 export function wrongLength(): ServerError {

@@ -1,7 +1,7 @@
 // The file license.lic has three lines: a fixed first line, the payload, and the signature. The algorithm is always Ed25519, and
 // the signature covers the exact text. The payload is parsed only after its signature is verified.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 
 /** The content of a license. Times are milliseconds since 1970. */
 export interface License {

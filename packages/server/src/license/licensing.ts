@@ -2,8 +2,8 @@
 // trial: a record in the log, because the server has no key to sign a license (decision 0010). Without an active license the server is
 // restricted; no data changes.
 import type { Engine } from '@annal/engine'
-import { ServerError } from '../http/errors.ts'
-import { licenseClockLeewayMs, trialMs } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { licenseClockLeewayMs, trialMs } from '../limits.ts'
 import { LicenseClock } from './license-clock.ts'
 import { type License, readLicense } from './license-file.ts'
 import type { LicensePlace } from './license-place.ts'

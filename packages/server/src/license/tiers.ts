@@ -1,8 +1,8 @@
 // What a database may contain and request, by its type, as in the published service. Only the server's own limits apply to
 // databases of type enterprise and to the database of a plain server.
 import type { Database, SearchRequest } from '@annal/engine'
-import { ServerError } from '../http/errors.ts'
-import { isObject } from '../wire/object-parts.ts'
+import { ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
 import { type Tier, tiers } from './tier-limits.ts'
 
 /** Checks a definition before its collection is created. The engine checks the form of the definition. */

@@ -1,13 +1,13 @@
 // Backup routes of both versions: create, list, restore, download, and upload.
 import type { FastifyInstance } from 'fastify'
 import { addBackupParsers, sendBackup, uploadedBackup } from '../backups/backup-stream.ts'
+import { invalidArgument } from '../errors.ts'
 import { noBodyIsEmpty } from '../http/bodies.ts'
-import { invalidArgument } from '../http/errors.ts'
 import { sendText } from '../http/replies.ts'
 import { once } from '../http/request-keys.ts'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkCollections } from '../license/tiers.ts'
+import type { RouteContext } from '../route-context.ts'
 import {
   activeBackup,
   backupInfo,
@@ -31,7 +31,8 @@ import { nameParam } from '../wire/schema.ts'
 type Named = { Params: { name: string } }
 type OfBackup = { Params: { backup: string } }
 
-const targetName = { target: 'target_collection_name' }
+const momentNames = { 'moment.lsn': 'lsn', 'moment.timeMs': 'time' }
+const targetName = { target: 'target_collection_name', ...momentNames }
 const noRecord = {
   refused: 'a backup is not an event of the log; name the backup, so that a repetition finds it',
 }
@@ -66,7 +67,7 @@ export function v1BackupRoutes(app: FastifyInstance, context: RouteContext): voi
     schema: { params: backupParam, body: restoreIndexBody },
     config: {
       ...({ doc: docs.restore, audit: 'backup.restore', requestKey: 'kept', isLong: true } as const),
-      ...{ statuses: refusedAsBad, fieldNames: { target: 'target_index_name' } },
+      ...{ statuses: refusedAsBad, fieldNames: { target: 'target_index_name', ...momentNames } },
     },
   } as const
   app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
@@ -223,7 +224,9 @@ function commonRoutes(app: FastifyInstance, path: string): void {
   // Separate parsers, so that no other route accepts a stream.
   app.register(async (uploads) => {
     addBackupParsers(uploads)
-    const upload = { config: { doc: docs.upload, audit: 'backup.upload', requestKey: noRecord, isLong: true } }
+    const upload = {
+      config: { doc: docs.upload, audit: 'backup.upload', requestKey: noRecord, isLong: true, queryKeys: ['name'] },
+    }
     uploads.post(`${path}/upload`, upload, async (request, reply) => {
       const { name, stream } = await uploadedBackup(request)
       await request.database.backups.upload(name, stream)

@@ -1,6 +1,6 @@
 // The dashboard at `/`. Its files are public, because they contain no data; it requests data with the token.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { openStaticFiles, type StaticFiles } from '../http/static-files.ts'
 

@@ -1,13 +1,13 @@
 // Routes about the server itself: metrics, settings, recent requests, and the description of the API.
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import { ServerError } from '../http/errors.ts'
-import { requestLogDefault, requestLogMax } from '../http/limits.ts'
-import type { RouteContext } from '../http/route-context.ts'
+import { ServerError } from '../errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { readMetricsState } from '../observe/metrics-state.ts'
+import { requestLogDefault, requestLogMax } from '../limits.ts'
+import type { RouteContext } from '../route-context.ts'
 import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
+import { readMetricsState } from './metrics-state.ts'
 
 /** Adds GET /metrics. */
 export function metricsRoute(app: FastifyInstance, context: RouteContext): void {

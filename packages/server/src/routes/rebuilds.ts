@@ -1,9 +1,9 @@
 // Rebuild and vacuum routes of both versions.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { beginRebuild, newestRebuild, rebuildReport, vacuum } from '../http/rebuilds.ts'
 import { once } from '../http/request-keys.ts'
-import type { NamedRequest } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import { beginRebuild, newestRebuild, rebuildReport, vacuum } from '../rebuild-jobs.ts'
+import type { NamedRequest } from '../route-context.ts'
 import {
   collectionRebuildBegun,
   collectionRebuildStatus,

@@ -2,8 +2,8 @@
 import type { Database } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { once } from '../http/request-keys.ts'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 import { readSchedule, type ScheduleBody, scheduleBody, scheduleInfo, serverSchedule } from '../wire/schedule.ts'
 import { nameParam } from '../wire/schema.ts'
 

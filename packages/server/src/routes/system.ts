@@ -4,9 +4,9 @@ import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { tokenModeOf } from '../access/auth.ts'
 import { rootTokenWeakness } from '../config.ts'
-import { ServerError } from '../http/errors.ts'
-import type { RouteContext } from '../http/route-context.ts'
+import { ServerError } from '../errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { ServingFigures } from '../serving/serving-figures.ts'
 import { type HealthFacts, healthJson, joinDetails } from '../wire/health-reply.ts'
 import { capitalize } from '../wire/v2-admin.ts'
@@ -81,7 +81,8 @@ function backupFigures({ backups, reach, timeMs }: EngineStats) {
     ...(reach !== undefined && {
       archive: { bytes: reach.bytes, segments: reach.segments },
       restorable_from: { lsn: reach.lsn, time: new Date(reach.timeMs).toISOString() },
-      restorable_to: { time: new Date(timeMs).toISOString() },
+      // Before the first record, no moment can be restored.
+      ...(timeMs > 0 && { restorable_to: { time: new Date(timeMs).toISOString() } }),
     }),
   }
 }
@@ -111,7 +112,7 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
 export function providersRoute(app: FastifyInstance, { config }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'any',
-    summary: 'Lists what makes vectors of texts on this server, by name. Addresses and keys are not shown.',
+    summary: 'Lists the providers of vectors on this server, by name, without addresses and keys.',
     reply: { description: 'providers: none if the operator configured none.', json: 'Providers' },
   }
   app.get('/providers', { config: { doc } }, async () => ({ providers: providersJson(config.providers) }))

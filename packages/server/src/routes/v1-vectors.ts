@@ -1,16 +1,16 @@
 // /api/v1/index/{name}: insert, search, get, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
+import { ServerError } from '../errors.ts'
 import type { ArrivingBody } from '../http/arriving-body.ts'
 import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
-import { ServerError } from '../http/errors.ts'
-import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
+import { present, readList } from '../http/list-body.ts'
 import { answerRoom, noteRecall, sendEither, sendText } from '../http/replies.ts'
 import { once } from '../http/request-keys.ts'
-import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
+import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
+import type { NamedRequest, RouteContext } from '../route-context.ts'
 import { hitsOf, searchReplyJson, searchReplyMsgpack } from '../wire/hit-replies.ts'
-import { present, readList } from '../wire/list-body.ts'
 import { objectReplyJson, objectReplyMsgpack } from '../wire/object-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
@@ -48,7 +48,8 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
         const reader = insertReader({ shape, batchMax: config.batchMax }, (count) => checkObjects(database, count))
         const objects = await readList(request.body, reader)
         if (Array.isArray(objects)) checkObjects(database, objects.length)
-        return collection.upsert(objects, { requestKey })
+        const { expectedBytes } = request.body
+        return collection.upsert(objects, { requestKey, expectedBytes })
       })
       return sendText(reply, '', done)
     })

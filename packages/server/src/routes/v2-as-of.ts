@@ -1,8 +1,8 @@
 // /api/v2/status/asof: the moments of the past that are loaded for reads.
 import type { PastState } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 
 /** Adds the status of loaded moments. */
 export function v2AsOfRoutes(app: FastifyInstance, { slot }: RouteContext): void {

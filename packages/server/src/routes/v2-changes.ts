@@ -2,14 +2,14 @@
 import { Readable } from 'node:stream'
 import type { RequestClaim } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
+import { errorBody, refusal } from '../errors.ts'
 import { ChangeStreams } from '../feed/change-streams.ts'
+import { tokenOf } from '../hooks/request-hooks.ts'
 import { codedError } from '../http/error-replies.ts'
-import { errorBody, refusal } from '../http/errors.ts'
-import { tokenOf } from '../http/hooks.ts'
-import { feedUnreadBytesMax, readerTimeoutMs } from '../http/limits.ts'
 import { once } from '../http/request-keys.ts'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import { feedUnreadBytesMax, readerTimeoutMs } from '../limits.ts'
+import type { RouteContext } from '../route-context.ts'
 import {
   type ChangesQuery,
   type CursorBody,

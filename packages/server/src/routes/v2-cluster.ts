@@ -2,10 +2,10 @@
 // nodes belong to the cluster.
 import type { FastifyInstance } from 'fastify'
 import type { ClusterView } from '../cluster/cluster-view.ts'
-import { ServerError } from '../http/errors.ts'
-import { notLeader } from '../http/forwarding.ts'
-import type { RouteContext } from '../http/route-context.ts'
+import { ServerError } from '../errors.ts'
+import { notLeader } from '../hooks/forwarding.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 import { clusterJson, digestRequestJson, digestsJson } from '../wire/v2-cluster.ts'
 
 /** Adds the routes of a cluster, which a single server answers with not_clustered. */
@@ -90,7 +90,7 @@ const docs = {
   },
   admit: {
     access: 'server',
-    summary: 'Lets a node that was removed come back.',
+    summary: 'Allows a removed node to join again.',
     reply: { description: 'The status of the cluster.', json: 'Cluster' },
   },
 } satisfies Record<string, RouteDoc>

@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream'
 import type { ObjectChange } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
-import { bodyBytesQueryMax, readerTimeoutMs } from '../http/limits.ts'
 import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import { bodyBytesQueryMax, readerTimeoutMs } from '../limits.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DiffQuery,
@@ -20,6 +20,9 @@ import {
 } from '../wire/v2-history.ts'
 
 type Named = { Params: { name: string } }
+
+/** A text names a moment, whichever kind it is. */
+const momentFields = { 'from.lsn': 'from', 'from.timeMs': 'from', 'to.lsn': 'to', 'to.timeMs': 'to' }
 
 /** Lines that are sent together. */
 const linesAtOnce = 1_000
@@ -39,7 +42,7 @@ export function v2HistoryRoutes(app: FastifyInstance): void {
     schema: { params, querystring: diffQuery },
     // The head of a reply is known when the work is done.
     exposeHeadRoute: false,
-    config: { doc: docs.diff, isLong: true },
+    config: { doc: docs.diff, isLong: true, fieldNames: momentFields },
   }
   app.get<Named & { Querystring: DiffQuery }>('/collection/:name/diff', diff, async (request, reply) => {
     const {
@@ -59,7 +62,7 @@ export function v2HistoryRoutes(app: FastifyInstance): void {
     bodyLimit: bodyBytesQueryMax,
     config: {
       ...({ doc: docs.undo, audit: 'collection.undo', requestKey: 'kept', isLong: true } as const),
-      fieldNames: { asOf: 'as_of', dryRun: 'dry_run', keepExpired: 'keep_expired' },
+      fieldNames: { 'asOf.timeMs': 'as_of.time', asOf: 'as_of', dryRun: 'dry_run', keepExpired: 'keep_expired' },
     },
   } as const
   app.post<Named & { Body: UndoBody }>('/collection/:name/undo', undo, async (request, reply) => {
@@ -105,7 +108,7 @@ const docs = {
   undo: {
     access: 'write',
     summary:
-      'Gives objects the content that they had at a moment, all or none; those that did not exist then are deleted. Its progress is that of a restore.',
+      'Restores the content that objects had at a moment, all or none, and deletes those that did not exist then. The status of the restore shows its progress.',
     reply: { description: 'restored and deleted: numbers of objects. as_of_lsn: the moment.', json: 'Undone' },
   },
 } satisfies Record<string, RouteDoc>

@@ -3,11 +3,11 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { enterpriseOnly } from '../access/access.ts'
-import { invalidArgument } from '../http/errors.ts'
-import type { RouteContext } from '../http/route-context.ts'
+import { invalidArgument } from '../errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { licenseBytesMax } from '../license/license-file.ts'
 import type { LicenseStatus, Licensing } from '../license/licensing.ts'
+import type { RouteContext } from '../route-context.ts'
 import { type Infer, optionalText } from '../wire/schema.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 

@@ -1,7 +1,7 @@
 // /api/v2/log: the events and the activity of a database.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 import {
   type ActivityQuery,
   activityQuery,

@@ -61,7 +61,10 @@ export function v2BranchRoutes(app: FastifyInstance): void {
 
   const branch = {
     schema: { params, body: branchBody },
-    config: { doc: docs.branch, audit: 'collection.branch', requestKey: 'kept', isLong: true },
+    config: {
+      ...({ doc: docs.branch, audit: 'collection.branch', requestKey: 'kept', isLong: true } as const),
+      fieldNames: { 'asOf.timeMs': 'as_of.time', asOf: 'as_of' },
+    },
   } as const
   app.post<Named & { Body: BranchBody }>('/collection/:name/branch', branch, async (request, reply) => {
     const wanted = readBranch(request.body)

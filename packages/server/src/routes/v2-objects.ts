@@ -2,15 +2,16 @@
 import type { ConditionalOptions, RequestClaim } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
+import { ServerError } from '../errors.ts'
 import type { ArrivingBody } from '../http/arriving-body.ts'
 import { addListParsers, addVectorBodyParser } from '../http/bodies.ts'
-import { ServerError } from '../http/errors.ts'
-import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../http/limits.ts'
+import { present, readList } from '../http/list-body.ts'
 import { answerRoom, noteRecall, sendEither } from '../http/replies.ts'
 import { once } from '../http/request-keys.ts'
-import type { NamedRequest, RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkObjects, checkSearch } from '../license/tiers.ts'
+import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
+import type { NamedRequest, RouteContext } from '../route-context.ts'
 import { openPast, readAsOf } from '../wire/as-of.ts'
 import {
   AtomicChoice,
@@ -23,12 +24,11 @@ import {
   writtenResults,
 } from '../wire/conditions.ts'
 import { readContents } from '../wire/contents.ts'
-import { collectionSearchJson, collectionSearchMsgpack } from '../wire/hit-replies.ts'
-import { present, readList } from '../wire/list-body.ts'
+import { fieldKindsOf } from '../wire/field-kinds.ts'
+import { collectionSearchJson, collectionSearchMsgpack, fusedBytes } from '../wire/hit-replies.ts'
 import { objectBatchReply, objectsJsonReply } from '../wire/object-replies.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
-import { textFieldsOf } from '../wire/text-fields.ts'
 import { type DeleteWhereBody, deleteWhereBody, filterUpdatesReader, updateFiltersBody } from '../wire/v1-object.ts'
 import { readConditions } from '../wire/v1-search.ts'
 import { objectsReader, type QueryObjectsBody, queryObjectsBody, upsertObjectsBody } from '../wire/v2-objects.ts'
@@ -54,14 +54,18 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         const { database } = request
         const reader = objectsReader(
           config.batchMax,
-          textFieldsOf(() => open(request)),
+          fieldKindsOf(() => open(request)),
           (count) => checkObjects(database, count),
         )
         const choice = new AtomicChoice(request.query)
         const objects = await readList(request.body, { ...reader, rest: (body) => choice.readBody(body) })
         if (Array.isArray(objects)) checkObjects(database, objects.length)
+        const { expectedBytes } = request.body
         const beforeEmbedding = () => request.bodyRoom?.waitForProvider()
-        return open(request).upsert(objects, Object.assign(atomicOptions(choice, requestKey), { beforeEmbedding }))
+        return open(request).upsert(
+          objects,
+          Object.assign(atomicOptions(choice, requestKey), { beforeEmbedding, expectedBytes }),
+        )
       })
       const { upserted, lsn, durable } = written
       return { upserted, lsn, durable, ...writtenResults(written) }
@@ -177,7 +181,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         const search = readCollectionSearch(
           request.body,
           config.topKMax,
-          textFieldsOf(() => open(request)),
+          fieldKindsOf(() => open(request)),
         )
         checkSearch(request.database, search)
         const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
@@ -187,7 +191,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
         noteRecall(reply, result)
         return sendEither(reply, {
           msgpack: () => collectionSearchMsgpack(result),
-          json: () => collectionSearchJson(result),
+          json: () => {
+            room.take(fusedBytes(result))
+            return collectionSearchJson(result)
+          },
         })
       },
     )

@@ -1,17 +1,17 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbors.
 import { asOfPage, type Collection, type Database } from '@annal/engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { bodyBytesQueryMax } from '../http/limits.ts'
 import { answerRoom, sendJson } from '../http/replies.ts'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkSearch } from '../license/tiers.ts'
+import { bodyBytesQueryMax } from '../limits.ts'
+import type { RouteContext } from '../route-context.ts'
 import { openPast, readAsOf, readAsOfBatch, readAsOfQuery, readWait } from '../wire/as-of.ts'
-import { searchBatchJson } from '../wire/hit-replies.ts'
+import { fieldKindsOf } from '../wire/field-kinds.ts'
+import { fusedBytes, searchBatchJson } from '../wire/hit-replies.ts'
 import { asOfMember, momentJson } from '../wire/moment.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
-import { textFieldsOf } from '../wire/text-fields.ts'
 import {
   type CalibrateBody,
   type CountBody,
@@ -22,6 +22,7 @@ import {
   facetsBody,
   type NeighborParams,
   neighborParams,
+  ofSearch,
   type RecallQuery,
   readCalibrate,
   readCount,
@@ -49,15 +50,22 @@ export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): v
     '/collection/:name/search/batch',
     batch,
     async ({ database, params, body }, reply) => {
-      const isText = textFieldsOf(() => database.collection(params.name))
-      const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax, isText))
-      for (const request of requests) checkSearch(database, request)
+      const kindOf = fieldKindsOf(() => database.collection(params.name))
+      const requests = body.searches.map((search, i) =>
+        ofSearch(i, () => {
+          const request = readCollectionSearch(search, config.topKMax, kindOf)
+          checkSearch(database, request)
+          return request
+        }),
+      )
       const room = answerRoom(reply, 'send fewer searches per call, request fewer results, or leave out the vectors')
       const moment = readAsOfBatch(body)
       const collection = moment
         ? await openPast(database, params.name, moment, reply)
         : database.collection(params.name)
-      return sendJson(reply, searchBatchJson(await collection.searchBatch(requests, room)))
+      const results = await collection.searchBatch(requests, room)
+      for (const result of results) room.take(fusedBytes(result))
+      return sendJson(reply, searchBatchJson(results))
     },
   )
 

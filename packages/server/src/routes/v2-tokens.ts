@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { enterpriseOnly } from '../access/access.ts'
 import { asAuthor } from '../http/author.ts'
 import { once, secretReply } from '../http/request-keys.ts'
-import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import type { RouteContext } from '../route-context.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CreateTokenBody,

@@ -7,8 +7,8 @@
 // what is not HTTP) makes it a `tunnel` until it closes. It reads requests with a RequestReader, writes replies with a ReplyWriter, and forwards
 // over a VirtualConnection.
 import type { Socket } from 'node:net'
-import { requestsPerSocketMax } from '../http/limits.ts'
-import type { Admission, HotReply, RequestEnd, RequestHead } from './contract.ts'
+import type { Admission, HotReply, RequestEnd, RequestHead } from '../hot/contract.ts'
+import { requestsPerSocketMax } from '../limits.ts'
 import type { FrameSender } from './frame-sender.ts'
 import type { ReplyHeads, WrittenReply } from './reply-head.ts'
 import { ReplyWriter } from './reply-writer.ts'

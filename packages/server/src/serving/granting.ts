@@ -5,8 +5,8 @@ import { callerKey, callerOf, isChosen, isChosenFrom, type Principal, type Token
 import type { DecidedHead } from '../access/decide.ts'
 import type { RateLimit } from '../access/rate-limit.ts'
 import type { EngineSlot } from '../engine-slot.ts'
-import { licenseCheckEveryMs } from '../http/limits.ts'
 import type { Licensing } from '../license/licensing.ts'
+import { licenseCheckEveryMs } from '../limits.ts'
 import { covers, type GrantsOwner } from './grants.ts'
 
 /** Offers callers to the serving threads. */

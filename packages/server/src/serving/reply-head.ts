@@ -2,9 +2,9 @@
 // the request id, the length of the body, and a few other lines are written for each reply. The headers are in the order in which the main thread writes
 // them.
 import { randomFillSync } from 'node:crypto'
-import { keepAliveTimeoutMs, requestsPerSocketMax } from '../http/limits.ts'
+import type { Admission, HotReply } from '../hot/contract.ts'
+import { keepAliveTimeoutMs, requestsPerSocketMax } from '../limits.ts'
 import { nodeHttp } from '../node-modules.ts'
-import type { Admission, HotReply } from './contract.ts'
 
 /** What a head depends on, except for the request id and the length of the body. */
 export interface ReplyHeadForm extends Pick<HotReply, 'status' | 'contentType'>, Pick<Admission, 'replyHeaders'> {

@@ -68,7 +68,7 @@ function repeatHead(text: string, known: KnownHead | undefined): KnownHead | und
   const { before, after, hasLength, head } = known
   if (!hasLength) return text === before ? known : undefined
   if (!text.startsWith(before) || !text.endsWith(after)) return undefined
-  // Empty, which is no number, if `before` and `after` overlap.
+  // Empty, which is not a number, if `before` and `after` overlap.
   const length = text.slice(before.length, text.length - after.length)
   if (!bodyLength.test(length)) return undefined
   const { headers } = head

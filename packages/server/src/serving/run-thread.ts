@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ownThread } from '@annal/engine/thread-watch'
 import { collectGarbage } from '../collector.ts'
-import { connectionsCheckingIntervalMs, keepAliveTimeoutMs, readerTimeoutMs } from '../http/limits.ts'
+import { connectionsCheckingIntervalMs, keepAliveTimeoutMs, readerTimeoutMs } from '../limits.ts'
 import { nodeTls } from '../node-modules.ts'
 import { ClientConnection, type ConnectionHost, type ConnectionTimes } from './client-connection.ts'
 import { FrameSender } from './frame-sender.ts'
@@ -252,7 +252,8 @@ export function runServingThread(openParts: OpenParts): void {
     date = new Date().toUTCString()
     sweep()
   }
-  setInterval(() => work(everySecond), connectionsCheckingIntervalMs)
+  // After what has arrived is read: if the thread was busy, a connection may look idle that has sent its next request.
+  setInterval(() => setImmediate(work, everySecond), connectionsCheckingIntervalMs)
   port.on('message', (message: ToThread) => work(() => receive(message, openParts)))
   counts.setSystemThread(thread, ownThread())
   tell({ kind: 'ready' })

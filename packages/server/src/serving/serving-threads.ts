@@ -95,7 +95,7 @@ export class ServingThreads {
     return this.#lost
   }
 
-  /** Threads that listen in the place of a lost one. */
+  /** Threads that were started to replace a lost one. */
   get replaced(): number {
     return this.#replaced
   }

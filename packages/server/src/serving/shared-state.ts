@@ -3,30 +3,34 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { ControlChange } from '@annal/engine'
 import { tokenModeOf } from '../access/auth.ts'
+import type { BodyBudgets } from '../access/body-room.ts'
+import { type Budget, createBudget } from '../access/budget.ts'
 import { monotonicMs, RateBuckets } from '../access/rate-buckets.ts'
 import { createRateLimit, type RateLimit } from '../access/rate-limit.ts'
+import { amounts, SharedAmounts } from '../access/shared-amounts.ts'
 import type { Config } from '../config.ts'
-import type { BodyBudgets } from '../http/body-room.ts'
-import { type Budget, createBudget } from '../http/budget.ts'
-import * as limits from '../http/limits.ts'
-import { amounts, SharedAmounts } from '../http/shared-amounts.ts'
+import type { Gate, ThreadObserver } from '../hot/contract.ts'
+import { SharedHealth } from '../hot/shared-health.ts'
+import { memorySharesOf } from '../http/memory-shares.ts'
+import * as limits from '../limits.ts'
+import { memoryLimit } from '../memory-limit.ts'
 import { SharedCounters } from '../observe/counters.ts'
 import { RequestCounts, requestCountsLength } from '../observe/request-counts.ts'
 import type { LoggedRequest } from '../observe/request-log.ts'
 import { RequestRing } from '../observe/request-ring.ts'
-import { type ObserverShare, SharedObserver, type ThreadReport } from '../observe/thread-observer.ts'
-import type { Gate, ThreadObserver } from './contract.ts'
 import { withdrawChanged } from './granting.ts'
 import { type GrantsMessage, GrantsOwner, GrantsView } from './grants.ts'
 import { SharedFreshness } from './shared-freshness.ts'
-import { SharedHealth } from './shared-health.ts'
 import { createThreadGate, type GateRules } from './thread-gate.ts'
+import { type ObserverShare, SharedObserver, type ThreadReport } from './thread-observer.ts'
 
 /** What a serving thread gets when it starts: structured data, with one port to transfer. */
 export interface ThreadShare {
   /** From 0. */
   readonly thread: number
   readonly rules: GateRules
+  /** What the process may use. */
+  readonly memoryBytes: number
   readonly amounts: SharedArrayBuffer
   readonly grants: SharedArrayBuffer
   readonly firstGrants: GrantsMessage
@@ -48,7 +52,7 @@ export interface Budgets {
 }
 
 /** The routes that serving threads may answer, as metrics name them. Others are counted under `other`. */
-export const hotPatterns = [
+const hotPatterns = [
   ['POST', '/api/v1/index/:name/search'],
   ['POST', '/api/v1/index/:name/vector/get'],
   ['POST', '/api/v2/collection/:name/search'],
@@ -96,13 +100,16 @@ export class SharedState {
   readonly now: () => number
 
   /** For at most `threads` serving threads. Tests pass a clock. */
+  readonly #memoryBytes: number
+
   constructor(config: Config, threads: number, now: () => number = monotonicMs) {
     this.now = now
     this.health = new SharedHealth(now)
     this.freshness = config.cluster && new SharedFreshness(now)
     this.#config = config
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
-    this.budgets = budgetsOf(this.#amounts)
+    this.#memoryBytes = memoryLimit(config.memoryMegabytesMax)
+    this.budgets = budgetsOf(this.#amounts, this.#memoryBytes)
     this.rates = createRateLimit(config.rateLimit, now)
     this.counts = new RequestCounts(this.#ownCounters)
     this.grants = new GrantsOwner({ threads, max: limits.authAddressesMax })
@@ -119,6 +126,7 @@ export class SharedState {
     const { buckets } = this.rates
     return {
       thread,
+      memoryBytes: this.#memoryBytes,
       rules: { mode: tokenModeOf(this.#config), host, allowedHosts, corsOrigins, trustedProxies },
       amounts: this.#amounts.memory,
       grants: this.grants.memory,
@@ -216,7 +224,7 @@ export interface ThreadState {
 /** On the serving thread: makes the parts of what the main thread shares. Tests pass the clock of the main thread. */
 export async function openThreadState(share: ThreadShare, now: () => number = monotonicMs): Promise<ThreadState> {
   const { thread, rules, buckets, port } = share
-  const budgets = budgetsOf(new SharedAmounts(share.amounts, thread + 1))
+  const budgets = budgetsOf(new SharedAmounts(share.amounts, thread + 1), share.memoryBytes)
   const grants = new GrantsView({ memory: share.grants, thread, port, first: share.firstGrants })
   const gate = await createThreadGate({
     rules,
@@ -234,19 +242,20 @@ export async function openThreadState(share: ThreadShare, now: () => number = mo
   return { gate, observer, budgets, health, finish: () => observer.report() }
 }
 
-function budgetsOf(shared: SharedAmounts): Budgets {
+function budgetsOf(shared: SharedAmounts, memoryBytes: number): Budgets {
+  const shares = memorySharesOf(memoryBytes)
   return {
     reads: createBudget(limits.readsInFlightMax, 'reads', shared.amount(amounts.reads)),
     writes: createBudget(limits.writesInFlightMax, 'writes', shared.amount(amounts.writes)),
     bodies: {
-      small: createBudget(limits.smallBodiesBytesMax, 'request bodies', shared.amount(amounts.smallBodies)),
-      large: createBudget(limits.largeBodiesBytesMax, 'request bodies', shared.amount(amounts.largeBodies)),
+      small: createBudget(shares.smallBodies, 'request bodies', shared.amount(amounts.smallBodies)),
+      large: createBudget(shares.largeBodies, 'request bodies', shared.amount(amounts.largeBodies)),
       embedding: createBudget(
-        limits.embeddingBodiesBytesMax,
+        shares.embeddingBodies,
         'request bodies that wait for providers of vectors',
         shared.amount(amounts.embeddingBodies),
       ),
     },
-    largeReplies: createBudget(limits.largeRepliesBytesMax, 'large replies', shared.amount(amounts.largeReplies)),
+    largeReplies: createBudget(shares.largeReplies, 'large replies', shared.amount(amounts.largeReplies)),
   }
 }

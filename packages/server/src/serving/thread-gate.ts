@@ -4,14 +4,14 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { DatabaseType } from '@annal/engine'
 import type { Access } from '../access/access.ts'
 import { callerKey, type TokenMode } from '../access/auth.ts'
+import type { BodyBudgets } from '../access/body-room.ts'
+import type { Budget } from '../access/budget.ts'
 import { type DecidedHead, type DecisionParts, decide } from '../access/decide.ts'
 import { hostCheckFor } from '../access/hosts.ts'
 import type { RateBuckets } from '../access/rate-buckets.ts'
-import type { BodyBudgets } from '../http/body-room.ts'
-import type { Budget } from '../http/budget.ts'
-import { refusal, ServerError } from '../http/errors.ts'
+import { refusal, ServerError } from '../errors.ts'
+import type { Admission, Gate, HotRoute, HotRouteName } from '../hot/contract.ts'
 import { lagHeader, stalenessHeader } from '../http/forwarded-headers.ts'
-import type { Admission, Gate, HotRoute, HotRouteName } from './contract.ts'
 import { covers, type GrantsView, type HeldGrant } from './grants.ts'
 import type { SharedFreshness } from './shared-freshness.ts'
 
@@ -55,7 +55,7 @@ interface GrantedCaller {
   readonly grant: HeldGrant
 }
 
-/** Thrown where only the main thread can decide. Without a stack: it is no fault, and it is frequent. */
+/** Thrown where only the main thread can decide. Without a stack: it is not a fault, and it is frequent. */
 const undecided: Error = Object.assign(Object.create(Error.prototype) as Error, {
   message: 'only the main thread can decide',
 })

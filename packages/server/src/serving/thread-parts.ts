@@ -2,9 +2,9 @@
 // answers.
 import type { ReaderHandle } from '@annal/engine'
 import { attachReader } from '@annal/engine/reader'
+import type { Gate, HotRoutes, ThreadObserver } from '../hot/contract.ts'
 import { createHotRoutes } from '../hot/hot-routes.ts'
 import { collectionsOf, type ReaderLimits } from '../hot/reader-collections.ts'
-import type { Gate, HotRoutes, ThreadObserver } from './contract.ts'
 import { openThreadState, type ThreadShare } from './shared-state.ts'
 
 export interface ThreadParts {

@@ -2,10 +2,10 @@
 import { type AsOf, asOfBatch, type Database, type PastCollection } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import { errorValueLengthMax } from '../http/limits.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
+import { errorValueLengthMax } from '../limits.ts'
 import { momentJson } from './moment.ts'
-import { isObject } from './object-parts.ts'
 import { describedAs } from './schema.ts'
 
 const waitSecondsMax = 60
@@ -13,7 +13,7 @@ const waitSecondsDefault = 2
 const asOfKeys: ReadonlySet<string> = new Set(['lsn', 'time', 'keep_expired'])
 const numberForm = /^-?\d+(\.\d+)?(e\d+)?$/
 const asOfText =
-  'A moment of the past: the LSN of a record, or a time in the form of RFC 3339. The reply is that of the collection of then.'
+  'A moment of the past: the LSN of a record, or an RFC 3339 time. The reply shows the collection as of that moment.'
 const waitText = `Seconds to wait while the moment is loaded, 0 to ${waitSecondsMax}; true is ${waitSecondsMax}, default ${waitSecondsDefault}. Then the reply is 202 moment_loading.`
 
 const keepExpiredShown = {

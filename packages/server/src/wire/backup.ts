@@ -1,9 +1,9 @@
 // Backups in the API, for both versions.
 import type { BackupInfo, DenseFieldSchema, JobStatus, Moment } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
-import { timeFrom } from './time.ts'
+import { timeForms, timeFrom } from './time.ts'
 
 const mebibyte = 1_048_576
 const checksumNone = -1
@@ -33,7 +33,7 @@ const moment = {
   time: Type.Optional(
     Type.Unsafe<string | number | null>({
       type: ['string', 'number', 'null'],
-      description: 'Restore the state as of this time: ISO 8601, or seconds since 1970.',
+      description: `Restore the state as of this time: ${timeForms}`,
     }),
   ),
 }
@@ -48,7 +48,7 @@ export type RestoreIndexBody = Infer<typeof restoreIndexBody>
 /** Key of the bodies of /api/v2 that create a collection from another state. */
 export const keepExpired = {
   keep_expired: optionalBoolean(
-    'The objects of the new collection do not expire, also those that have expired since. Default: they keep their expiry.',
+    'The objects of the new collection do not expire, including those that have expired since. Default: they keep their expiry.',
   ),
 }
 

@@ -1,4 +1,4 @@
-// Conditions of writes, patches, and what became of each object.
+// Conditions of writes, patches, and the result for each object.
 import {
   type Acknowledgement,
   type ConditionalReply,
@@ -10,12 +10,13 @@ import {
   type WriteResult,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import type { FieldNames } from '../http/field-names.ts'
-import { itemTextBytesMax } from '../http/limits.ts'
-import type { ListReader } from './list-body.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
+import { itemTextBytesMax } from '../limits.ts'
+import type { FieldNames } from './field-names.ts'
+import type { ListReader } from './list-reader.ts'
 import { decodeMsgpack } from './msgpack-scan.ts'
-import { checkBatch, isObject, readId } from './object-parts.ts'
+import { checkBatch, readId } from './object-parts.ts'
 import { describedAs, type Infer } from './schema.ts'
 import { readConditions } from './v1-search.ts'
 
@@ -47,7 +48,7 @@ export class AtomicChoice {
     return this.#isAtomic
   }
 
-  /** Throws invalid_argument for a value that is no boolean or contradicts the query string. Null counts as absent. */
+  /** Throws invalid_argument for a value that is not a boolean or contradicts the query string. Null counts as absent. */
   readBody(body: unknown): void {
     const value = isObject(body) ? body.atomic : undefined
     if (value == null) return
@@ -136,7 +137,7 @@ function readExpiry(item: { readonly [key: string]: unknown }, field: string): W
 }
 
 /** Seconds, or null for never. Throws invalid_argument or limit_exceeded. */
-export function readTtl(value: unknown, field: string): number | null {
+function readTtl(value: unknown, field: string): number | null {
   return value === null ? null : readWhole(value, field, [1, ttlSecondsMax])
 }
 

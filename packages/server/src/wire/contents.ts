@@ -1,4 +1,4 @@
-// Which contents of their fields objects are returned with: keys of the bodies of reads.
+// The keys with which the body of a read chooses the values that its objects have: vectors and sparse terms, texts.
 import type { ContentOptions } from '@annal/engine'
 import { optionalBoolean } from './schema.ts'
 

@@ -1,7 +1,7 @@
 // The replies of searches in both versions, from hits as the engine returns them. Serving threads write replies with it, so it loads no
 // schemas.
 import type { FusedHit, HitGroup, SearchHit, SearchResult } from '@annal/engine'
-import { MetaBudget } from '@annal/engine/reader'
+import { MetaBudget, objectOverheadBytes } from '@annal/engine/reader'
 import { accountJson } from './explain.ts'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
@@ -52,14 +52,14 @@ export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult
 }
 
 /** A hit in JSON with its original vector. */
-export function hitPieces(
+function hitPieces(
   hit: SearchHit,
   { similarity, distance }: { readonly similarity: number; readonly distance: number },
   metas: MetaBudget,
   expiry: Expiry = {},
 ): Iterable<string> {
-  const { id, vector, members, filter, norm, highlight } = hit
-  const shown = highlight === undefined ? {} : { highlight }
+  const { id, vector, members, filter, norm, texts, highlight } = hit
+  const shown = { ...(texts !== undefined && { texts }), ...(highlight !== undefined && { highlight }) }
   const head = { id, similarity, distance, ...metaJson(hit, metas), filter, ...expiry, norm, ...shown }
   if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
   return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
@@ -152,6 +152,16 @@ function groupsJson<Hit>(groups: readonly HitGroup<Hit>[], hitJson: (hit: Hit) =
   return arrayPieces(groups, ({ value, hits }) => [JSON.stringify({ value, hits: hits.map(hitJson) })])
 }
 
+/** Bytes of the stored data that the fused list of a JSON reply repeats. The engine counts those of the other lists. */
+export function fusedBytes({ fused = [] }: SearchResult): number {
+  let bytes = 0
+  for (const { hit } of fused) {
+    bytes += objectOverheadBytes + hit.metaBytes.length + Buffer.byteLength(hit.filterText)
+    for (const text of Object.values(hit.texts ?? {})) bytes += Buffer.byteLength(text)
+  }
+  return bytes
+}
+
 /** The replies of several searches. The sizes of their decompressed meta are counted together. */
 export function searchBatchJson(results: readonly SearchResult[]): Generator<string> {
   const metas = new MetaBudget()
@@ -160,5 +170,7 @@ export function searchBatchJson(results: readonly SearchResult[]): Generator<str
 
 function fusedJson({ hit, score, standings }: FusedHit, metas: MetaBudget) {
   const fields = Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing]))
-  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, ...expiryMember(hit.expiresAt), score, fields }
+  const { id, filter, expiresAt, texts } = hit
+  const head = { id, ...metaJson(hit, metas), filter, ...expiryMember(expiresAt) }
+  return { ...head, ...(texts !== undefined && { texts }), score, fields }
 }

@@ -4,7 +4,7 @@ import type { FieldSchema } from '@annal/engine'
 /** The names of the fields. */
 export interface IndexFields {
   readonly denseField: string
-  /** Empty, which is no name of a field, if there is none. */
+  /** Empty, which is not the name of a field, if there is none. */
   readonly sparseField: string
 }
 

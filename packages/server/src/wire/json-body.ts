@@ -2,8 +2,8 @@
 // changes the prototype of all objects.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { ServerError } from '../http/errors.ts'
-import { bodyElementsMax, bodyNodesMax, jsonBodyDepthMax } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { bodyElementsMax, bodyNodesMax, jsonBodyDepthMax } from '../limits.ts'
 import { scanNumbers } from './number-scan.ts'
 import type { ScannedNumbers } from './numbers.ts'
 
@@ -52,15 +52,15 @@ function parseBody(bytes: Buffer): unknown {
 
 /** Puts the numbers where the query has its vector. Returns false if the mark is not there, so the numbers belong elsewhere. */
 function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
-  if (!isObject(value)) return false
+  if (!isContainer(value)) return false
   if (value.vector === mark) {
     value.vector = numbers
     return true
   }
   for (const fields of Array.isArray(value.fields) ? value.fields : [value.fields]) {
-    if (!isObject(fields)) continue
+    if (!isContainer(fields)) continue
     for (const field of Object.values(fields)) {
-      if (!isObject(field) || field.query !== mark) continue
+      if (!isContainer(field) || field.query !== mark) continue
       field.query = numbers
       return true
     }
@@ -153,12 +153,12 @@ export function depthExceeds(value: unknown, depthMax: number): boolean {
   return false
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
 function collect(value: unknown, containers: object[]): void {
-  if (isObject(value)) containers.push(value)
+  if (isContainer(value)) containers.push(value)
 }
 
 /** The error for a value that nests too deeply. */

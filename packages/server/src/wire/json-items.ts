@@ -2,8 +2,8 @@
 // converted to numbers, and is not kept. Every length is limited on the way, so a body is rejected at the byte that exceeds a
 // limit. assembly/scan.ts follows the bytes; JSON.parse checks the text of each entry, which is short without its vectors.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import { itemTextBytesMax, jsonBodyDepthMax, jsonNumberBytesMax, vectorNumbersMax } from '../http/limits.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { itemTextBytesMax, jsonBodyDepthMax, jsonNumberBytesMax, vectorNumbersMax } from '../limits.ts'
 import { parseJsonText, tooDeep } from './json-body.ts'
 import { instance } from './kernel.ts'
 import { floatMax, floatRoom, ScannedNumbers } from './numbers.ts'

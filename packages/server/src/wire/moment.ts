@@ -1,5 +1,5 @@
 // Moments of the past as JSON. Serving threads load it, so it loads no schemas.
-import type { AsOfMoment, AsOfReach } from '@annal/engine'
+import type { AsOfMoment } from '@annal/engine'
 
 /** Where the progress of a load is shown. */
 export const asOfStatusPath = '/api/v2/status/asof'
@@ -22,14 +22,4 @@ export interface Expiry {
 /** Empty for an object that does not expire. */
 export function expiryMember(expiresAt: number | undefined): Expiry {
   return expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }
-}
-
-/** What an error says about the moments that can be reached. */
-export function reachJson({ lsnFirst, lsnLast, timeFirstMs, timeLastMs }: AsOfReach) {
-  return {
-    lsn_first: lsnFirst,
-    lsn_last: lsnLast,
-    time_first: new Date(timeFirstMs).toISOString(),
-    time_last: new Date(timeLastMs).toISOString(),
-  }
 }

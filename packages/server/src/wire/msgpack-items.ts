@@ -2,8 +2,8 @@
 // are valid until the next bytes are pushed. Announced counts are compared with the bytes that can still arrive and with the
 // limits, so a body is rejected at the byte that exceeds a limit.
 import { freeBuffer } from '@annal/wal'
-import { ServerError } from '../http/errors.ts'
-import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../limits.ts'
 import { float32Bytes, float32Head, float32Run } from './float-run.ts'
 import { broken, type Head, headOf } from './msgpack-scan.ts'
 

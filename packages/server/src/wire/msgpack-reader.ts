@@ -1,7 +1,7 @@
 // Reads MessagePack of known structure, value by value. The caller says what must come next, so nothing nests deeper than the
 // code that reads it. Counts are checked against the remaining bytes, and vectors are read directly into a Float32Array.
 import { isUtf8 } from 'node:buffer'
-import { invalidArgument, ServerError } from '../http/errors.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
 import { float32Bytes, readFloat32s } from './float-run.ts'
 import { floatMax, floatRoom, notFinite } from './numbers.ts'
 import { floatsOfBytes } from './vector-bytes.ts'

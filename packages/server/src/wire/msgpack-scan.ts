@@ -2,8 +2,8 @@
 // where the first value ends. A few bytes can announce billions of elements and exhaust the memory of a decoder; after this
 // check, a decoder can trust the counts.
 import { DecodeError, decode } from '@msgpack/msgpack'
-import { ServerError } from '../http/errors.ts'
-import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.ts'
+import { ServerError } from '../errors.ts'
+import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../limits.ts'
 
 /** Bytes that follow a head byte from 0xc0 on: a fixed payload, or the width of the length field. */
 type Form =

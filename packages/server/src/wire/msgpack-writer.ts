@@ -1,7 +1,7 @@
 // Writes MessagePack replies of known structure into one growing buffer, which can be read piece by piece. Floats have 32 bits,
 // as the published clients expect, and a vector is copied once.
 
-import { replyPieceBytes } from '../http/limits.ts'
+import { replyPieceBytes } from '../limits.ts'
 
 const noBytes = Buffer.alloc(0)
 /** Less than half of Buffer.poolSize, so that a short reply needs no allocation. */

@@ -1,9 +1,10 @@
 // Aliases and branches in the API.
 import type { AliasDescription, BranchDescription, BranchRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { keepExpired, readMoment } from './backup.ts'
 import { type Infer, optionalInteger } from './schema.ts'
+import { timeForms } from './time.ts'
 
 /** Path parameter of an alias. */
 export const aliasParam = Type.Object({ name: Type.String({ description: 'Name of the alias.' }) })
@@ -20,7 +21,7 @@ const asOf = Type.Object({
   time: Type.Optional(
     Type.Unsafe<string | number | null>({
       type: ['string', 'number', 'null'],
-      description: 'The state as of this time: RFC 3339, or seconds since 1970.',
+      description: `The state as of this time: ${timeForms}`,
     }),
   ),
 })

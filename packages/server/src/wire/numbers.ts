@@ -1,5 +1,5 @@
 // The numbers of vectors: finite after rounding to 32 bits.
-import { invalidArgument, type ServerError } from '../http/errors.ts'
+import { invalidArgument, type ServerError } from '../errors.ts'
 
 /** From this value on, Math.fround returns Infinity. */
 export const floatMax = 2 ** 128 - 2 ** 103

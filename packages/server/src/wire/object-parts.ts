@@ -1,7 +1,8 @@
 // The parts of an object that are the same in every version of the wire: the id, meta, and filter, and how many objects one call
 // may contain.
-import { type FilterValues, type JsonObject, jsonDepthMax, metaBytesMax, packMeta } from '@annal/engine'
-import { invalidArgument, ServerError } from '../http/errors.ts'
+import { type FilterValues, jsonDepthMax, metaBytesMax, packMeta } from '@annal/engine'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
 import { depthExceeds } from './json-body.ts'
 
 /** Accepts whole numbers, because JSON written by hand may contain them. Published clients convert them to texts. */
@@ -37,11 +38,6 @@ export function readFilter(filter: unknown, field: string): { filter?: FilterVal
 /** Throws limit_exceeded if a call contains too many objects. */
 export function checkBatch(count: number, batchMax: number, field = 'objects'): void {
   if (count > batchMax) throw tooMuch(`the batch has ${count} ${field}, more than ${batchMax}`, field, count, batchMax)
-}
-
-/** Every object that JSON.parse returns is a JsonObject. Binary data of MessagePack is none. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 }
 
 function tooMuch(message: string, field: string, value: number | undefined, limit: number): ServerError {

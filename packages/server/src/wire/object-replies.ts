@@ -112,7 +112,7 @@ export function piecesOf(objects: readonly StoredObject[], contents: ContentOpti
 }
 
 /** In the form of an upsert, with the original vectors. */
-export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
+function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) =>
     withMembers(storedHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),

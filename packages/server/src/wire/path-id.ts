@@ -4,7 +4,7 @@
 import { type Collection, idBytesMax } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { ServerError } from '../http/errors.ts'
+import { ServerError } from '../errors.ts'
 
 /** Query parameter that names an id without ambiguity. */
 export const idQuery = Type.Object({

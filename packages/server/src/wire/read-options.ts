@@ -1,7 +1,7 @@
 // What a read of a cluster can require of the node that answers it: in the bodies of /api/v2, or in the query string of any read. A single
 // server has every write that it acknowledged, so there these options change nothing.
 import { type TSchema, Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { optionalInteger } from './schema.ts'
 
 const stalenessMsMax = 86_400_000
@@ -10,8 +10,7 @@ const levels = ['strong', 'local'] as const
 const meanings = {
   consistency:
     'strong: the reply includes every write that was acknowledged before the request, since the leader of the cluster answers. Default local: the node that got the request answers.',
-  staleness:
-    'Maximum time, in milliseconds, for which the node may not know whether it has everything; beyond it 503 replica_stale.',
+  staleness: 'Maximum staleness of the node, in milliseconds; beyond it, the reply is 503 replica_stale.',
 }
 
 /** Keys of the bodies of reads. */

@@ -9,8 +9,8 @@ import {
   type RebuildStatus,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
-import type { BegunRebuild, GraphConfig, RebuildReport } from '../http/rebuilds.ts'
+import { invalidArgument } from '../errors.ts'
+import type { BegunRebuild, GraphConfig, RebuildReport } from '../rebuild-jobs.ts'
 import { type Infer, optionalInteger } from './schema.ts'
 import type { IndexParams } from './v1-index.ts'
 

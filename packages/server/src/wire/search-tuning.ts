@@ -21,7 +21,7 @@ export const tuningProperties = {
   filter_boost_percentage: boost(),
   include_vectors: optionalBoolean('Adds the stored vector to every result.'),
   rescore: optionalBoolean(
-    'Orders the best candidates by their original vectors, read from disk; for precisions other than float32. Default: true for fields of binary, int2, and int4, false for others.',
+    'Orders the best candidates by their original vectors, read from disk; for precisions other than float32. Default: true for fields of binary, int2, and int4; others do it if rows near the query differ by less than the errors of their codes. false never reads the disk.',
   ),
   exact: optionalBoolean(
     'Compares the original vector of every match: the exact result that approximate results are measured against.',

@@ -1,7 +1,7 @@
 // Finds the keys of a body that its schema does not define. Most are misspelled, and ignoring them would silently ignore what the
 // client wanted.
 import type { TSchema } from '@sinclair/typebox'
-import { isObject } from './object-parts.ts'
+import { isObject } from '../json-object.ts'
 
 /** A key that the schema does not define. */
 export interface UnknownKey {
@@ -109,7 +109,8 @@ const otherNames: ReadonlyMap<string, readonly string[]> = new Map([
   ['size', ['dimension']],
 ])
 
-function nearest(key: string, names: readonly string[]): string | undefined {
+/** The name that was probably meant. */
+export function nearest(key: string, names: readonly string[]): string | undefined {
   const other = otherNames.get(key.toLowerCase().replaceAll('-', '_'))?.find((name) => names.includes(name))
   if (other !== undefined) return other
   const plain = plainForm(key)

@@ -19,7 +19,7 @@ import {
   sparseModels,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { fieldsOfIndex, type IndexFields, namesOf } from './index-fields.ts'
 import { precisionOf, v1Precisions } from './precision.ts'
 import { describedAs, type Infer, optionalInteger, optionalText } from './schema.ts'

@@ -1,11 +1,11 @@
 // Bodies of the routes for objects of an index: get, delete with a filter, and filter updates.
 import type { FilterUpdate, FilterValues } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import { itemTextBytesMax } from '../http/limits.ts'
-import type { ListReader } from './list-body.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
+import { itemTextBytesMax } from '../limits.ts'
+import type { ListReader } from './list-reader.ts'
 import { decodeMsgpack } from './msgpack-scan.ts'
-import { isObject } from './object-parts.ts'
 import { describedAs, filterConditions, type Infer } from './schema.ts'
 
 /** Body that reads one object. */

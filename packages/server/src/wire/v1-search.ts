@@ -11,10 +11,10 @@ import {
   topKDefault,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../http/errors.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
 import { parseJsonText } from './json-body.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
-import { isObject } from './object-parts.ts'
 import { describedAs, type Infer, optionalInteger, optionalNumber, optionalNumbers, optionalVector } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'

@@ -1,12 +1,13 @@
 // Reads the body of vector/insert: MessagePack tuples from the published clients, or JSON objects.
 import type { FieldValue, ObjectInput } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
-import { bodyBytesUpsertMax } from '../http/limits.ts'
-import type { ListReader } from './list-body.ts'
+import { invalidArgument } from '../errors.ts'
+import { isObject } from '../json-object.ts'
+import { bodyBytesUpsertMax } from '../limits.ts'
+import type { ListReader } from './list-reader.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
-import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import { checkBatch, readFilter, readId, readMeta } from './object-parts.ts'
 import { describedAs, vectorValue } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
 import { vectorFrom } from './vector-bytes.ts'
@@ -81,7 +82,7 @@ export function insertReader(context: UpsertContext, end: (count: number) => voi
  * `[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]`. Bytes after the array are ignored, because the
  * published JavaScript client sends its whole buffer.
  */
-export function readUpsertMsgpack(bytes: Uint8Array, context: UpsertContext): ObjectInput[] {
+function readUpsertMsgpack(bytes: Uint8Array, context: UpsertContext): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const count = reader.array('objects')
   checkCount(count, context.batchMax)
@@ -114,7 +115,7 @@ function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): Obj
 }
 
 /** Accepts an object, an array of objects, or `{"vectors":[...]}`. */
-export function readUpsertJson(body: unknown, context: UpsertContext): ObjectInput[] {
+function readUpsertJson(body: unknown, context: UpsertContext): ObjectInput[] {
   const items: readonly unknown[] = Array.isArray(body)
     ? body
     : isObject(body) && Array.isArray(body.vectors)

@@ -12,7 +12,7 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { tokenHash } from '../access/auth.ts'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import type { Infer } from './schema.ts'
 
 const databaseType = Type.String({ description: `One of ${databaseTypes.join(', ')}; case-insensitive.` })

@@ -1,7 +1,7 @@
 // The query string of /api/v2/changes.
 import type { ChangeKind, ChangesRequest, Cursor, Filter } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { parseJsonText } from './json-body.ts'
 import type { Infer } from './schema.ts'
 

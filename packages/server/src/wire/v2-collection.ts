@@ -9,7 +9,7 @@ import {
   ttlSecondsMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { precisionOf } from './precision.ts'
 import { describedAs, type Infer } from './schema.ts'
 
@@ -19,7 +19,7 @@ function ttlSeconds(description: string) {
 
 /** Body that changes defaults of a collection. */
 export const updateDefaultsBody = Type.Object(
-  { ttl_seconds: ttlSeconds('Objects written from now on expire so many seconds later; null: never.') },
+  { ttl_seconds: ttlSeconds('Objects written from now on expire after this many seconds; null: never.') },
   { $id: 'UpdateDefaults' },
 )
 export type UpdateDefaultsBody = Infer<typeof updateDefaultsBody>
@@ -51,7 +51,7 @@ export const createCollectionBody = Type.Object(
       ),
       'FieldDefinitions',
     ),
-    ttl_seconds: Type.Optional(ttlSeconds('Objects expire so many seconds after they are written; null: never.')),
+    ttl_seconds: Type.Optional(ttlSeconds('Objects expire this many seconds after they are written; null: never.')),
   },
   { $id: 'CreateCollection' },
 )

@@ -1,10 +1,10 @@
 // The history of objects in /api/v2: versions of one, differences between two moments, and undos.
 import type { DiffRequest, Moment, ObjectVersion, UndoRequest, VersionPage, VersionsRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { readMoment } from './backup.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
-import { timeFrom } from './time.ts'
+import { timeForms, timeNotLsn } from './time.ts'
 import { readConditions } from './v1-search.ts'
 
 const lsnForm = /^\d{1,15}$/
@@ -22,7 +22,7 @@ export type VersionsQuery = Infer<typeof versionsQuery>
 
 /** Query string of the differences between two moments. */
 export const diffQuery = Type.Object({
-  from: Type.String({ maxLength: 40, description: 'The first moment: an LSN, or a time in ISO 8601.' }),
+  from: Type.String({ maxLength: 40, description: 'The first moment: an LSN, or a time in RFC 3339.' }),
   to: Type.Optional(Type.String({ maxLength: 40, description: 'The second moment in the same forms; default now.' })),
 })
 export type DiffQuery = Infer<typeof diffQuery>
@@ -37,13 +37,13 @@ export const undoBody = Type.Object(
       time: Type.Optional(
         Type.Unsafe<string | number | null>({
           type: ['string', 'number', 'null'],
-          description: 'The moment: ISO 8601, or seconds since 1970.',
+          description: `The moment: ${timeForms}`,
         }),
       ),
     }),
     dry_run: optionalBoolean('Counts, and changes nothing.'),
     keep_expired: optionalBoolean(
-      'The objects do not expire, also those that have expired since. Default: they get the expiry that they had.',
+      'The objects do not expire, including those that have expired since. Default: they get the expiry that they had.',
     ),
   },
   { $id: 'Undo' },
@@ -67,7 +67,7 @@ export function readDiff(collection: string, { from, to }: DiffQuery): DiffReque
 }
 
 function momentFrom(text: string, field: string): Moment {
-  return lsnForm.test(text) ? { lsn: Number(text) } : { timeMs: timeFrom(text, field) }
+  return lsnForm.test(text) ? { lsn: Number(text) } : { timeMs: timeNotLsn(text, field) }
 }
 
 /** The undo that a body requests. */

@@ -10,7 +10,7 @@ import type {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { Infer } from './schema.ts'
-import { timeFrom } from './time.ts'
+import { timeForms, timeFrom } from './time.ts'
 
 /** The value is text in a query string. The engine checks the number. */
 const digits = (most: number, description: string) =>
@@ -24,7 +24,7 @@ const collection = Type.Optional(
 export const eventsQuery = Type.Object({
   from: digits(15, 'The first LSN to return.'),
   before: digits(15, 'The newest events below this LSN.'),
-  since: time('Events from this time on: ISO 8601, or seconds since 1970.'),
+  since: time(`Events from this time on: ${timeForms}`),
   limit: digits(4, 'Number of events, at most 500; default 100.'),
   collection,
 })
@@ -32,7 +32,7 @@ export type EventsQuery = Infer<typeof eventsQuery>
 
 /** Query string of /log/activity. */
 export const activityQuery = Type.Object({
-  from: time('Start: ISO 8601, or seconds since 1970.'),
+  from: time(`Start: ${timeForms}`),
   to: time('End, in the same forms.'),
   buckets: digits(5, 'Number of intervals, at most 1,000; default 120.'),
   collection,

@@ -3,19 +3,20 @@
 import { type FieldValue, membersMax, type ObjectInput } from '@annal/engine'
 import { runToEnd } from '@annal/wal'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../http/errors.ts'
-import { bodyBytesUpsertMax } from '../http/limits.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
+import { bodyBytesUpsertMax } from '../limits.ts'
 import { asOfOptions } from './as-of.ts'
 import { atomicKey, conditionKeys, readWriteConditions } from './conditions.ts'
 import { contentOptions } from './contents.ts'
+import { checkValueForm, type KindOf } from './field-kinds.ts'
 import { parseJsonText } from './json-body.ts'
-import type { ListReader } from './list-body.ts'
+import type { ListReader } from './list-reader.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
-import { EntryFloats, floatsFrom, indicesFrom } from './numbers.ts'
-import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import { EntryFloats, floatsFrom, indicesFrom, ScannedNumbers } from './numbers.ts'
+import { checkBatch, readFilter, readId, readMeta } from './object-parts.ts'
 import { readOptions } from './read-options.ts'
 import { describedAs, type Infer, minLsn } from './schema.ts'
-import type { IsText } from './text-fields.ts'
 import { isVectorList, vectorFrom, vectorsFrom } from './vector-bytes.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
@@ -58,7 +59,7 @@ export function queryObjectsBody(batchMax: number) {
 export type QueryObjectsBody = Infer<ReturnType<typeof queryObjectsBody>>
 
 /** `[[[id, meta, filter, vectors, sparses, multi_vectors, conditions, texts], ...]]`: one array around the array of objects. It may be empty. */
-export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInput[] {
+function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const outer = reader.array('body')
   if (outer === 0) return []
@@ -76,14 +77,14 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
 }
 
 /** Reads the objects of an upsert in both forms. */
-export function objectsReader(batchMax: number, isText: IsText, end: (count: number) => void): ListReader<ObjectInput> {
+export function objectsReader(batchMax: number, kindOf: KindOf, end: (count: number) => void): ListReader<ObjectInput> {
   const floats = new EntryFloats()
   return {
     json: {
       shape: { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) },
-      whole: (body) => readObjectsJson(body, batchMax, isText),
-      item: (item, path) => readObjectJson(item, path, isText),
-      noList: (body) => readObjectsJson(body, batchMax, isText),
+      whole: (body) => readObjectsJson(body, batchMax, kindOf),
+      item: (item, path) => readObjectJson(item, path, kindOf),
+      noList: (body) => readObjectsJson(body, batchMax, kindOf),
     },
     msgpack: {
       shape: { list: 'element', itemBytesMax: bodyBytesUpsertMax, onCount: (count) => checkBatch(count, batchMax) },
@@ -173,14 +174,14 @@ function readSparsePair(reader: MsgpackReader, field: string): FieldValue {
 }
 
 /** `{"objects":[{"id","meta","filter","fields":{name: value}}]}`, or only the array. */
-export function readObjectsJson(body: unknown, batchMax: number, isText: IsText): ObjectInput[] {
+function readObjectsJson(body: unknown, batchMax: number, kindOf: KindOf): ObjectInput[] {
   const items: unknown = isObject(body) ? body.objects : body
   if (!Array.isArray(items)) throw invalidArgument('objects must be an array', { field: 'objects', value: items })
   checkBatch(items.length, batchMax)
-  return items.map((item: unknown, i) => readObjectJson(item, `objects[${i}]`, isText))
+  return items.map((item: unknown, i) => readObjectJson(item, `objects[${i}]`, kindOf))
 }
 
-function readObjectJson(item: unknown, field: string, isText: IsText): ObjectInput {
+function readObjectJson(item: unknown, field: string, kindOf: KindOf): ObjectInput {
   if (!isObject(item)) throw invalidArgument(`${field} must be an object`, { field, value: item })
   const { fields } = item
   if (!isObject(fields))
@@ -192,8 +193,15 @@ function readObjectJson(item: unknown, field: string, isText: IsText): ObjectInp
     ...readWriteConditions(item, field),
     fields: fieldMap(
       Object.entries(fields).map(([name, value]) => {
-        if (typeof value === 'string' && isText(name)) return [name, value]
-        return [name, readFieldValue(value, `${field}.fields.${name}`)]
+        const path = `${field}.fields.${name}`
+        // Most values are numbers, whose kind the engine checks.
+        if (value instanceof ScannedNumbers) return [name, vectorFrom(value, path)]
+        const kind = kindOf(name)
+        checkValueForm(value, kind, path)
+        return [
+          name,
+          typeof value === 'string' && (kind === 'text' || kind === undefined) ? value : readFieldValue(value, path),
+        ]
       }),
       field,
     ),

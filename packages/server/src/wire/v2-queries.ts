@@ -12,6 +12,7 @@ import {
   type TextMatch,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { isCoded, ServerError } from '../errors.ts'
 import { asOfOptions, asOfQuery } from './as-of.ts'
 import { contentOptions, readContents } from './contents.ts'
 import { asOfMember } from './moment.ts'
@@ -33,6 +34,21 @@ export function searchBatchBody(topKMax: number) {
   )
 }
 export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
+
+/** Reads the search at `position` of a batch. Errors of its fields name the position: `searches[1].fields.plot.query`. */
+export function ofSearch<T>(position: number, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!isCoded(error) || error.details?.field === undefined) throw error
+    const { field } = error.details
+    const named = `searches[${position}].${field}`
+    const message = error.message.includes(field)
+      ? error.message.replace(field, () => named)
+      : `searches[${position}]: ${error.message}`
+    throw new ServerError(error.code, message, { ...error.details, field: named }, { cause: error })
+  }
+}
 
 /** Conditions on texts, which the engine checks. */
 const match = Type.Optional(

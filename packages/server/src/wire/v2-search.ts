@@ -10,13 +10,13 @@ import {
   topKDefault,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../http/errors.ts'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { isObject } from '../json-object.ts'
 import { asOfOptions } from './as-of.ts'
-import { isObject } from './object-parts.ts'
+import { checkQueryForm, type KindOf } from './field-kinds.ts'
 import { readOptions } from './read-options.ts'
-import { describedAs, filterConditions, type Infer, minLsn } from './schema.ts'
+import { describedAs, filterConditions, type Infer, minLsn, optionalBoolean } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
-import type { IsText } from './text-fields.ts'
 import { withEntries } from './unknown-keys.ts'
 import { readConditions } from './v1-search.ts'
 import { readSparseJson } from './v2-objects.ts'
@@ -78,6 +78,7 @@ export function searchCollectionBody(topKMax: number) {
     ...asOfOptions,
     ...readOptions,
     ...tuningProperties,
+    include_texts: optionalBoolean('Adds the texts of its object to every result.'),
     fusion: Type.Optional(
       Type.Object({
         method: Type.Unsafe<Fusion['method']>({
@@ -100,9 +101,9 @@ export function searchCollectionBody(topKMax: number) {
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
 
 /** The search that a body requests. */
-export function readCollectionSearch(body: SearchCollectionBody, topKMax: number, isText: IsText): SearchRequest {
+export function readCollectionSearch(body: SearchCollectionBody, topKMax: number, kindOf: KindOf): SearchRequest {
   const queries = queryEntries(body.fields).map(
-    ([name, query]) => [name, readQuery(query, `fields.${name}`, { topKMax, isText: () => isText(name) })] as const,
+    ([name, query]) => [name, readQuery(query, `fields.${name}`, { topKMax, kind: kindOf(name) })] as const,
   )
   const fields = Object.fromEntries(queries)
   if (queries.length === 0 || Object.keys(fields).length !== queries.length) {
@@ -114,6 +115,7 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
   return {
     fields,
     ...readTuning(body, body.filter === undefined ? undefined : readConditions(body.filter)),
+    ...(body.include_texts == null ? {} : { includeTexts: body.include_texts }),
     ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
     ...(body.group_by == null ? {} : { groupBy: body.group_by }),
     ...(body.min_lsn == null ? {} : { minLsn: body.min_lsn }),
@@ -131,12 +133,13 @@ function queryEntries(fields: object): [string, unknown][] {
 function readQuery(
   value: unknown,
   field: string,
-  { topKMax, isText }: { readonly topKMax: number; readonly isText: () => boolean },
+  { topKMax, kind }: { readonly topKMax: number; readonly kind: ReturnType<KindOf> },
 ): FieldQuery {
   if (!isObject(value)) throw invalidArgument(`${field} must be an object with a query`, { field, value })
+  checkQueryForm(value.query, kind, `${field}.query`)
   return {
     // The engine checks texts and clauses.
-    query: mayBeText(value.query) && isText() ? (value.query as string) : readVector(value.query, `${field}.query`),
+    query: isForEngine(value.query, kind) ? (value.query as string) : readVector(value.query, `${field}.query`),
     ...readTextOptions(value),
     limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
     ...readEffort(value, field),
@@ -169,8 +172,9 @@ function readTextOptions(value: { readonly [key: string]: unknown }): Partial<Fi
 const textOptions: ReadonlySet<string> = new Set(['operator', 'highlight', 'k1', 'b'])
 const textClauses = ['must', 'should', 'must_not'] as const
 
-/** Whether a query is something else than numbers, so that the kind of the field decides. */
-function mayBeText(query: unknown): boolean {
+/** Whether a query is a text or clauses, or the field is unknown and it may be. */
+function isForEngine(query: unknown, kind: ReturnType<KindOf>): boolean {
+  if (kind !== undefined) return kind === 'text' && !(isObject(query) && 'id' in query)
   if (query instanceof Uint8Array) return false
   if (isObject(query)) return !('id' in query || 'indices' in query || 'sparse_indices' in query)
   return !Array.isArray(query) || typeof query[0] === 'string'

@@ -4,9 +4,9 @@
 //
 // The parameters are the JSON body of the same route without the vector. With n = 0 they are {}. A search of a collection names its only
 // field in them: {"fields":{"title":{"limit":10}}}.
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
+import { isObject } from '../json-object.ts'
 import { parseJsonBody, type VectorKey } from './json-body.ts'
-import { isObject } from './object-parts.ts'
 import { parametersAt, vectorOffset } from './vector-bytes.ts'
 
 /** Media type of these bodies. */

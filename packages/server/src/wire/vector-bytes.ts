@@ -1,6 +1,6 @@
 // Vectors as 32-bit floats in little-endian byte order: binary data of MessagePack, base64 text of JSON, and the body of a search that
 // is only bytes. Each takes four bytes for a number, and nothing has to be parsed.
-import { invalidArgument } from '../http/errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { floatRoom, floatsFrom, notFinite } from './numbers.ts'
 
 const floatBytes = 4
@@ -38,9 +38,10 @@ export function firstNotFinite(floats: Float32Array): number {
 }
 
 /** The vector in a text of base64 (RFC 4648, standard alphabet, with padding). Throws invalid_argument. */
-export function floatsOfBase64(text: string, field: string): Float32Array {
+function floatsOfBase64(text: string, field: string): Float32Array {
   const bytes = bytesOfBase64(text)
-  if (bytes === undefined) throw invalidArgument(`${field} must be 32-bit floats in base64`, { field, value: text })
+  if (bytes === undefined)
+    throw invalidArgument(`${field} must be an array of numbers, or 32-bit floats in base64`, { field, value: text })
   return floatsOfBytes(bytes, field)
 }
 

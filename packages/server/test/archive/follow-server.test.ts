@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import tap, { type Test, test } from 'tap'
 import { until } from '../eventually.ts'
+import { commandProgram } from '../programs.ts'
 import { send } from '../running-app.ts'
 import { startProcess } from '../running-process.ts'
 import { newWorld } from './rig.ts'
@@ -13,7 +13,6 @@ import { newWorld } from './rig.ts'
 tap.setTimeout(300_000)
 
 const archive = 's3://annal/shop'
-const cli = fileURLToPath(new URL('../../../cli/src/annal.ts', import.meta.url))
 const accept = 'application/json'
 const docs = '/api/v2/collection/docs'
 
@@ -29,7 +28,7 @@ async function stop({ child, ended }: Awaited<ReturnType<typeof start>>): Promis
 }
 
 async function annal(...args: string[]): Promise<{ readonly code: number; readonly out: string }> {
-  const child = spawn(process.execPath, ['--conditions=annal-source', cli, ...args], {
+  const child = spawn(process.execPath, [...commandProgram, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''

@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openEngine, restoreDataDirectory } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
@@ -12,6 +11,7 @@ import tap, { test } from 'tap'
 import { restoreArchive } from '../../src/archive/restore-archive.ts'
 import { ObjectServer, soundObjects } from '../cluster/object-server.ts'
 import { until } from '../eventually.ts'
+import { commandProgram } from '../programs.ts'
 import { send, temporaryDirectory } from '../running-app.ts'
 import { startProcess } from '../running-process.ts'
 import { digestsOf } from './rig.ts'
@@ -19,7 +19,6 @@ import { digestsOf } from './rig.ts'
 const seed = chosenSeed()
 const isLong = process.env.ANNAL_LONG === '1'
 const rounds = isLong ? 50 : 5
-const cli = fileURLToPath(new URL('../../../cli/src/annal.ts', import.meta.url))
 
 tap.setTimeout(rounds * 120_000)
 
@@ -105,7 +104,7 @@ async function uploadedLsn(url: string): Promise<number> {
 /** Restores with the command line, or in this process, which is quicker. */
 async function restore(from: string, to: string, withCommand: boolean): Promise<number> {
   if (!withCommand) return (await restoreArchive({ from, to })).lsn
-  const child = spawn(process.execPath, ['--conditions=annal-source', cli, 'restore', from, to, '--json'], {
+  const child = spawn(process.execPath, [...commandProgram, 'restore', from, to, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']

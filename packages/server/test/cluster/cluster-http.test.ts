@@ -23,7 +23,7 @@ interface Nodes {
 
 async function start(t: Test): Promise<Pick<Nodes, 'nats' | 'nodes'>> {
   const nats = await startNatsServers(t, 3)
-  const settings = { NDD_CLUSTER_LEASE_MS: '1000', NDD_CLUSTER_WRITE_MS: '2000', NDD_NUM_SERVER_THREADS: '2' }
+  const settings = { NDD_CLUSTER_LEASE_MS: '3000', NDD_NUM_SERVER_THREADS: '2' }
   return { nats, nodes: await startNodes(t, nats, 3, settings) }
 }
 

@@ -19,6 +19,8 @@ test('a lost identity is put back, and never replaced', { skip: skipNats }, asyn
   const store = await openJetStreamStore({ name: 'annal-x', replicas: 1, messageBytesMax: 4096, connection })
   let bucket = await openBucket()
 
+  const early = await clusterIdentity(bucket, { store, own: randomUUID() }).catch((error: unknown) => error)
+  t.match(early, { code: 'identity_mismatch', message: /its log in NATS is empty/ }, 'a directory with data')
   const uuid = await clusterIdentity(bucket, { store, own: undefined })
   t.equal(await clusterIdentity(bucket, { store, own: randomUUID() }), uuid, 'the bucket has it')
   const log = await openReplicatedLog({ store, logId: logIdOf(uuid), writer: Buffer.alloc(16, 1) })

@@ -9,6 +9,11 @@ import { send, temporaryDirectory } from '../running-app.ts'
 import { type RunningProcess, startProcess } from '../running-process.ts'
 import type { NatsServers } from './nats-servers.ts'
 
+/** For tests that lose no leader: however busy the machine is, the leader renews its lease in time. */
+export const longLease = { NDD_CLUSTER_LEASE_MS: '30000' }
+/** How long a node that may hang is given for a reply. */
+const attemptMs = 2_000
+
 /** What health says of a node. */
 export interface NodeHealth {
   readonly status: string
@@ -59,18 +64,25 @@ export class ClusterNode {
     return readConfig(this.environment).config
   }
 
-  /** The metric of this name, or undefined if the node does not answer. */
+  /** All metrics, or undefined if the node does not answer. */
   async metrics(): Promise<string | undefined> {
-    const reply = await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined)
-    return reply?.ok ? reply.text() : undefined
+    try {
+      const reply = await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(attemptMs) })
+      return reply.ok ? await reply.text() : undefined
+    } catch {
+      return undefined
+    }
   }
 
+  /** Undefined if the node does not answer. */
   async role(): Promise<string | undefined> {
     return /annal_cluster_role\{role="([a-z-]+)"\} 1/.exec((await this.metrics()) ?? '')?.[1]
   }
 
+  /** The metric of this name, as soon as the node answers. */
   async metric(name: string): Promise<number> {
-    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec((await this.metrics()) ?? '')?.[1])
+    const metrics = await eventually(() => this.metrics())
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
   }
 
   async health(): Promise<NodeHealth> {
@@ -146,7 +158,7 @@ export async function digestsOf(
   return { digests, missing }
 }
 
-/** Writes one object after the other, at the node that leads, until it is ended. */
+/** Writes one object after the other, at the node that leads, until it is ended. Rests in between, so that processors are left for others. */
 export class Writer {
   readonly acknowledged: string[] = []
   /** Times of acknowledgements, in milliseconds. */
@@ -154,13 +166,15 @@ export class Writer {
   readonly #nodes: readonly ClusterNode[]
   readonly #collection: string
   readonly #prefix: string
+  readonly #restMs: number
   #isEnded = false
   readonly #working: Promise<void>
 
-  constructor(nodes: readonly ClusterNode[], collection: string, prefix: string) {
+  constructor(nodes: readonly ClusterNode[], collection: string, prefix: string, restMs = 10) {
     this.#nodes = nodes
     this.#collection = collection
     this.#prefix = prefix
+    this.#restMs = restMs
     this.#working = this.#work()
   }
 
@@ -180,11 +194,12 @@ export class Writer {
     for (let n = 0; !this.#isEnded; ) {
       const id = `${this.#prefix}${n}`
       const node = this.#nodes[at % this.#nodes.length]
-      const status = node === undefined ? 0 : await upsert(node, this.#collection, [id])
+      const status = node === undefined ? 0 : await upsert(node, this.#collection, [id], attemptMs)
       if (status === 200) {
         this.acknowledged.push(id)
         this.acknowledgedAt.push(performance.now())
         n++
+        await sleep(this.#restMs)
       } else {
         at++
         await sleep(20)
@@ -195,20 +210,37 @@ export class Writer {
 
 const dimension = 4
 
-/** Creates a collection of small vectors. */
+/**
+ * Creates a collection of small vectors, again while there is no leader or the outcome is not known. Returns the status of the reply, 200 if
+ * an earlier attempt has created it.
+ */
 export async function createCollection(node: ClusterNode, name: string): Promise<number> {
   const fields = [{ name: 'dense', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } }]
-  return (await send(node.url, 'POST', '/api/v2/collection', { json: { name, fields } })).status
+  for (let attempt = 1; ; attempt++) {
+    const { status } = await send(node.url, 'POST', '/api/v2/collection', { json: { name, fields } })
+    if (status !== 503) return status === 409 && attempt > 1 ? 200 : status
+    await sleep(20)
+  }
 }
 
-/** Upserts objects with these ids. Returns the status of the reply, or 0 without one. */
-export async function upsert(node: ClusterNode, collection: string, ids: readonly string[]): Promise<number> {
+/** Upserts objects with these ids, again and again until this node confirms it as the leader. */
+export async function write(node: ClusterNode, collection: string, ids: readonly string[]): Promise<void> {
+  await until(async () => (await upsert(node, collection, ids)) === 200)
+}
+
+/** Upserts objects with these ids. Returns the status of the reply, or 0 without one, which a node that hangs needs a limit for. */
+export async function upsert(
+  node: ClusterNode,
+  collection: string,
+  ids: readonly string[],
+  timeoutMs?: number,
+): Promise<number> {
   try {
     const reply = await fetch(`${node.url}/api/v2/collection/${collection}/objects`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'annal-forward': 'never' },
       body: objectsOf(ids),
-      signal: AbortSignal.timeout(2000),
+      ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
     })
     await reply.arrayBuffer()
     return reply.status

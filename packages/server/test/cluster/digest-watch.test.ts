@@ -8,7 +8,7 @@ import type { RoleChange } from '../../src/cluster/node-control.ts'
 import { eventually, until } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { send, temporaryDirectory } from '../running-app.ts'
-import { ClusterNode, createCollection, leaderOf, startNodes, upsert, Writer } from './cluster-nodes.ts'
+import { ClusterNode, createCollection, leaderOf, startNodes, Writer, write } from './cluster-nodes.ts'
 import { skipNats, startNatsServers } from './nats-servers.ts'
 
 tap.setTimeout(300_000)
@@ -20,7 +20,7 @@ test('the node whose state differs leaves service, and equal nodes do not', {
   timeout: 300_000,
 }, async (t) => {
   const nats = await startNatsServers(t, 1)
-  const nodes = await startNodes(t, nats, 2, { NDD_CLUSTER_LEASE_MS: '1000' })
+  const nodes = await startNodes(t, nats, 2)
   const first = await leaderOf(nodes)
   t.equal(await createCollection(first, things), 200)
   const { NDD_NODE_NAME: _, NDD_SERVER_PORT: __, ...environment } = first.environment
@@ -77,14 +77,13 @@ test('the node whose state differs leaves service, and equal nodes do not', {
   const apply = engine.applyTailed.bind(engine)
   const planted: number[] = []
   engine.applyTailed = (records) => apply(records.map((record) => changed(record, planted)))
-  t.equal(await upsert(leader, things, ['before']), 200)
-  t.equal(await upsert(leader, things, ['planted']), 200)
-  t.equal(await upsert(leader, things, ['after']), 200)
+  for (const id of ['before', 'planted', 'after']) await write(leader, things, [id])
   await until(() => view.status().role === 'out-of-service')
   const { reason = '' } = view.status()
   t.comment(reason)
   const [, from, to] = /look at records (\d+) to (\d+)$/.exec(reason) ?? []
-  t.equal(planted.length, 1)
+  // More than one if the leader was slow to confirm it.
+  t.ok(planted.length > 0)
   t.ok(Number(from) > lsnEqual && Number(from) <= (planted[0] ?? 0), 'the record is not before the range')
   t.ok((planted[0] ?? 0) <= Number(to) && Number(to) <= engine.lsnApplied, 'nor after it')
   t.match(reason, /^collection "things" differs .* on this node, [0-9a-f]{16} on node-[01], node-[01];/)
@@ -101,7 +100,7 @@ test('the node whose state differs leaves service, and equal nodes do not', {
   })
   t.not(health.status, 'ok')
   t.match(health.cluster?.reason, /no earlier digest was compared, so look at records 1 to/)
-  t.equal(await third.role(), 'out-of-service')
+  await until(async () => (await third.role()) === 'out-of-service')
   await allOthersServe()
   await third.signal('SIGKILL')
   await rm(dataDir, { recursive: true })

@@ -71,7 +71,7 @@ test('failover times with the usual lease', { skip, timeout: 1_800_000 }, async 
   const nats = await startNatsServers(t, 3)
   const nodes = await startNodes(t, nats, 3)
   t.equal(await createCollection(await leaderOf(nodes), things), 200)
-  const writers = nodes.map((node) => new Writer([node], things, `${node.name}-`))
+  const writers = nodes.map((node) => new Writer([node], things, `${node.name}-`, 0))
   const newest = () => Math.max(...writers.map(({ acknowledgedAt }) => acknowledgedAt.at(-1) ?? 0))
   const losses: Readonly<Record<string, Loss>> = {
     SIGKILL: signals('SIGKILL'),

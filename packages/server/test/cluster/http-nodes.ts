@@ -17,7 +17,7 @@ import type {
   NodeRole,
   StatePart,
 } from '../../src/cluster/cluster-view.ts'
-import { ServerError } from '../../src/http/errors.ts'
+import { ServerError } from '../../src/errors.ts'
 import { type Config, createApp, readConfig, slotWith } from '../../src/index.ts'
 import { licensePlace } from '../../src/license/license-place.ts'
 import { Licensing } from '../../src/license/licensing.ts'

@@ -255,8 +255,10 @@ test('a monitor says whether NATS syncs each message', { skip: skipNats }, async
   await restart('sync_interval: always,')
   const { opening } = await open(t, settings)
   const { view, faults } = await opening
+  // Nobody takes the lead here.
+  const ofNats = () => faults().filter((fault) => !fault.startsWith('no node leads'))
   t.equal(view.status().syncInterval, 'always')
-  t.strictSame(faults(), [])
+  t.strictSame(ofNats(), [])
 
   for (const url of [`http://127.0.0.1:${await freePort()}`, nats.url.replace('nats:', 'http:')]) {
     const silent = await open(t, { ...settings, NDD_CLUSTER_MONITOR_URL: `${monitor},${url}` })
@@ -267,8 +269,8 @@ test('a monitor says whether NATS syncs each message', { skip: skipNats }, async
 
   await restart('')
   await until(() => view.status().syncInterval === 'weak')
-  t.match(faults(), [/does not sync each message/])
+  t.match(ofNats(), [/does not sync each message/])
   await restart('sync_interval: always,')
   await until(() => view.status().syncInterval === 'always')
-  t.strictSame(faults(), [])
+  t.strictSame(ofNats(), [])
 })

@@ -6,13 +6,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { chosenSeed } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { until } from '../eventually.ts'
 import { makeDisk, type PowerCutDisk } from '../power-cut-disk.ts'
-import { play } from './chaos/play.ts'
-import { startWorld } from './chaos/world.ts'
-import { caughtUp, createCollection, digestsOf, leaderOf } from './cluster-nodes.ts'
+import { playDiskRounds } from './chaos/disk-rounds.ts'
 import { skipNats } from './nats-servers.ts'
 
 const isLong = process.env.ANNAL_LONG === '1'
@@ -33,36 +29,24 @@ async function newDisk(): Promise<PowerCutDisk> {
 }
 
 test('NATS servers that lose power lose nothing that a cluster acknowledged', { skip, timeout }, async (t) => {
-  const seed = chosenSeed()
-  t.comment(`ANNAL_SEED=${seed}`)
   t.teardown(async () => {
     for (const disk of disks) await disk.remove()
   })
-  const homes = disks.map(({ dir }) => path.join(dir, 'home'))
-  const world = await startWorld(t, leaseMs, homes)
-  // Their settings are there as well, and were never synced.
-  for (const { dir } of disks) await promisify(execFile)('sync', ['-f', dir])
-  await until(async () => [200, 409].includes(await createCollection(await leaderOf(world.nodes), 'things')))
-  await world.serves()
-  await caughtUp(await leaderOf(world.nodes), world.nodes)
-  for (let number = 0; number < 3 * rounds; number++) {
-    const count = 1 + (number % 3)
-    const { faults, ...counts } = await play(t, world, {
-      ...{ name: `${number}`, seed: seed + number, leaseMs },
-      async scenario({ clients, random }) {
-        const first = random.below(3)
-        const lost = Array.from({ length: count }, (_, i) => (first + i) % 3)
-        await clients.more(20)
-        await Promise.all(lost.map((index) => disks[index]?.cut()))
-        await world.whileDown(lost, async () => {
-          if (count === 1) await clients.more(15)
-          else await sleep(leaseMs)
-          for (const index of lost) await disks[index]?.boot()
-        })
-      },
-    })
-    t.strictSame(faults, [], `${count} servers lost power: ${JSON.stringify(counts)}`)
-  }
-  const { digests } = await digestsOf(world.nodes, { collection: 'things', ids: [] })
-  t.equal(new Set(digests).size, 1, digests.join(' | '))
+  await playDiskRounds(t, {
+    homes: disks.map(({ dir }) => path.join(dir, 'home')),
+    ...{ leaseMs, rounds },
+    // The settings of the servers are on the disks as well, and were never synced.
+    async begun() {
+      for (const { dir } of disks) await promisify(execFile)('sync', ['-f', dir])
+    },
+    async fail(lost, { clients, world }) {
+      await Promise.all(lost.map((index) => disks[index]?.cut()))
+      await world.whileDown(lost, async () => {
+        if (lost.length === 1) await clients.more(15)
+        else await sleep(leaseMs)
+        for (const index of lost) await disks[index]?.boot()
+      })
+    },
+    described: (count) => `${count} servers lost power`,
+  })
 })

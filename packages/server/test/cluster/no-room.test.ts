@@ -7,7 +7,7 @@ import tap, { test } from 'tap'
 import { eventually, until } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { send, temporaryDirectory } from '../running-app.ts'
-import { ClusterNode, caughtUp, digestsOf, leaderOf, startNodes } from './cluster-nodes.ts'
+import { ClusterNode, caughtUp, digestsOf, leaderOf, longLease, startNodes } from './cluster-nodes.ts'
 import { skipNats, startNatsServers } from './nats-servers.ts'
 
 tap.setTimeout(300_000)
@@ -33,7 +33,7 @@ test('a follower without disk space leaves service by name, and comes back with 
   if (mountDisk(place, '24m') === undefined) return t.comment('SKIPPED: nothing can be mounted here')
   t.teardown(() => execFileSync('umount', ['-l', place]))
   const nats = await startNatsServers(t, 1)
-  const [first] = await startNodes(t, nats, 1, { NDD_CLUSTER_LEASE_MS: '1000' })
+  const [first] = await startNodes(t, nats, 1, longLease)
   if (first === undefined) throw new Error('a node was started')
   await leaderOf([first])
   const dataDir = path.join(place, 'data')
@@ -56,7 +56,8 @@ test('a follower without disk space leaves service by name, and comes back with 
     return isOut()
   })
   const { status, cluster } = await small.health()
-  const reason = /this node has no room for what others wrote: the disk has no space for more vectors/
+  const reason =
+    /this node has no disk space or memory for the records of other nodes: the disk has no space for more vectors/
   t.match([status, cluster?.reason], ['failed', reason])
   t.equal((await send(small.url, 'GET', '/api/v2/health')).status, 503)
   const read = await send(small.url, 'POST', `${collections}/things/objects/query`, { json: { ids: ['o0'] } })

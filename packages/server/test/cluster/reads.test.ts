@@ -157,17 +157,17 @@ for (const serverThreads of [1, 2])
     const ask = () => follower.send('POST', `${things}/search`, { json: search, headers, accept })
     await until(async () => (await ask()).status === 200)
 
-    // The follower hears of nothing any more. Its view says so, as the view of a real node does.
+    // The follower hears of nothing any more. Its view says so later, as the view of a real node does.
     follower.store.isPartitioned = true
+    const revoked = await leader.send('DELETE', '/api/v2/admin/dbs/music/tokens/site', root)
+    t.equal(revoked.status, 200)
+    t.equal((await leader.send('GET', '/api/v2/collection', { headers })).status, 401)
+    t.equal((await ask()).status, 200, 'the bound is not zero')
     const since = performance.now()
     const ageing = setInterval(() => {
       follower.view.stalenessMs = performance.now() - since
     }, 10)
     t.teardown(() => clearInterval(ageing))
-    const revoked = await leader.send('DELETE', '/api/v2/admin/dbs/music/tokens/site', root)
-    t.equal(revoked.status, 200)
-    t.equal((await leader.send('GET', '/api/v2/collection', { headers })).status, 401)
-    let answered = 0
     for (;;) {
       // What the view said, not the clock: the view stands still while the system stops this process.
       const saidMs = follower.view.stalenessMs
@@ -176,10 +176,8 @@ for (const serverThreads of [1, 2])
         t.match([reply.status, reply.json().code], [503, 'replica_stale'])
         break
       }
-      answered++
       if (saidMs > stalenessMs + 200) t.fail(`answered ${saidMs} ms after the node had last heard`)
     }
-    t.ok(answered > 0, 'the bound is not zero')
     const asRoot = await follower.send('GET', '/api/v2/stats', root)
     t.equal(asRoot.status, 200, 'the root token cannot be revoked, and an operator needs it now')
     follower.store.isPartitioned = false

@@ -16,7 +16,7 @@ test('a node is removed by name, refuses to come back, and is admitted again', {
   timeout: 300_000,
 }, async (t) => {
   const nats = await startNatsServers(t, 1)
-  const nodes = await startNodes(t, nats, 3, { NDD_CLUSTER_LEASE_MS: '1000', NDD_CLUSTER_SNAPSHOT_MB: '0' })
+  const nodes = await startNodes(t, nats, 3, { NDD_CLUSTER_LEASE_MS: '3000', NDD_CLUSTER_SNAPSHOT_MB: '0' })
   const leader = await leaderOf(nodes)
   const third = nodes.find((node) => node !== leader)!
   t.equal(await createCollection(leader, things), 200)

@@ -5,7 +5,7 @@ import tap, { type Test, test } from 'tap'
 import { until } from '../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { type Answer, send, temporaryDirectory } from '../running-app.ts'
-import { ClusterNode } from './cluster-nodes.ts'
+import { ClusterNode, longLease } from './cluster-nodes.ts'
 import { skipNats, startNatsServers } from './nats-servers.ts'
 
 tap.setTimeout(600_000)
@@ -69,7 +69,7 @@ test('a follower that cannot learn of a revocation refuses tokens after the boun
   const [server] = nats.servers
   const cable = await cableTo(t, server?.url ?? '')
   const settings = {
-    ...{ NDD_CLUSTER_REPLICAS: '1', NDD_CLUSTER_LEASE_MS: '1000', NDD_CLUSTER_STALENESS_MS: `${boundMs}` },
+    ...{ NDD_CLUSTER_REPLICAS: '1', ...longLease, NDD_CLUSTER_STALENESS_MS: `${boundMs}` },
     ...{ NDD_ROOT_TOKEN: rootToken, NDD_NUM_SERVER_THREADS: '2' },
   }
   const nodes: ClusterNode[] = []
@@ -109,17 +109,14 @@ test('a follower that cannot learn of a revocation refuses tokens after the boun
   cable.cut()
   await revoke('site')
   t.equal((await send(leader.url, 'GET', collection, site)).status, 401, 'the leader refuses the token at once')
-  let accepted = 0
   for (;;) {
     const reply = await ask(site)
     if (reply.status !== 200) {
       t.match([reply.status, reply.json()], [503, { code: 'replica_stale', limit: boundMs }])
       break
     }
-    accepted++
     if (!(stalenessOf(reply) <= boundMs)) t.fail(`accepted at a staleness of ${stalenessOf(reply)} ms`)
   }
-  t.ok(accepted > 0, 'the bound is not zero')
   t.equal((await ask(app)).status, 503, 'nor does the node know of any other token of a database')
   t.equal((await send(follower.url, 'GET', '/api/v2/cluster', root)).status, 200, 'the root token is a setting')
   const written = await send(follower.url, 'POST', collection, { json: { name: 'more', fields }, ...site })

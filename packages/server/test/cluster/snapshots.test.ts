@@ -23,7 +23,7 @@ test('a new node begins with a snapshot and the tail of a log that was trimmed',
   timeout: 300_000,
 }, async (t) => {
   const nats = await startNatsServers(t, 1)
-  const more = { NDD_CLUSTER_LEASE_MS: '1000', NDD_CLUSTER_SNAPSHOT_MB: '0' }
+  const more = { NDD_CLUSTER_LEASE_MS: '3000', NDD_CLUSTER_SNAPSHOT_MB: '0' }
   const nodes = await startNodes(t, nats, 3, more)
   const leader = await leaderOf(nodes)
   t.equal(await createCollection(leader, things), 200)

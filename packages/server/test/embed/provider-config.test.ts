@@ -78,7 +78,7 @@ test('each wrong value is named with its field, the provider, and what is allowe
     [{ concurrency: 65 }, /concurrency of "p" must be a whole number from 1 to 64, not 65/],
     [{ cache_mb: 1.5 }, /cache_mb of "p"/],
     [{ send_dimension: 1 }, /send_dimension of "p"/],
-    [{ key_env: 'NDD_AUTH_TOKEN' }, /key_env of "p" must be a variable that is no setting/],
+    [{ key_env: 'NDD_AUTH_TOKEN' }, /key_env of "p" must be a variable that is not a setting/],
     [{ key_env: 'ABSENT' }, /key_env of "p" must be a variable that is set/],
     [{ key_env: 'BLANK' }, /key_env of "p" must be a variable that is set/],
     [{ key_env: 'CONTROL' }, /key_env of "p" must be a variable that is set/],

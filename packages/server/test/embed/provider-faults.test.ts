@@ -129,7 +129,7 @@ const faults: {
   dimension: { status: 502, code: 'embedding_failed', reason: /vector of 2 numbers; its configuration says 3/ },
   half: { status: 502, code: 'embedding_failed', reason: /2 vectors for 3 texts/ },
   twice: { status: 502, code: 'embedding_failed', reason: /another form/ },
-  null: { status: 502, code: 'embedding_failed', reason: /no finite number/ },
+  null: { status: 502, code: 'embedding_failed', reason: /not a finite number/ },
   garbage: { status: 502, code: 'embedding_failed', reason: /not JSON/ },
   'other-form': { status: 502, code: 'embedding_failed', reason: /another form/ },
   endless: { status: 502, code: 'embedding_failed', reason: /more than \d+ bytes/ },

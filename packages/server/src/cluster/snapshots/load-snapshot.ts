@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { newestCheckpointLsn } from '@annal/engine'
 import { acquireLock, makeDurableDirectory, makeNamedDirectory, nodeVfs, readIdentity, WalError } from '@annal/wal'
-import { ServerError } from '../../http/errors.ts'
+import { ServerError } from '../../errors.ts'
 import { getFileSet } from '../file-sets.ts'
 import type { SharedStore } from '../shared-store.ts'
 import type { Roster } from './roster.ts'

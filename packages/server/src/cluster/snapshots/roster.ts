@@ -76,7 +76,7 @@ export class Roster {
     await this.#change(node, () => ({ node, checkpoint: 0, isRemoved: true }))
   }
 
-  /** Lets a node that was removed come back. Resolves to whether it was removed. Rejects if nobody answers. */
+  /** Allows a removed node to join again. Resolves to whether it was removed. Rejects if nobody answers. */
   async admit(node: string): Promise<boolean> {
     const found = await this.#bucket.get(`${prefix}.${node}`)
     if (found === undefined || !entryOf(found).isRemoved) return false

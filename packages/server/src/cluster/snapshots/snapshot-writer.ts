@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { checkCheckpoints, type Engine, type HeldCheckpoint, holdCheckpoint } from '@annal/engine'
 import { makeDurableDirectory, nodeVfs } from '@annal/wal'
-import { ServerError } from '../../http/errors.ts'
+import { ServerError } from '../../errors.ts'
 import { sha256 } from '../file-parts.ts'
 import { type FileListing, putFileSet, readListing } from '../file-sets.ts'
 import type { SharedStore } from '../shared-store.ts'

@@ -1,5 +1,5 @@
-// What a node does so that the log in NATS does not grow forever: it puts snapshots, notes what it needs of the log, and trims the log if it
-// leads. Which node puts the next snapshot follows from what all nodes know; if two believe that they do, only one snapshot is listed.
+// Keeps the log in NATS from growing forever: a node makes snapshots, notes which part of the log it needs, and trims the log if it leads.
+// Which node makes the next snapshot follows from what all nodes know. If two nodes make one, only one is listed.
 import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { Lsn } from '@annal/wal'
 import { type ReplicatedLog, trimUpTo } from '@annal/wal/replicated'

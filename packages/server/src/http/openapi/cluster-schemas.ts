@@ -4,7 +4,7 @@ import { integer, list, object, oneOfTexts, text } from './build.ts'
 const status = {
   node: text('Name of the node.'),
   role: oneOfTexts(['bootstrapping', 'catching-up', 'follower', 'candidate', 'leader', 'deposed', 'out-of-service']),
-  epoch: integer('Number of the newest time of a leader that the node knows; 0 before the first.'),
+  epoch: integer('Number of the newest term of a leader that the node knows; 0 before the first.'),
   lag: integer('Records that are in the log and that the node has not applied.'),
   digest_lsn: integer(
     'Newest LSN at which the state of the node was equal to that of other nodes; 0 before the first.',
@@ -50,7 +50,7 @@ export const clusterDigestsSchema = object({
     object({
       node: text('Name of the node.'),
       digests: list(
-        object({ ...part, digest: text('Of equal states, equal.') }, partName),
+        object({ ...part, digest: text('Equal for equal states.') }, partName),
         'Oldest first, at most 2,048.',
       ),
     }),

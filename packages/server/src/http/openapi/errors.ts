@@ -1,6 +1,6 @@
 // The error replies in the description: one for each status, with the codes that have it, and which of them a route can send.
 import { needsLicense } from '../../access/access.ts'
-import { type AnyCode, errorCodes, retryAfterSeconds, statusOf } from '../errors.ts'
+import { type AnyCode, errorCodes, retryAfterSeconds, statusOf } from '../../errors.ts'
 import { integer, type JsonSchema, list, object, oneOfTexts, ref, text } from './build.ts'
 import type { DescribedRoute } from './described-route.ts'
 import { time } from './replies/parts.ts'
@@ -27,7 +27,7 @@ function errorSchema(codes: readonly string[]): JsonSchema {
         ...object({ lsn_first: integer(), lsn_last: integer(), time_first: time, time_last: time }),
         description: 'The moments that can be reached, with moment_unreachable.',
       },
-      results: { type: 'array', items: ref('WriteResult'), description: 'What became of each object, with conflict.' },
+      results: { type: 'array', items: ref('WriteResult'), description: 'The result for each object, with conflict.' },
       items: {
         ...list(object({ id: text(), reason: text() })),
         description:
@@ -91,9 +91,9 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [401, 'The token is missing or wrong.'],
   [402, 'No license is active.'],
   [403, 'The request is not allowed.'],
-  [404, 'The thing that the request names does not exist.'],
+  [404, 'The target of the request does not exist.'],
   [409, 'The request contradicts the current state.'],
-  [410, 'The place of the cursor is not known any more, or the moment of the past cannot be reached.'],
+  [410, 'The server no longer knows the place of the cursor, or the moment of the past cannot be reached.'],
   [413, 'The body is too large.'],
   [415, 'The content type is not supported.'],
   [421, 'Another node leads the cluster, and the request says Annal-Forward: never. Its URL is in Annal-Leader.'],
@@ -117,10 +117,11 @@ function response(name: string): JsonSchema {
 }
 
 /**
- * The status of a path that does not accept the method, and that of nodes: no operation sends them. A moment that is being loaded is no error: as a status of success, it would change the type of every read in generated clients.
+ * The statuses of a path that does not accept the method, of an unknown Expect header, and of nodes: no operation sends them. A moment that is being loaded is not an error: as a status of success, it would change the type of every read in generated clients.
  */
 const otherStatuses: ReadonlySet<number> = new Set([
   statusOf('method_not_allowed'),
+  statusOf('expectation_failed'),
   statusOf('unsupported_in_cluster'),
   statusOf('moment_loading'),
 ])

@@ -56,7 +56,7 @@ const writeExpiry = {
     minimum: 1,
     maximum: ttlSecondsMax,
     description:
-      'The object expires so many seconds after the write; null: never, whatever the default of the collection is.',
+      'The object expires this many seconds after the write; null: never, whatever the default of the collection is.',
   },
   expires_at: {
     type: ['string', 'integer', 'null'],
@@ -189,19 +189,19 @@ export const requestSchemas = {
             'Name of the language, such as english, or its ISO code; default none: no stemming, no stop words.',
           ),
           k1: {
-            ...number('How soon more occurrences of a word in a text count no more; default 1.2.'),
+            ...number('Higher: repeated words in a text raise its score more; default 1.2.'),
             minimum: 0,
             maximum: k1Max,
           },
-          b: { ...number('How much the length of a text counts; default 0.75.'), minimum: 0, maximum: 1 },
+          b: { ...number('Higher: the length of a text lowers its score more; default 0.75.'), minimum: 0, maximum: 1 },
           stop_words: {
-            ...list(text(), 'Words that are not searched, in place of those of the language.'),
+            ...list(text(), 'Stop words, instead of those of the language.'),
             maxItems: wordListMax,
           },
           kept_words: { ...list(text(), 'Words that are not stemmed.'), maxItems: wordListMax },
           prefixes: object({
             min: {
-              ...integer('Also finds words by their beginnings of min characters or more.'),
+              ...integer('Also finds words by their first characters, at least min of them.'),
               minimum: 1,
               maximum: wordPrefixMax,
             },
@@ -229,7 +229,7 @@ export const requestSchemas = {
       object({ sparse_indices: list(integer()), sparse_values: numbers }),
       { ...list(vector), maxItems: membersMax },
       object({ vectors: { ...list(vector), maxItems: membersMax } }),
-      text('The text of a text field, at most 1 MiB of UTF-8.'),
+      text('The text of a text field, at most 512 KiB of UTF-8.'),
     ],
     'The vector of a dense field, a sparse vector, a text, or the vectors of a multi-vector field.',
   ),
@@ -272,7 +272,7 @@ export const requestSchemas = {
         { phrase: text('Words one after another.') },
         {
           slop: {
-            ...integer('How far words may be from their places, in total; default 0.'),
+            ...integer('By how many positions the words may be shifted, in total; default 0.'),
             minimum: 0,
             maximum: slopMax,
           },
@@ -320,11 +320,11 @@ export const requestSchemas = {
       ef: { ...integer('The same as ef_search.'), minimum: 1, maximum: efMax },
       operator: oneOfTexts(
         textOperators,
-        'Of the words of a text field: one is enough, or all are needed; default or.',
+        'For words of a text field: a text needs one of them (or, the default) or all (and).',
       ),
-      highlight: flag('Hits of a text field have the part of the text with the words.'),
-      k1: { ...number('Of a text field, in place of its own.'), minimum: 0, maximum: k1Max },
-      b: { ...number('Of a text field, in place of its own.'), minimum: 0, maximum: 1 },
+      highlight: flag('Adds to each hit of a text field the part of its text with the words.'),
+      k1: { ...number('For this query of a text field, instead of k1 of the field.'), minimum: 0, maximum: k1Max },
+      b: { ...number('For this query of a text field, instead of b of the field.'), minimum: 0, maximum: 1 },
       recall: {
         ...number(
           'Recall to reach, instead of ef_search. The server measures which ef reaches it. Not for multi-vector fields.',
@@ -340,7 +340,7 @@ export const requestSchemas = {
     ...map(
       object(
         { query: anyOf([text('Words.'), ref('TextQuery')]) },
-        { operator: oneOfTexts(textOperators, 'Of words: one is enough, or all are needed; default or.') },
+        { operator: oneOfTexts(textOperators, 'For words: a text needs one of them (or, the default) or all (and).') },
       ),
       'By text field: what its text must match, as the query of a search. All conditions must hold; scores do not matter.',
     ),

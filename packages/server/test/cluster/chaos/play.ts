@@ -73,7 +73,7 @@ async function digestsAreEqual(world: World): Promise<void> {
 }
 
 /** Reads the log as a new node would, from its beginning, and returns where each value is. */
-export async function valuesInLog(t: Test, world: World): Promise<Placed> {
+async function valuesInLog(t: Test, world: World): Promise<Placed> {
   const connection = await world.nats.connect('reads the log')
   const bucket = await openControlBucket(connection, { name: streamName, replicas: 3, requestMs: 2000 })
   const store = await openJetStreamStore({ name: streamName, replicas: 3, messageBytesMax: 1000, connection })

@@ -51,7 +51,7 @@ export const collectionReplies = {
         { dimension: integer(), space_type: text(), precision: text(), M: integer(), ef_con: integer() },
         {
           keep_originals: flag(),
-          recall: number('Of searches that state none.'),
+          recall: number('Recall of searches that state neither ef_search nor recall.'),
           pooling: text(),
           embed: object({ provider: text(), from: text() }, { model: text() }),
         },
@@ -71,7 +71,7 @@ export const collectionReplies = {
       params: object(
         { language: text(), analyzer: integer('Version of the analyzer.'), k1: number(), b: number() },
         {
-          stop_words: list(text(), 'In place of those of the language.'),
+          stop_words: list(text(), 'Stop words, instead of those of the language.'),
           kept_words: list(text(), 'Words that are not stemmed.'),
           prefixes: object({ min: integer(), max: integer() }),
         },

@@ -45,10 +45,10 @@ export const historyReplies = {
             {
               meta: changedValues,
               filter: changedValues,
-              fields: list(text(), 'Names of the fields whose vectors changed.'),
+              fields: list(text(), 'Names of the fields whose vectors or texts changed.'),
             },
             {
-              meta_bytes: flag('Meta that is no JSON object changed.'),
+              meta_bytes: flag('Meta that is not a JSON object changed.'),
               expires_at: object({}, { before: integer(), after: integer() }),
             },
           ),

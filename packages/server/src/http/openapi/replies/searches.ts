@@ -8,6 +8,7 @@ const hit = {
   distance: number('Lower is nearer.'),
   norm: number(),
 }
+const texts = map(text(), 'Only with include_texts: the texts of the object, by field.')
 const searchAccount = {
   complete: flag('Whether every field has as many results as requested, or all that exist.'),
   lsn: integer('The newest event that the results reflect.'),
@@ -18,12 +19,13 @@ export const searchReplies = {
     expires_at: expiry,
     vector: numbers,
     vectors: list(member),
+    texts,
     highlight: ref('Highlight'),
   }),
   Highlight: object({
     fragment: text('The part of the text around most of the words.'),
-    start: integer('Where the fragment begins in the text, in units of UTF-16.'),
-    ranges: list(list(integer()), 'Of each word in the fragment: its first unit, and the one after its last.'),
+    start: integer('Where the fragment begins in the text, in UTF-16 units.'),
+    ranges: list(list(integer()), 'For each word in the fragment, its first UTF-16 unit and the one after its last.'),
   }),
   FusedHit: object(
     {
@@ -34,7 +36,7 @@ export const searchReplies = {
         'Rank and similarity in each list with the hit, and its highlight there.',
       ),
     },
-    { ...storedMeta, expires_at: expiry },
+    { ...storedMeta, expires_at: expiry, texts },
   ),
   HitGroup: object({
     value: scalar('The value under the key.'),
@@ -98,7 +100,7 @@ export const searchReplies = {
     {
       target: number('The recall that the search states.'),
       ef: integer('The chosen ef.'),
-      calibrated: flag('Whether ef was measured on the field as it is. Otherwise it is a careful default.'),
+      calibrated: flag('Whether ef was measured on the current field. Otherwise it is a careful default.'),
     },
     {
       expected: number('Expected recall, as measured.'),

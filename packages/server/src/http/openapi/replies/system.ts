@@ -37,7 +37,7 @@ export const systemReplies = {
         running: integer('Threads that accept connections.'),
         configured: integer(),
         lost: integer('Threads that exited unexpectedly.'),
-        replaced: integer('Threads that run in the place of a lost one.'),
+        replaced: integer('Threads that were started to replace a lost one.'),
       }),
       follow: object(
         {
@@ -97,10 +97,10 @@ export const systemReplies = {
   Providers: object({
     providers: list(
       object({
-        name: text('What embed.provider of a field names.'),
+        name: text('Name of the provider, for embed.provider of a field.'),
         kind: oneOfTexts(providerKinds),
         model: text(),
-        dimension: integer('Numbers of each vector: the dimension of a field with this provider.'),
+        dimension: integer('Number of components of each vector: the dimension of a field with this provider.'),
       }),
       'Sorted by name.',
     ),

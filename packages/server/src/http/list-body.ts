@@ -1,31 +1,11 @@
 // Bodies that are lists: objects to upsert, or filters to update. A small body is read at once. The entries of a large body are
 // read while it arrives, and each is checked before the next one is read.
 import { runInTurns } from '@annal/wal'
-import type { ArrivingBody } from '../http/arriving-body.ts'
-import { parseJsonBody } from './json-body.ts'
-import { JsonItems, type ListShape } from './json-items.ts'
-import { MsgpackItems, type MsgpackListShape } from './msgpack-items.ts'
-
-/** How a route reads its list. If the body has no list, `noList` throws or returns the only entry. */
-export interface ListReader<T> {
-  readonly json: {
-    readonly shape: ListShape
-    whole(body: unknown): readonly T[]
-    item(value: unknown, path: string): T
-    noList(body: unknown): readonly T[]
-  }
-  readonly msgpack: {
-    readonly shape: MsgpackListShape
-    whole(bytes: Buffer): readonly T[]
-    /** Reads one entry, which is valid until the next one is read. Yields between parts, so that other work can run. */
-    item(bytes: Buffer, path: string): Generator<void, T>
-    noList(first: Buffer): readonly T[]
-  }
-  /** Called after the last entry of a large body with the number of entries. Throws if the list must not be empty. */
-  end(count: number): void
-  /** Called with a JSON body before its list is used up. A large one has its list no more. */
-  rest?(body: unknown): void
-}
+import { parseJsonBody } from '../wire/json-body.ts'
+import { JsonItems } from '../wire/json-items.ts'
+import type { ListReader } from '../wire/list-reader.ts'
+import { MsgpackItems } from '../wire/msgpack-items.ts'
+import type { ArrivingBody } from './arriving-body.ts'
 
 /** Reads the list of a request. `body` is undefined if the request has none. */
 export async function readList<T>(

@@ -6,14 +6,14 @@ import { tokenModeOf } from '../access/auth.ts'
 import type { ClusterConfig } from '../cluster/cluster-config.ts'
 import type { ClusterView } from '../cluster/cluster-view.ts'
 import { Forwarder } from '../cluster/forwarder.ts'
+import { refusal, ServerError } from '../errors.ts'
+import { lagHeader, leaderHeader, lsnHeader, stalenessHeader } from '../http/forwarded-headers.ts'
 import { nodeTls } from '../node-modules.ts'
+import type { RouteContext } from '../route-context.ts'
 import { freshnessEveryMs } from '../serving/shared-freshness.ts'
 import { type ReadOptions, readOptionsOf } from '../wire/read-options.ts'
 import { changesOnLeader, needsLeader } from './cluster-routes.ts'
-import { ServerError } from './errors.ts'
-import { lagHeader, leaderHeader, lsnHeader, stalenessHeader } from './forwarded-headers.ts'
 import { type ForwardingParts, forwardRead, forwardWrite, notLeader } from './forwarding.ts'
-import type { RouteContext } from './route-context.ts'
 import { addWriteDeadline } from './write-deadline.ts'
 
 /** Beyond its own deadline, the leader is given this long to reply `outcome_unknown`. */
@@ -21,13 +21,24 @@ const replyMarginMs = 1_000
 /** How long a read waits for a record that it must include. */
 const appliedMsMax = 5_000
 
-/** Adds what a node does, if a cluster is configured. Add it behind the hooks that accept requests. */
+/** Adds what a node does, if a cluster is configured; otherwise only the checks of its options. Add it behind the hooks that accept requests. */
 export function addClusterHooks(app: FastifyInstance, context: RouteContext): void {
   const { cluster } = context.config
-  if (cluster === undefined) return
+  if (cluster === undefined) {
+    checkReadOptions(app)
+    return
+  }
   addWriteDeadline(app, cluster.writeMs)
   addNodeHooks(app, context, cluster)
   publishFreshness(app, context)
+}
+
+/** A single server has every write that it acknowledged, so it only checks what a read requires in its query string. */
+function checkReadOptions(app: FastifyInstance): void {
+  app.addHook('preHandler', ({ query, url, routeOptions, is404 }, _reply, done) => {
+    if (is404 || routeOptions.config.doc?.access !== 'read') return done()
+    done(refusal(() => void readOptionsOf({ body: undefined, query, url })))
+  })
 }
 
 function addNodeHooks(app: FastifyInstance, { slot, config, shared }: RouteContext, cluster: ClusterConfig): void {

@@ -1,8 +1,10 @@
 // Collects what the metrics show besides the requests.
-import type { RouteContext } from '../http/route-context.ts'
-import { healthStatus } from '../routes/system.ts'
-import { memoryLimit, readDisk } from './host-facts.ts'
-import type { MetricsState } from './metrics.ts'
+
+import { memoryLimit } from '../memory-limit.ts'
+import { readDisk } from '../metrics/host-facts.ts'
+import type { MetricsState } from '../metrics/metrics.ts'
+import type { RouteContext } from '../route-context.ts'
+import { healthStatus } from './system.ts'
 
 export async function readMetricsState(context: RouteContext): Promise<MetricsState> {
   const { slot, shared, serving, config, licensing } = context
@@ -21,7 +23,7 @@ export async function readMetricsState(context: RouteContext): Promise<MetricsSt
     host: {
       health: healthStatus(context),
       disk,
-      memoryLimitBytes: memoryLimit(),
+      memoryLimitBytes: memoryLimit(config.memoryMegabytesMax),
       licenseEndMs: isOpen ? licensing?.endMs() : undefined,
       certificateEndMs: slot.certificateEndMs,
     },

@@ -1,7 +1,6 @@
-// What alerts need to know about the machine and the deployment: health, the disk, the limit of memory, and what ends on a day.
+// Metrics for alerts about the machine and the deployment: health, the disk, the limit of memory, and when the license and the certificate end.
 import { X509Certificate } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
-import os from 'node:os'
 import type { EngineHealth } from '@annal/engine'
 import { type Family, family, gauge } from './family.ts'
 
@@ -27,12 +26,6 @@ export async function readDisk(directory: string): Promise<HostFacts['disk']> {
     // The directory is created when the engine is opened.
     return undefined
   }
-}
-
-/** That of the control group, or the memory of the machine. */
-export function memoryLimit(): number {
-  const limit = process.constrainedMemory()
-  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem()
 }
 
 /** When the first certificate of a PEM file ends, in milliseconds since 1970. */

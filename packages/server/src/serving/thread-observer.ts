@@ -2,12 +2,12 @@
 // the main thread reads when they are requested. Only what is turned on by a setting (traces, debug lines, the sample of searches) is
 // sent to the main thread, in batches.
 import type { MessagePort } from 'node:worker_threads'
-import type { RequestHead, ThreadObserver } from '../serving/contract.ts'
-import { SharedCounters } from './counters.ts'
-import { queryLine } from './query-log.ts'
-import { otherRow, RequestCounts } from './request-counts.ts'
-import { RequestRing } from './request-ring.ts'
-import type { AnsweredRequest } from './tracing.ts'
+import type { RequestHead, ThreadObserver } from '../hot/contract.ts'
+import { SharedCounters } from '../observe/counters.ts'
+import { queryLine } from '../observe/query-log.ts'
+import { otherRow, RequestCounts } from '../observe/request-counts.ts'
+import { RequestRing } from '../observe/request-ring.ts'
+import type { AnsweredRequest } from '../observe/tracing.ts'
 
 /** A request that the main thread traces or writes to its log. */
 export interface ReportedRequest extends AnsweredRequest {

@@ -1,5 +1,5 @@
 // Names of fields in errors of the engine, in the words of a route: clients know the keys that they sent, not those of the library.
-import { type CodedError, ServerError } from './errors.ts'
+import { type CodedError, ServerError } from '../errors.ts'
 
 /** The key of the route for each field of the engine; `[]` is any position of a list. */
 export type FieldNames = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 // Limits what concurrent requests occupy: bytes of their bodies, bytes of their replies, and the number of requests. A request above the
 // limit gets an error and can be retried.
-import { ServerError } from './errors.ts'
+import { ServerError } from '../errors.ts'
 
 export interface Budget {
   /** Takes a part of the budget. Returns the function that releases it, which may be called more than once. */

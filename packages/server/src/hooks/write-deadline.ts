@@ -1,8 +1,8 @@
 // Limits how long a client of a cluster waits for a write. After it, the reply says that the outcome is not known, while the write goes on: a
 // record that was sent to the log cannot be taken back. A single server gets no limit, and no wrapper around its handlers.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { ServerError } from '../errors.ts'
 import { changesOnLeader } from './cluster-routes.ts'
-import { ServerError } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

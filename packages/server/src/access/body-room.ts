@@ -1,7 +1,8 @@
 // The part of the budgets of all bodies that one body takes. A body with Content-Length takes that amount before its first byte is read. A
 // body without it takes the size of each part when the part arrives, so that it never takes more than the client sent.
+
+import { bodyBytesMax } from '../limits.ts'
 import type { Budget } from './budget.ts'
-import { bodyBytesMax } from './limits.ts'
 
 /** Bodies above the common limit have a share of their own, so that uploads cannot crowd out reads. */
 export interface BodyBudgets {

@@ -1,16 +1,18 @@
 // The hooks of every request: it is counted, accepted or rejected before its body is read, and logged when its reply is complete.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
 import { callerOf, type Principal, tokenId, tokenModeOf } from '../access/auth.ts'
 import { type DecisionParts, decide, hasBody } from '../access/decide.ts'
 import { hostCheckFor } from '../access/hosts.ts'
 import { createCors } from '../access/origins.ts'
+import { refusal, ServerError } from '../errors.ts'
+import { ArrivingBody } from '../http/arriving-body.ts'
+import { createBodyWatch } from '../http/body-watch.ts'
+import { createConnectionTurns } from '../http/connection-turns.ts'
+import { checkRequestForm } from '../http/request-form.ts'
+import * as limits from '../limits.ts'
 import type { AuditEvent } from '../observe/audit-chain.ts'
-import { ArrivingBody } from './arriving-body.ts'
-import { createBodyWatch } from './body-watch.ts'
-import { refusal, ServerError } from './errors.ts'
-import * as limits from './limits.ts'
-import type { RouteContext } from './route-context.ts'
+import type { RouteContext } from '../route-context.ts'
 
 /** Checks in this order: count, host, preflight, origin, token, budgets. All run before the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
@@ -38,21 +40,37 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     },
     ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
   }
+  const turns = createConnectionTurns()
   // Callbacks instead of promises: these run on every request.
   app.addHook('onRequest', (request, reply, done) => {
+    const begin = () => beginRequest(request, reply, done)
+    const error = refusal(() => turns.take(request.raw.socket, begin))
+    if (error === undefined) return
+    reply.header('connection', 'close')
+    done(error)
+  })
+  const beginRequest = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const held = [metrics.started()]
     if (hasBody(request.headers)) held.push(arriving.watch(request.raw))
     const release = (): void => {
       for (const give of held) give()
     }
+    const { socket } = request.raw
     reply.raw.on('close', () => {
+      turns.give(socket)
       if (request.unfinished === undefined) release()
       else void request.unfinished.then(release)
     })
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    const misdirected = refusal(() => checkHost?.(request.headers))
-    if (misdirected !== undefined) return done(misdirected)
+    const misdirected = refusal(() => {
+      checkRequestForm(request.raw)
+      checkHost?.(request.headers)
+    })
+    if (misdirected !== undefined) {
+      done(misdirected)
+      return
+    }
     if (cors?.answer(request, reply)) return
     const accept = () =>
       refusal(() => {
@@ -82,14 +100,17 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         if (caller !== undefined) grants.offer(caller, head)
       })
     const error = accept()
-    if (!isWrongToken(error)) return done(error)
+    if (!isWrongToken(error)) {
+      done(error)
+      return
+    }
     const acceptLater = async () => {
       await guard.delay()
       // A node of a cluster may learn of a new token after its client.
       return guard.isMade(tokenOf(request, request.routeOptions)) ? accept() : error
     }
     acceptLater().then(done, done)
-  })
+  }
   app.addHook('onSend', ({ method }, _reply, payload, done) => {
     if (method !== 'GET' && method !== 'HEAD') shared.health.expire()
     done(null, payload)

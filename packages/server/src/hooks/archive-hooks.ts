@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import type { EngineSlot } from '../engine-slot.ts'
-import { ServerError } from './errors.ts'
+import { ServerError } from '../errors.ts'
 
 /** How long a write waits for the bucket, in milliseconds. */
 const confirmMsMax = 30_000

@@ -2,7 +2,6 @@
 // docs/reference/errors.md explains all of them.
 import type { AsOfReach, EngineErrorCode, ErrorDetails } from '@annal/engine'
 import type { WalErrorCode } from '@annal/wal'
-import { reachJson } from '../wire/moment.ts'
 import { errorValueLengthMax } from './limits.ts'
 
 /** Codes of the server itself. */
@@ -34,6 +33,7 @@ export type ServerErrorCode =
   | 'invalid_json'
   | 'invalid_msgpack'
   | 'bad_request'
+  | 'expectation_failed'
   | 'archive_late'
   | 'archive_unconfirmed'
   | 'replica_stale'
@@ -80,6 +80,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   invalid_json: 400,
   invalid_msgpack: 400,
   bad_request: 400,
+  expectation_failed: 417,
   archive_late: 503,
   archive_unconfirmed: 503,
   replica_stale: 503,
@@ -121,6 +122,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   unsupported_in_cluster: 501,
   rebuild_running: 409,
   read_only: 507,
+  disk_failed: 503,
   closed: 503,
   worker_lost: 503,
   engine_file_missing: 500,
@@ -196,7 +198,7 @@ const sentences: { readonly [C in AnyCode]?: string } = {
   disk_full: 'the disk is full; reads and deletes still work, and writes resume when there is free space',
   record_too_large: 'this call is too large for one record of the log; send it in parts',
   log_fenced: 'another node leads the cluster now; this write was not stored',
-  outcome_unknown: 'the write was not confirmed in time; it may have been stored, or may be stored yet',
+  outcome_unknown: 'the write was not confirmed in time; it may be stored, now or later',
 }
 /** Messages of the log that contain no path. */
 const logSentences: { readonly [C in AnyCode]?: string } = {
@@ -269,6 +271,15 @@ export function errorBody(error: CodedError, requestId: string): ErrorBody {
     ...(typeof reach === 'object' && reach !== null && { reach: reachJson(reach as AsOfReach) }),
     ...(Array.isArray(results) && { results }),
     ...(Array.isArray(items) && { items }),
+  }
+}
+
+function reachJson({ lsnFirst, lsnLast, timeFirstMs, timeLastMs }: AsOfReach) {
+  return {
+    lsn_first: lsnFirst,
+    lsn_last: lsnLast,
+    time_first: new Date(timeFirstMs).toISOString(),
+    time_last: new Date(timeLastMs).toISOString(),
   }
 }
 

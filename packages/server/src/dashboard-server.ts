@@ -4,11 +4,12 @@
 // It forwards the host that the browser named as X-Forwarded-Host, which a server without a token checks.
 import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { checkOrigin } from '../access/origins.ts'
-import { dashboardRoutes } from '../routes/dashboard.ts'
-import { sendError } from './error-replies.ts'
+import { checkOrigin } from './access/origins.ts'
 import { errorBody, ServerError, statusOf } from './errors.ts'
+import { sendError } from './http/error-replies.ts'
+import { answerRefusedBytes, refuseBytes } from './http/refused-bytes.ts'
 import { bodyBytesUpsertMax } from './limits.ts'
+import { dashboardRoutes } from './routes/dashboard.ts'
 
 export interface DashboardOptions {
   readonly host: string
@@ -25,7 +26,8 @@ export interface RunningDashboard {
 }
 
 export async function startDashboard({ host, port, serverUrl }: DashboardOptions): Promise<RunningDashboard> {
-  const app = fastify({ logger: false, bodyLimit: bodyBytesUpsertMax })
+  const app = fastify({ logger: false, bodyLimit: bodyBytesUpsertMax, clientErrorHandler: refuseBytes })
+  answerRefusedBytes(app.server)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) =>
     sendError(new ServerError('route_not_found', 'there is no such route'), request, reply),

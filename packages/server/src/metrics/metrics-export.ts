@@ -3,8 +3,8 @@
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import type { Config } from '../config.ts'
+import { closeExport, senderResource } from '../observe/otlp.ts'
 import type { Family, Sample } from './family.ts'
-import { closeExport, senderResource } from './otlp.ts'
 
 export interface MetricsExport {
   /** Nothing is sent before this. */

@@ -1,4 +1,4 @@
-// The limits of HTTP. The limits of vectors, names, and queries belong to the engine. SECURITY.md 4.2 has the numbers.
+// The limits of the server. The limits of vectors, names, and queries belong to the engine. docs/reference/http.md has the numbers.
 
 const mebibyte = 1_048_576
 
@@ -6,7 +6,7 @@ const mebibyte = 1_048_576
 export const bodyBytesMax = mebibyte
 /** Searches, reads and filters: 256 vectors of 1,024 numbers written out in JSON are 6 MB, 100 searches with 1,536 dimensions 4 MB. */
 export const bodyBytesQueryMax = 8 * mebibyte
-/** The largest batch of SPEC.md, 1,000 vectors of 10,000 dimensions, is 90 MB as the published JavaScript client writes it. */
+/** The largest batch of the published protocol, 1,000 vectors of 10,000 dimensions, is 90 MB as the published JavaScript client writes it. */
 export const bodyBytesUpsertMax = 96 * mebibyte
 /** 1,000 whole filters of 16 KiB; the engine takes filters up to 64 KiB, one at a time. */
 export const bodyBytesFiltersMax = 16 * mebibyte
@@ -50,13 +50,15 @@ export const connectionsCheckingIntervalMs = 1_000
 /** Two thousand idle connections do not block other clients. */
 export const connectionsMax = 4_096
 /** Requests in progress at one time; a pipelining client can have several on one connection. */
-export const requestsInFlightMax = 1_024
+const requestsInFlightMax = 1_024
 /** For each kind of request, so that writes that wait for a backup or a disk cannot block reads, nor reads writes. */
 export const writesInFlightMax = requestsInFlightMax / 2
 export const readsInFlightMax = requestsInFlightMax / 2
 /** Of the writes, and of the reads, that wait for providers of vectors: most of the room is left for others. */
 export const embedsInFlightMax = requestsInFlightMax / 8
 export const requestsPerSocketMax = 1_000
+/** Requests that arrived before the reply to the previous one of their connection, on all connections. Each takes several KiB until it begins. */
+export const requestsWaitingMax = 4_096
 /** Streams of changes: a tenth of all connections, so that they leave room for requests. */
 export const feedStreamsMax = Math.floor(connectionsMax / 10)
 /** An idle stream sends a comment this often: proxies close connections that are silent for a minute or less. */
@@ -106,7 +108,7 @@ export const authRefreshMs = 60_000
 /** The reply to a wrong token is sent after a second. At most this many replies wait at one time; others are sent immediately. */
 export const authDelayMs = 1_000
 export const authDelayedMax = 100
-/** SPEC.md: a trial of one month. In the published service it has 30 days. */
+/** The specification says one month; the published service gives 30 days. */
 export const trialMs = 30 * 24 * 3_600_000
 /** A license may start this much later than the clock of this machine, because clocks differ and it may be new. */
 export const licenseClockLeewayMs = 24 * 3_600_000

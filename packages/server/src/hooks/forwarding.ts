@@ -7,10 +7,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterView, NodeAddress } from '../cluster/cluster-view.ts'
 import { ForwardedBody } from '../cluster/forwarded-body.ts'
 import type { Forwarder, ForwardOutcome } from '../cluster/forwarder.ts'
-import { readRest } from './error-replies.ts'
-import { ServerError } from './errors.ts'
-import { isMisdirected, lsnHeader, replyHeaders, requestHeaders } from './forwarded-headers.ts'
-import { readerTimeoutMs } from './limits.ts'
+import { ServerError } from '../errors.ts'
+import { readRest } from '../http/error-replies.ts'
+import { isMisdirected, lsnHeader, replyHeaders, requestHeaders } from '../http/forwarded-headers.ts'
+import { tooLarge } from '../http/whole-body.ts'
+import { readerTimeoutMs } from '../limits.ts'
 
 /** How long a node looks for a new leader before it refuses a request, and how often. */
 const learnMsMax = 1_000
@@ -36,8 +37,7 @@ export async function forwardWrite(
   limits: { readonly idleMsMax?: number } = {},
 ): Promise<void> {
   const { bodyLimit } = request.routeOptions
-  if (Number(request.headers['content-length'] ?? 0) > bodyLimit)
-    throw new ServerError('body_too_large', 'the body is larger than this route accepts')
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimit) throw tooLarge(bodyLimit)
   refuseMisdirected(request, parts.view)
   // It passes through, and does not accumulate in memory.
   request.bodyRoom?.release()
