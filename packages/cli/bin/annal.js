@@ -25,6 +25,6 @@ async function runInCheckout() {
 }
 
 function refuseOldNode() {
-  console.error(`annal needs Node.js 22.12 or newer; this is ${process.versions.node}`)
-  process.exitCode = 64
+  console.error(`annal: Annal needs Node.js 22.12.0 or newer, and this process runs on ${process.versions.node}`)
+  process.exitCode = 78
 }

@@ -5,10 +5,11 @@ export function amount(value: number): string {
   return value.toLocaleString('en-US')
 }
 
+/** A size with its unit, written as in the dashboard and in settings. */
 export function bytesText(bytes: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
   let [value, unit] = [bytes, 0]
-  while (value >= 1_000 && unit < units.length - 1) [value, unit] = [value / 1_000, unit + 1]
+  while (value >= 1_024 && unit < units.length - 1) [value, unit] = [value / 1_024, unit + 1]
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
 

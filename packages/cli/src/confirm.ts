@@ -18,7 +18,7 @@ async function ask(question: string): Promise<string | undefined> {
   if (session !== undefined) return session.question?.(question)
   if (!process.stdin.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  // The end of the input is no answer.
+  // The end of the input is not an answer.
   const ended = new Promise<void>((resolve) => lines.once('close', () => resolve()))
   let wasInterrupted = false
   lines.once('SIGINT', () => {

@@ -2,6 +2,7 @@
 // client is the same.
 import { AnnalError, Client, httpTransport, type Transport } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
+import { nearestName } from './nearest-name.ts'
 import { secretOf } from './secrets.ts'
 import { type Session, sessionNow } from './session.ts'
 
@@ -16,13 +17,29 @@ export interface ConnectionOptions {
 export async function withClient<T>(options: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
   const session = sessionNow()
   try {
-    if (session !== undefined) return await work(new Client(interruptible(session)))
+    if (session !== undefined) return await withAdvice(new Client(interruptible(session)), work)
     await using client = new Client(await openTransport(options))
-    return await work(client)
+    return await withAdvice(client, work)
   } catch (error) {
     if (session?.signal.aborted) throw new CommandEnd(exitCode.interrupted, 'interrupted')
     if (error instanceof AnnalError) throw refusal(error)
     throw error
+  }
+}
+
+/** A collection that does not exist may be one with nearly the same name. */
+async function withAdvice<T>(client: Client, work: (client: Client) => Promise<T>): Promise<T> {
+  try {
+    return await work(client)
+  } catch (error) {
+    if (!(error instanceof AnnalError) || error.code !== 'collection_not_found') throw error
+    const typed = /"([^"]*)"/.exec(error.message)?.[1] ?? ''
+    const listed = await client.listCollections().catch(() => [])
+    const meant = nearestName(
+      typed,
+      listed.map(({ name }) => name),
+    )
+    throw refusal(error, meant === undefined ? '' : `; did you mean ${meant}?`)
   }
 }
 
@@ -75,8 +92,24 @@ const codes: { readonly [code: string]: number } = {
 
 const tokenCodes = ['authorization_required', 'invalid_token']
 
+/** Fields of objects: what is wrong there comes from a file, and not from an option. */
+const ofObject = /^objects\[\d+\]/
+const ofContent: ReadonlySet<string> = new Set(['invalid_argument', 'limit_exceeded', 'field_not_found'])
+
 /** Turns an error with a code into the end of the command. */
-export function refusal({ code, message }: { readonly code: string; readonly message: string }): CommandEnd {
-  const help = tokenCodes.includes(code) ? '; the token comes from ANNAL_TOKEN or --token-file' : ''
-  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})${help}`, code)
+export function refusal(
+  {
+    code,
+    message,
+    field = '',
+  }: { readonly code: string; readonly message: string; readonly field?: string | undefined },
+  advice = '',
+): CommandEnd {
+  const help = tokenCodes.includes(code) ? '; the token comes from ANNAL_TOKEN or --token-file' : advice
+  const isData = ofContent.has(code) && ofObject.test(field)
+  return new CommandEnd(
+    isData ? exitCode.damaged : (codes[code] ?? exitCode.refused),
+    `${message} (${code})${help}`,
+    code,
+  )
 }

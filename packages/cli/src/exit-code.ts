@@ -20,9 +20,9 @@ export const exitCode = {
   refused: 76,
   /** Missing permission. */
   permission: 77,
-  /** Written by another version, or invalid settings. */
+  /** Written by a newer version, or a directory or a NATS server that must not be used in this way. */
   configuration: 78,
-  /** Interrupted with Ctrl-C: 128 and the number of the signal, as shells have it. */
+  /** Interrupted with Ctrl-C: 128 plus the number of the signal, as in shells. */
   interrupted: 130,
   /** The reader of the output ended. */
   noReader: 141,
@@ -32,7 +32,7 @@ export const exitCode = {
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd'
   readonly exitCode: number
-  /** What a server answered; undefined if it did not refuse anything. */
+  /** The error code in the reply of a server; undefined if no server rejected a request. */
   readonly code: string | undefined
 
   constructor(exitCode: number, message: string, code?: string) {
@@ -46,7 +46,7 @@ export function usageError(message: string): CommandEnd {
   return new CommandEnd(exitCode.usage, message)
 }
 
-/** A file that cannot be read as what it is said to be. */
+/** A file whose content does not have the format that it should have. */
 export function dataError(message: string): CommandEnd {
   return new CommandEnd(exitCode.damaged, message)
 }

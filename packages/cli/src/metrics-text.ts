@@ -6,7 +6,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** Lines that are no samples are left out. */
+/** Lines that are not samples are left out. */
 export function samplesOf(text: string): readonly Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? []

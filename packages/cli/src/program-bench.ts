@@ -1,6 +1,7 @@
 // The commands of `annal bench` and their options.
 import { type Command, Option } from 'commander'
 import { usageError } from './exit-code.ts'
+import { timeOf } from './moment.ts'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -26,10 +27,14 @@ function recording(bench: Command, terminal: Terminal, ends: Ends): void {
     .addOption(new Option('--to-lsn <lsn>', 'last record to include').argParser(wholeNumber))
     .addOption(
       new Option('--from-time <time>', 'start time instead of --from-lsn, such as 2026-11-21T10:00:00Z').argParser(
-        pointInTime,
+        (text) => timeOf(text, '--from-time').getTime(),
       ),
     )
-    .addOption(new Option('--to-time <time>', 'end time instead of --to-lsn').argParser(pointInTime))
+    .addOption(
+      new Option('--to-time <time>', 'end time instead of --to-lsn').argParser((text) =>
+        timeOf(text, '--to-time').getTime(),
+      ),
+    )
     .option('--anonymize', 'replace ids, names and texts with tokens of the same length')
     // Until 1.0.
     .addOption(new Option('--anonymise').hideHelp())
@@ -115,12 +120,6 @@ function comparing(bench: Command, terminal: Terminal, ends: Ends): void {
       const { compare } = await import('./commands/bench.ts')
       ends(await compare(a, b, options, terminal))
     })
-}
-
-function pointInTime(text: string): number {
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) throw usageError(`${text} is not a valid time; use the form 2026-11-21T10:00:00Z`)
-  return time
 }
 
 function speedOf(text: string): 'max' | number {

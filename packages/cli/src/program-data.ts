@@ -12,7 +12,7 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
   restoring(program, terminal, ends)
   describeMoving(program, terminal, ends)
   connected(program.command('providers'))
-    .description('list what makes vectors of texts on a server')
+    .description('list the providers that make vectors of texts on a server')
     .action(async (options) => {
       const { listProviders } = await import('./commands/providers.ts')
       ends(await listProviders(options, terminal))
@@ -102,7 +102,9 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
     .addOption(new Option('--lsn <lsn>', 'restore the state as of this event').argParser(wholeNumber))
     .addOption(new Option('--time <time>', 'restore the state as of this time (RFC 3339)').conflicts('lsn'))
     .addOption(
-      new Option('--keep-expired', 'the objects do not expire, also those that have expired since').conflicts('whole'),
+      new Option('--keep-expired', 'the objects do not expire, including those that have expired since').conflicts(
+        'whole',
+      ),
     )
     .addOption(new Option('--whole', 'restore a whole data directory').conflicts(['lsn', 'time']))
     .addOption(new Option('--to-lsn <lsn>', 'with --whole or s3://: the state as of this event').argParser(wholeNumber))

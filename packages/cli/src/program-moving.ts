@@ -47,7 +47,7 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
       '--source-token-file <file>',
       'file with the token, API key or password of the source database (default: in ANNAL_SOURCE_TOKEN)',
     )
-    .option('-y, --yes', 'use the columns that are guessed for a CSV file without a question')
+    .option('-y, --yes', 'accept the guessed columns of a CSV file without asking')
     .option('--create', 'create the collection with the fields of the source')
     .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
     .option('--precision <precision>', 'with --create: binary, int2, int4, int8, int16, float16 or float32', 'int8')

@@ -19,6 +19,9 @@ export function describeObjects(program: Command, terminal: Terminal, ends: Ends
   removing(program, terminal, ends)
 }
 
+/** An id may begin with a dash, as an option does. */
+const idsHelp = 'ids of objects; put -- before one that begins with a dash'
+
 function collections(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('ls'))
     .description('list the collections: objects, memory, fields')
@@ -46,14 +49,16 @@ function creating(program: Command, terminal: Terminal, ends: Ends): void {
     .description('create a collection')
     .argument('<collection>')
     .addOption(field('vector', '--vector <name=dimension>', 'a field with one vector for each object'))
-    .addOption(field('text', '--text <name[=language]>', 'a field of texts that are found by their words'))
+    .addOption(field('text', '--text <name[=language]>', 'a text field that are found by their words'))
     .addOption(field('sparse', '--sparse <name[=model]>', 'a field of sparse terms'))
     .addOption(field('multi_vector', '--multi-vector <name=dimension>', 'a field with several vectors for each object'))
     .option(
       '-f, --file <file>',
       'a definition as JSON instead, such as the output of describe --json; - is standard input',
     )
-    .addOption(new Option('--ttl <seconds>', 'objects expire so long after they are written').argParser(wholeNumber))
+    .addOption(
+      new Option('--ttl <seconds>', 'objects expire this many seconds after they are written').argParser(wholeNumber),
+    )
     .addHelpText(
       'after',
       `
@@ -113,12 +118,15 @@ function searching(program: Command, terminal: Terminal, ends: Ends): void {
     .option('--request <json>', 'a whole search request as JSON, or a file with one, instead of the options above')
     .addOption(new Option('-n, --limit <count>', 'number of results (default: 10)').argParser(wholeNumber))
     .option('--filter <conditions>', 'only objects that match this JSON filter')
-    .addOption(new Option('--ef <number>', 'beam width of the graph walk (default: 128)').argParser(wholeNumber))
+    .addOption(
+      new Option('--ef <number>', 'candidates that the graph walk keeps (default: 128)').argParser(wholeNumber),
+    )
     .addOption(new Option('--recall <target>', 'recall to reach instead, 0.01 to 0.999').argParser(decimal))
     .option('--exact', 'compare every object')
     .option('--rescore', 'reorder the best candidates by their original vectors')
-    .option('--no-rescore', 'do not')
+    .option('--no-rescore', 'do not reorder them')
     .option('--vectors', 'with --json: include the vectors')
+    .option('--texts', 'with --json: include the texts of the objects')
     .option('--group-by <key>', 'return the best groups of objects with the same value of this filter key')
     .addOption(new Option('--group-hits <count>', 'results of each group (default: 1)').argParser(wholeNumber))
     .option('--columns <keys>', 'keys of meta or filter values to show, separated by commas (default: all)')
@@ -127,7 +135,7 @@ function searching(program: Command, terminal: Terminal, ends: Ends): void {
       `
 Examples:
   annal search films --vector '[0.9,0.1]' --limit 5 --columns title,year
-  annal search films --id alien --filter '[{"year":{"$gte":1970}}]'
+  annal search films --field plot --id alien --filter '[{"year":{"$gte":1970}}]'
   annal search films --field plot --vector '[0.9,0.1]' --field title --text 'space ship'`,
     )
     .action(async (collection, { field: _field, vector: _vector, id: _id, text: _text, ...options }, command) => {
@@ -142,7 +150,7 @@ function reading(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('get'))
     .description('show objects by id; with --json one object in each line, as upsert and import read it')
     .argument('<collection>')
-    .argument('<ids...>')
+    .argument('<ids...>', idsHelp)
     .option('--no-vectors', 'leave out the vectors and sparse terms')
     .option('--no-texts', 'leave out the texts')
     .action(async (collection, ids, options) => {
@@ -163,7 +171,7 @@ function removing(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('rm'))
     .description('delete objects by id or filter, or a whole collection')
     .argument('<collection>')
-    .argument('[ids...]', 'objects to delete; without ids and --where, the collection itself')
+    .argument('[ids...]', `${idsHelp}; without ids and --where, the collection itself`)
     .option('--where <conditions>', 'delete the objects that match this JSON filter')
     .option('--dry-run', 'only count the objects')
     .option('-y, --yes', 'do not ask for confirmation')

@@ -48,7 +48,9 @@ function following(program: Command, terminal: Terminal, ends: Ends): void {
     })
   program
     .command('takeover')
-    .description('make a directory the writer of the archive that it follows; every other server is refused there')
+    .description(
+      'make a directory the writer of the archive that it follows; the archive then rejects every other server',
+    )
     .argument('<dir>', 'the data directory, whether a server has it open or not')
     .option('--from <url>', 's3://BUCKET/PREFIX; fills the directory from there first if it is empty')
     .addOption(

@@ -21,7 +21,7 @@ export function describeTerminal(program: Command, terminal: Terminal, ends: End
   withTokenFile(served(program.command('top')))
     .description('show what a server does now: requests, rates, memory')
     .addOption(new Option('--interval <seconds>', 'time between measurements').default(2).argParser(seconds))
-    .addOption(new Option('--count <count>', 'end after so many measurements').argParser(wholeNumber))
+    .addOption(new Option('--count <count>', 'end after this many measurements').argParser(wholeNumber))
     .option('--once', 'print one measurement and end')
     .option('--json', 'print one JSON document for each measurement')
     .action(async (options) => {

@@ -39,12 +39,12 @@ function history(program: Command, terminal: Terminal, ends: Ends): void {
 
 function undoing(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('undo'))
-    .description('give objects the content that they had at a moment; those that did not exist then are deleted')
+    .description('restore the content that objects had at a moment; delete those that did not exist then')
     .argument('<collection>')
     .requiredOption('--as-of <moment>', 'the moment: an LSN, or a time (RFC 3339)')
     .addOption(new Option('--ids <ids>', 'these objects, separated by commas').conflicts('filter'))
     .option('--filter <conditions>', 'the objects that match this JSON filter now, and those that matched it then')
-    .option('--keep-expired', 'the objects do not expire, also those that have expired since')
+    .option('--keep-expired', 'the objects do not expire, including those that have expired since')
     .option('--dry-run', 'only count the objects')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (collection, options) => {
@@ -79,7 +79,7 @@ function branches(program: Command, terminal: Terminal, ends: Ends): void {
     .argument('<collection>')
     .argument('<new>', 'name of the branch')
     .option('--as-of <moment>', 'the content as of an LSN, or a time (RFC 3339) (default: now)')
-    .option('--keep-expired', 'the objects of the branch do not expire, also those that have expired since')
+    .option('--keep-expired', 'the objects of the branch do not expire, including those that have expired since')
     .action(async (collection, target, options) =>
       ends(await (await commands()).branch(collection, target, options, terminal)),
     )

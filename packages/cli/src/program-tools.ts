@@ -25,7 +25,10 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
     .description('verify every byte of the log; works while a server is running')
     .argument(...directory)
     .option('--checkpoints', 'also verify every byte of the checkpoints; no server may have the directory open')
-    .option('--deep', 'also build the state in every possible way and compare; needs as much memory as a start')
+    .option(
+      '--deep',
+      'also build the state from each checkpoint and from the log, and compare; needs as much memory as a start',
+    )
     .option(...asJson)
     .action(async (dir, options) => {
       if (options.deep || options.checkpoints) {

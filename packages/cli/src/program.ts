@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 import { fileFailure } from './file-failure.ts'
+import { nearestName } from './nearest-name.ts'
 import { describeBench } from './program-bench.ts'
 import { describeCluster } from './program-cluster.ts'
 import { describeData } from './program-data.ts'
@@ -20,8 +21,9 @@ import { version } from './version.ts'
 
 const epilogue = `
 Settings come from NDD_ environment variables; options override them.
-Exit codes: 0 success, 1 problems found, 64 usage, 65 damaged, 69 unavailable, 70 internal error (please report it),
-73 locked, 74 disk, 76 refused, 77 permission, 78 configuration, 130 interrupted. Reference: docs/reference/cli.md`
+Exit codes: 0 success, 1 problems found, 64 usage, 65 damaged data, 69 unavailable, 70 internal error (please report it),
+73 locked, 74 disk failure, 75 start again, 76 rejected by the server, 77 permission, 78 newer format or wrong use of a
+directory, 130 interrupted. Reference: docs/reference/cli.md`
 
 /** Resolves to the exit code, or to undefined while a started server keeps running. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number | undefined> {
@@ -33,7 +35,12 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     refuseSecrets(args)
     const [first] = args
     if (first !== undefined && /^[a-z]/i.test(first) && !isCommand(program, first)) {
-      throw usageError(`unknown command ${first}; annal --help lists the commands`)
+      const meant = nearestName(
+        first,
+        program.commands.map((command) => command.name()),
+      )
+      const advice = meant === undefined ? '' : `; did you mean ${meant}?`
+      throw usageError(`unknown command ${first}${advice} (annal --help lists the commands)`)
     }
     await program.parseAsync([...args], { from: 'user' })
     return ended

@@ -8,22 +8,32 @@ const options: Readonly<Record<string, string>> = {
   '--token': 'set ANNAL_TOKEN (annal bench: NDD_AUTH_TOKEN), or use --token-file FILE',
   '--source-token': 'set ANNAL_SOURCE_TOKEN, or use --source-token-file FILE',
 }
+/** A URL in a word of its own, or in that of its option: `--server=URL`, `-sURL`. */
+const urlForm = /^(--[a-z-]+=|-[a-z](?=[a-z]+:))?(.*)$/s
 const passwordInUrl = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*:[^/?#@]+@/i
 
 /** Throws a usage error if an argument is or has a secret. The message does not repeat it. */
 export function refuseSecrets(args: readonly string[]): void {
-  for (const arg of args) {
+  for (const [i, arg] of args.entries()) {
     if (arg === '--') return
     const [name = ''] = arg.split('=', 1)
     const advice = options[name]
     if (advice !== undefined) throw usageError(`${name}: other users of this machine can read arguments; ${advice}`)
-    if (passwordInUrl.test(arg)) {
-      const way = /^(?:nats|tls|wss?):/i.test(arg)
-        ? 'name the servers of NDD_CLUSTER_URL without user and password, and set NDD_CLUSTER_CREDENTIALS'
-        : 'set PGPASSWORD or ANNAL_SOURCE_TOKEN, or use --source-token-file FILE'
-      throw usageError(`a URL with a password: other users of this machine can read arguments; ${way}`)
+    const [, option = args[i - 1] ?? '', url = ''] = urlForm.exec(arg) ?? []
+    if (passwordInUrl.test(url)) {
+      throw usageError(`a URL with a password: other users of this machine can read arguments; ${wayOf(option, url)}`)
     }
   }
+}
+
+/** How the secret of a URL reaches what the URL names. */
+function wayOf(option: string, url: string): string {
+  if (/^(?:nats|tls|wss?):/i.test(url))
+    return 'name the servers of NDD_CLUSTER_URL without user and password, and set NDD_CLUSTER_CREDENTIALS'
+  const isServer = /^(?:-s|--server=?)$/.test(option)
+  return isServer
+    ? `a server of Annal has no users; ${options['--token']}`
+    : 'set PGPASSWORD or ANNAL_SOURCE_TOKEN, or use --source-token-file FILE'
 }
 
 /** Adds --token-file. */

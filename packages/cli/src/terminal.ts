@@ -11,7 +11,7 @@ export interface Terminal {
   say(text: string): void
   /** Shows a progress bar on a terminal; one at a time. */
   readonly bar: ProgressBar
-  /** Cells in a line of standard output; undefined if it is no terminal. */
+  /** Cells in a line of standard output; undefined if it is not a terminal. */
   readonly columns?: number | undefined
 }
 

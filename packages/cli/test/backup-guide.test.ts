@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import tap, { test } from 'tap'
 import { freePort } from '../../server/test/free-port.ts'
+import { commandScript } from '../../server/test/programs.ts'
 import { s3Server } from '../../server/test/s3-server.ts'
 import { freshDir } from './command.ts'
 
@@ -14,14 +15,13 @@ import { freshDir } from './command.ts'
 tap.setTimeout(600_000)
 
 const guide = fileURLToPath(new URL('../../../docs/guide/backup-and-restore.md', import.meta.url))
-const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
 
 test('the commands of the guide save what it says they save', { timeout: 600_000 }, async (t) => {
   const dir = freshDir(t)
   const port = await freePort()
   const { endpoint } = await s3Server(t)
   const command = path.join(dir, 'annal')
-  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`)
+  writeFileSync(command, commandScript)
   chmodSync(command, 0o755)
   const blocks = [...readFileSync(guide, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code]) => code)
   // Stops the servers it started, whatever fails.

@@ -74,5 +74,9 @@ test('in a checkout npm links the command, which builds what is missing and keep
 test('an installed package says which Node.js it needs', async (t) => {
   rmSync(path.join(folder, 'packages/cli/src'), { recursive: true, force: true })
   const ended = await annal(['x'], asNode20)
-  t.match(ended, { code: 64, stdout: '', stderr: /needs Node\.js 22\.12 or newer; this is 20\.19\.0/ })
+  t.match(ended, {
+    code: 78,
+    stdout: '',
+    stderr: /needs Node\.js 22\.12\.0 or newer, and this process runs on 20\.19\.0/,
+  })
 })

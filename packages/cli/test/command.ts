@@ -3,10 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-
-const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
+import { commandProgram } from '../../server/test/programs.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -24,7 +22,7 @@ export interface Started {
 type Environment = Readonly<Record<string, string>>
 
 export function start(args: readonly string[], environment: Environment = {}): Started {
-  const child = spawn(process.execPath, ['--conditions=annal-source', entry, ...args], {
+  const child = spawn(process.execPath, [...commandProgram, ...args], {
     env: {
       PATH: process.env.PATH,
       NDD_NUM_THREADS: '1',

@@ -2,17 +2,15 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { connect, denseField, textField } from '@annal/client'
 import tap, { type Test, test } from 'tap'
+import { commandScript } from '../../server/test/programs.ts'
 import { run } from '../src/program.ts'
 import { silentBar } from '../src/progress-bar.ts'
 import { annal, freshDir, serve } from './command.ts'
 
 // A loaded machine is slow.
 tap.setTimeout(900_000)
-
-const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
 
 test('completion', { timeout: 600_000 }, async (t) => {
   const dir = freshDir(t)
@@ -22,10 +20,7 @@ test('completion', { timeout: 600_000 }, async (t) => {
     await client.createCollection({ name, fields: [denseField('plot', { dimension: 2 }), textField('words')] })
   }
   // A shell finds it by its name, as a user does.
-  writeFileSync(
-    path.join(dir, 'annal'),
-    `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`,
-  )
+  writeFileSync(path.join(dir, 'annal'), commandScript)
   chmodSync(path.join(dir, 'annal'), 0o755)
   writeFileSync(path.join(dir, 'objects.json'), '[]')
   const environment = { PATH: `${dir}:${process.env.PATH}`, NDD_SERVER_URL: address, HOME: dir }
@@ -114,7 +109,7 @@ async function inZsh(t: Test, environment: Record<string, string>): Promise<void
       .trim()
       .split('\n')
   }
-  t.strictSame(complete(['count', 'son']), ['songs:'])
+  t.strictSame(complete(['count', 'son']), ['songs'])
   t.match(complete(['cou'])[0], /^count:count the objects/)
   t.strictSame(complete(['upsert', 'films', 'obj']), ['FILES'])
 }

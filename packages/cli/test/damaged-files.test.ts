@@ -73,7 +73,7 @@ test('a file on which a library loops ends after its CPU time', async (t) => {
 test('a file that takes more memory than its limit ends', async (t) => {
   await t.rejects(rowsOf(golden('films.arrow'), { bytes: 4 * 1024 * 1024 }), {
     exitCode: 65,
-    message: /films\.arrow: the file is damaged: its next part takes more than 4\.2 MB of memory$/,
+    message: /films\.arrow: the file is damaged: its next part takes more than 4\.0 MiB of memory$/,
   })
 })
 

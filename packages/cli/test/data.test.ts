@@ -1,6 +1,7 @@
 // Import, export, backup and restore, against a running server and on a closed directory.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { test } from 'tap'
 import { annal, freshDir, serve, start } from './command.ts'
 
@@ -116,7 +117,7 @@ test('invalid input is reported with its place and an exit code', async (t) => {
     [['import', 'x', dir, '--format', 'jsonl'], 64, /a directory, not a file/],
     [['import', 'x', bad, '--format', 'npy'], 65, /not an NPY file/],
     [['restore', 'nothing', 'x'], 76, /backup_not_found/],
-    [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a valid time/],
+    [['restore', 'a', 'b', '--time', 'yesterday'], 64, /--time yesterday is not a time such as/],
     [['export', 'x', '--filter', '{'], 64, /JSON list of conditions/],
     [
       ['search', 'x', '--vector', '[1,2]', '--ef', '-3'],
@@ -149,7 +150,20 @@ test('an import says what it left behind, also after Ctrl-C', async (t) => {
   const bad = path.join(dir, 'bad.jsonl')
   writeFileSync(bad, '{"id":"a","fields":{"x":[1,2]}}\n{"id":"b","fields":{"x":[1]}}\n')
   const left = await annal(['import', 'left', bad, '--create'], environment)
+  t.equal(left.code, 65, 'the data are wrong, and not the command')
   t.match(left.err, /^the collection left was created and has no objects; run the same command without --create$/m)
+  const number = path.join(dir, 'number.jsonl')
+  writeFileSync(number, '{"id":"a","fields":{"body":5}}\n')
+  const text = { name: 'texts', fields: [{ name: 'body', type: 'text' }] }
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${address}/api/v2/collection`, { method: 'POST', headers, body: JSON.stringify(text) })
+  const ofText = await annal(['import', 'texts', number], environment)
+  t.match(ofText, { code: 65, err: /fields\.body must be / })
+  for (const batch of ['5000', '0']) {
+    const refused = await annal(['import', 'refused', bad, '--create', '--batch', batch], environment)
+    t.match(refused, { code: 64, err: /one request can have 1 to 1,000 objects/ })
+  }
+  t.match(await annal(['count', 'refused'], environment), { code: 76 }, 'nothing was created')
   const many = path.join(dir, 'many.jsonl')
   writeFileSync(many, Array.from({ length: 300_000 }, (_, i) => `{"id":"${i}","fields":{"x":[${i},1]}}\n`).join(''))
   const { child, ended } = start(['import', 'many', many, '--create', '--batch', '100'], environment)
@@ -164,4 +178,17 @@ test('an import says what it left behind, also after Ctrl-C', async (t) => {
   const found = await count()
   t.ok(said > 0 && said <= found && found <= said + 200, `${said} of ${found}`)
   t.match(err, /^annal: interrupted$/m)
+
+  const file = path.join(dir, 'out.jsonl')
+  for (const [signal, status] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const exporting = start(['export', 'many', '--output', file], environment)
+    while (exporting.child.exitCode === null && !existsSync(`${file}.part`)) await setTimeout(5)
+    exporting.child.kill(signal)
+    const stopped = await exporting.ended
+    t.match(stopped, { code: status, err: /annal: interrupted; nothing was written/ })
+    t.notOk(existsSync(`${file}.part`) || existsSync(file), 'no file is left')
+  }
 })

@@ -122,7 +122,7 @@ async function vectorsAlone(t: Test, server: string): Promise<void> {
   const file = path.join(dir, 'v.npy')
   writeFileSync(ids, 'x\n')
   const message = /wrong\.ids has only 1 ids for 2 vectors/
-  await t.rejects(importing('npy', file, { server, ids, field: 'v' }), { exitCode: 64, message })
+  await t.rejects(importing('npy', file, { server, ids, field: 'v' }), { exitCode: 65, message })
   writeFileSync(ids, 'x\ny\nz\n')
   await t.rejects(importing('npy', file, { server, ids, field: 'v' }), { message: /more ids than the 2/ })
 }

@@ -95,7 +95,7 @@ async function collections(t: Test): Promise<void> {
   t.match(described.out, /^objects expire after {2}60 s$/m)
   t.match(described.out, /^a +vector +0 {2}dimension 4, spaceType ip, precision int16, M 8, .*recall 0\.9$/m)
   t.match(described.out, /^pages +multi_vector .*pooling max$/m)
-  t.match(described.out, /^total +\d\S* (bytes|KB|MB)$/m)
+  t.match(described.out, /^total +\d\S* (bytes|KiB|MiB)$/m)
   const json = JSON.parse((await ran('describe', 'two', '--json')).out)
   t.match(json, {
     name: 'two',
@@ -181,7 +181,7 @@ async function storing(t: Test, dir: string, address: string): Promise<void> {
     writeFileSync(file, text)
     t.match(await ran('upsert', 'stored', file), { code: 65, err }, text)
   }
-  t.match(await ran('upsert', 'stored', '{"id":"a","fields":{"v":[1,2,3]}}'), { code: 64, err: /fields\.v/ })
+  t.match(await ran('upsert', 'stored', '{"id":"a","fields":{"v":[1,2,3]}}'), { code: 65, err: /fields\.v/ })
   t.match(await ran('upsert', 'nothing', object('a')), { code: 76, err: /collection_not_found/ })
   for (const name of ['stored', 'imported']) await ran('rm', name, '--yes')
 }
@@ -189,6 +189,9 @@ async function storing(t: Test, dir: string, address: string): Promise<void> {
 async function searching(t: Test): Promise<void> {
   await filled('films')
   const json = JSON.parse((await ran('search', 'films', '--field', 'plot', '--vector', '[1,0]', '--json')).out)
+  const quoted = JSON.parse((await ran('search', 'films', '--vector', '[1,0]', '-n', '1', '--texts', '--json')).out)
+  t.strictSame(quoted.results.plot[0].texts, { words: films[0]?.fields.words })
+  t.notOk('texts' in json.results.plot[0])
   t.match(json, {
     complete: true,
     results: { plot: [{ id: 'alien', distance: 0, meta: { title: 'Alien' } }, { id: 'stalker' }, { id: 'solaris' }] },
@@ -210,7 +213,11 @@ async function searching(t: Test): Promise<void> {
   )
   t.match(await ran('search', 'films', '--id', 'alien', '--field', 'plot', '-n', '1'), { out: /^1 {2}stalker/m })
   t.match(await ran('search', 'films', '--text', 'ships'), { out: /^1 {2}alien +0\.\d+ {2}\{/m })
-  t.match(await ran('search', 'films', '--vector', '{"indices":[1],"values":[1]}'), { code: 0, out: '' })
+  t.match(await ran('search', 'films', '--vector', '{"indices":[1],"values":[1]}'), {
+    code: 0,
+    out: '',
+    err: 'nothing found\n',
+  })
   const both = ['--field', 'plot', '--vector', '[0,1]', '--field', 'words', '--text', 'station']
   t.match(await ran('search', 'films', ...both, '--limit', '2'), { out: /^1 {2}solaris +0\.03\d+ {2}plot 1, words 1/m })
   const filter = ['--filter', '[{"year":{"$eq":1972}}]']
@@ -300,12 +307,17 @@ async function mistakes(t: Test, dir: string): Promise<void> {
     [['search', 'films', '--field', 'story', '--vector', '[1,0]'], 76, /story/],
     [['get', 'films'], 64, /missing required argument 'ids'/],
     [['get', 'nothing', 'a'], 76, /collection_not_found/],
-    [['count', 'nothing'], 76, /collection_not_found/],
+    [['count', 'nothing'], 76, /\(collection_not_found\)\n$/],
     [['rm', 'nothing', '--yes'], 76, /collection_not_found/],
     [['ls', '-s', 'http://127.0.0.1:1'], 69, /unreachable|bad port/],
     [['ls', '--token', 'secret'], 64, /other users of this machine can read arguments; set ANNAL_TOKEN/],
     [['ls', '--token=secret'], 64, /use --token-file FILE/],
     [['import', 'x', 'postgres://me:secret@localhost/x'], 64, /a URL with a password/],
+    [['ls', '-s', 'http://me:secret@localhost'], 64, /a server of Annal has no users; set ANNAL_TOKEN/],
+    [['ls', '--server=http://me:secret@localhost'], 64, /a server of Annal has no users; set ANNAL_TOKEN/],
+    [['ls', '-shttp://me:secret@localhost'], 64, /has no users/],
+    [['count', 'flims'], 76, /there is no collection "flims" \(collection_not_found\); did you mean films\?/],
+    [['serch', 'films'], 64, /unknown command serch; did you mean search\?/],
     [['ls', '--token-file', empty], 64, /--token-file .*empty is empty/],
     [['ls', '--token-file', path.join(dir, 'none')], 64, /none: no such file/],
   ]

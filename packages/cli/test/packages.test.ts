@@ -293,6 +293,7 @@ test('a tarball holds what runs, and nothing else', async (t) => {
       kept.sort(),
       [
         ...(name === 'engine' || name === 'server' ? ['kernel'] : []),
+        ...(name === 'wal' ? ['bin'] : []),
         ...(name === 'engine' ? ['LICENSE-stop-words.txt'] : []),
         'LICENSE',
         'README.md',

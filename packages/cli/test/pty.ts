@@ -2,9 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import os from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
+import { commandProgram } from '../../server/test/programs.ts'
 
 const program = `
 import os, pty, sys
@@ -35,7 +33,7 @@ export interface OnTerminal {
 }
 
 export function onTerminal(args: readonly string[], environment: Readonly<Record<string, string>>): OnTerminal {
-  const command = [process.execPath, '--conditions=annal-source', entry, ...args]
+  const command = [process.execPath, ...commandProgram, ...args]
   const child = spawn('python3', ['-c', program, ...command], {
     env: {
       PATH: process.env.PATH,

@@ -48,7 +48,8 @@ test('history and diff show what became of objects, and undo takes it back after
   t.match(diff, { code: 0, out: '~ alien\n+ brazil\n', err: '1 added, 1 changed, 0 removed\n' })
   const lines = await ask('diff', 'films', '--from', String(before), '--to', String(changed), '--json')
   t.equal(lines.out, '{"id":"alien","change":"changed"}\n')
-  t.match(await ask('diff', 'films', '--from', 'yesterday'), { code: 64, err: /--from yesterday is neither/ })
+  for (const from of ['yesterday', '1.5', '2026-02-30', '2026-11-27T10:00:00', '-1'])
+    t.match(await ask('diff', 'films', `--from=${from}`), { code: 64, err: `--from ${from} is neither an LSN nor` })
   t.match(await ask('diff', 'none', '--from', '1'), { code: 76, err: /collection_not_found/ })
   t.match(await ask('diff', 'films'), { code: 64 })
 

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { connect } from '@annal/client'
 import tap, { test } from 'tap'
+import { requestLine } from '../src/commands/top.ts'
 import { quantile, samplesOf, total } from '../src/metrics-text.ts'
 import { annal, freshDir, serve } from './command.ts'
 import { noPty, onTerminal } from './pty.ts'
@@ -21,6 +22,16 @@ test('samples, sums, and quantiles of the text of metrics', (t) => {
   t.equal(quantile(0.5, 's', of(1, 2), of(9, 3)), 0.1)
   t.equal(quantile(0.99, 's', of(1, 2), of(9, 3)), Number.POSITIVE_INFINITY)
   t.equal(quantile(0.5, 's', of(1, 2), of(1, 2)), undefined)
+  t.end()
+})
+
+test('a request that does not fit keeps its time and its status', (t) => {
+  const line = '2026-11-27T15:44:29Z INFO: default/films: POST /api/v2/collection/films/search 200 (3.3ms)'
+  t.equal(requestLine(line, undefined), line)
+  t.equal(requestLine(line, 100), line)
+  t.equal(requestLine(line, 80), '15:44:29 POST /api/v2/collection/films/search 200 (3.3ms)')
+  t.equal(requestLine(line, 40), '15:44:29 POST /api/v2/col... 200 (3.3ms)')
+  t.equal(requestLine('something else that is long', 20), 'something else th...')
   t.end()
 })
 

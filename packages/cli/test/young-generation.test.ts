@@ -1,6 +1,7 @@
 // However a server is started, the part of V8's heap for new objects is capped.
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'tap'
+import { commandProgram } from '../../server/test/programs.ts'
 import { allocatorSettings, semiSpaceMiB } from '../src/young-generation.ts'
 import { freshDir, serve } from './command.ts'
 
@@ -26,7 +27,10 @@ test('annal serve replaces its process by one with the cap, once', { skip }, asy
     given.filter((argument) => argument.includes('semi-space')),
     [flag],
   )
-  t.ok(given.includes('--conditions=annal-source') && given.includes('--data-dir'), 'what it was started with stays')
+  t.ok(
+    commandProgram.every((argument) => given.includes(argument)) && given.includes('--data-dir'),
+    'what it was started with stays',
+  )
   t.strictSame(settingsOf(child.pid as number), allocatorSettings)
   t.match(await (await fetch(`${address}/api/v2/health`)).json(), { status: 'ok' })
   t.match(await stop(), { code: 0 }, 'signals reach it')

@@ -1,14 +1,16 @@
 // `annal backup ...` and `annal restore`: backup operations of the client with text output.
 import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BackupInfo } from '@annal/client'
 import { amount, bytesText } from '../amounts.ts'
 import { withClient } from '../connection.ts'
-import { exitCode, usageError } from '../exit-code.ts'
+import { exitCode } from '../exit-code.ts'
+import { timeOf } from '../moment.ts'
 import type { Terminal } from '../terminal.ts'
+import { wholly } from '../whole-files.ts'
 import { type BackupOptions, counted } from './backup-stream.ts'
 
 /** Waits for the backup to complete, so that success means that the backup exists. */
@@ -74,15 +76,8 @@ export function downloadBackup(
   const file = options.output ?? `${name}.annal-backup`
   return withClient(options, async (client) => {
     const { bytes } = await client.backups.info(name)
-    const part = `${file}.part`
     const content = Readable.from(counted(await client.backups.download(name), `downloading ${name}`, bytes, terminal))
-    try {
-      await pipeline(content, createWriteStream(part, { flush: true }))
-    } catch (error) {
-      await rm(part, { force: true })
-      throw error
-    }
-    await rename(part, file)
+    await wholly([file], ([part = '']) => pipeline(content, createWriteStream(part, { flush: true })))
     terminal.line(options.json ? JSON.stringify({ name, file }) : file)
     return exitCode.good
   })
@@ -107,8 +102,7 @@ export interface RestoreCommandOptions extends BackupOptions {
 }
 
 export function restore(name: string, target: string, options: RestoreCommandOptions, terminal: Terminal) {
-  const time = options.time === undefined ? undefined : new Date(options.time)
-  if (time !== undefined && Number.isNaN(time.getTime())) throw usageError(`--time ${options.time} is not a valid time`)
+  const time = options.time === undefined ? undefined : timeOf(options.time, '--time')
   return withClient(options, async (client) => {
     await client.backups.restore(name, {
       target,

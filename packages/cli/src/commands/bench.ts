@@ -27,6 +27,7 @@ import { existingDataDir } from '../data-dir.ts'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import { secretOf } from '../secrets.ts'
 import type { Terminal } from '../terminal.ts'
+import { unlessInterrupted } from '../whole-files.ts'
 
 export interface RecordCommand {
   readonly out: string
@@ -45,7 +46,7 @@ export async function record(given: string | undefined, options: RecordCommand, 
   const { out, fromLsn, toLsn, fromTime, toTime, rotate } = options
   const anonymize = options.anonymize ?? options.anonymise
   if (rotate && !anonymize) throw usageError('--rotate requires --anonymize')
-  const summary = await endOnFailure(
+  const summary = await tracing(out, () =>
     recordTrace({
       dataDir: existingDataDir(given),
       out,
@@ -68,8 +69,15 @@ export async function generate(
   const { json: _, ...size } = options
   const onProgress = (entries: number) => terminal.bar.show('writing', entries, undefined)
   // generateTrace checks the workload name and reports the valid ones.
-  const summary = await endOnFailure(generateTrace({ ...size, workload: workload as Workload, onProgress }))
+  const summary = await tracing(options.out, () =>
+    generateTrace({ ...size, workload: workload as Workload, onProgress }),
+  )
   return written(options.out, summary, options, terminal)
+}
+
+/** A trace is written to a file of this name until it is complete. */
+function tracing(out: string, work: () => Promise<TraceSummary>): Promise<TraceSummary> {
+  return endOnFailure(unlessInterrupted(() => [`${out}.part`], work))
 }
 
 function written(

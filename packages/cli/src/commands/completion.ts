@@ -33,7 +33,7 @@ _annal() {
     if [[ $candidate == ${filesLine} ]]; then
       _files
     else
-      candidates+=("\${candidate//:/\\\\:}:$meaning")
+      candidates+=("\${candidate//:/\\\\:}\${meaning:+:$meaning}")
     fi
   done < <("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#candidates} )); then _describe 'annal' candidates; fi
@@ -74,7 +74,7 @@ const waitMs = 3_000
 const harmless = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
 /** Names from a server that may not be there. A directory is not opened, because that takes long. */
-export function namesOnServer(connection: ConnectionOptions): StoredNames {
+function namesOnServer(connection: ConnectionOptions): StoredNames {
   const ask = async (names: (client: Client) => Promise<readonly string[]>): Promise<readonly string[]> => {
     try {
       await using client = new Client(await openTransport(connection))

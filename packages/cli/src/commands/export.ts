@@ -1,6 +1,6 @@
 // `annal export`: writes a collection to a file that `annal import` reads.
 import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -14,6 +14,7 @@ import { jsonLine } from '../formats/jsonl.ts'
 import { exportFormats } from '../formats/names.ts'
 import { writeVectors } from '../formats/vectors-out.ts'
 import type { Terminal } from '../terminal.ts'
+import { wholly } from '../whole-files.ts'
 
 type Format = (typeof exportFormats)[number]
 
@@ -119,18 +120,6 @@ function denseOf(fields: readonly FieldDescription[], wanted: string | undefined
   if (wanted === undefined && dense.length > 1)
     throw usageError(`--format ${format} holds one field; choose it with --field (${names})`)
   return { field: field.name, dimension: field.params.dimension }
-}
-
-/** Writes to temporary files and renames them when all are complete. */
-async function wholly(files: readonly string[], work: (parts: readonly string[]) => Promise<void>): Promise<void> {
-  const parts = files.map((file) => `${file}.part`)
-  try {
-    await work(parts)
-  } catch (error) {
-    await Promise.all(parts.map((part) => rm(part, { force: true })))
-    throw error
-  }
-  for (const [i, file] of files.entries()) await rename(parts[i] as string, file)
 }
 
 async function* linesOf(

@@ -52,7 +52,7 @@ function changesText({ asOfLsn, changes }: ObjectVersion): string {
     ...values('meta'),
     ...(changes?.metaBytes ? ['meta'] : []),
     ...values('filter'),
-    ...(changes?.fields ?? []).map((field) => `vector of ${field}`),
+    ...(changes?.fields ?? []).map((field) => `fields.${field}`),
   ]
   return parts.join('; ')
 }

@@ -10,11 +10,12 @@ import {
   type SpaceType,
 } from '@annal/client'
 import { amount } from '../amounts.ts'
+import { checkBatch } from '../check-batch.ts'
 import { confirm } from '../confirm.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
+import { type Renames, renamesOf } from '../formats/columns.ts'
 import { sessionNow } from '../session.ts'
-import { type Renames, renamesOf } from '../sources/columns.ts'
 import { openFile } from '../sources/file-source.ts'
 import { guessColumns } from '../sources/guess-columns.ts'
 import { openResumeFile } from '../sources/resume-file.ts'
@@ -132,6 +133,7 @@ type LoadOptions = ImportOptions & { readonly languages: Languages }
 async function load(client: Client, collection: string, source: Source, options: LoadOptions, terminal: Terminal) {
   const resume = await openResumeFile(options.resume, { source: source.name, collection })
   const { earlier } = resume
+  await checkBatch(client, options)
   if (options.create && earlier === undefined) {
     await create(client, collection, source, options)
     // From here on the same command finds the collection and continues.

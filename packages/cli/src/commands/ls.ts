@@ -27,7 +27,7 @@ export function listCollections(options: ListOptions, terminal: Terminal): Promi
       // The column of states is of use only if one of them is not ready.
       const columns = collections.every(({ condition }) => condition === 'ready') ? head.length - 1 : head.length
       const table = [head, ...rows].map((row) => row.slice(0, columns))
-      for (const line of aligned(table, { numbers: [1, 2], width: terminal.columns })) terminal.line(line)
+      for (const line of aligned(table, { numbers: [1, 2], whole: [4], width: terminal.columns })) terminal.line(line)
     }
     return exitCode.good
   })

@@ -86,14 +86,16 @@ function reading(server: McpServer, client: Client): void {
           ),
         filter,
         include_vectors: z.boolean().optional(),
+        include_texts: z.boolean().optional().describe('Default true: hits have the texts of their objects'),
       }),
       ...readOnly,
     },
-    async ({ collection, fields, filter, include_vectors }) => {
+    async ({ collection, fields, filter, include_vectors, include_texts = true }) => {
       const fusion = Object.keys(fields).length > 1 ? ({ method: 'rrf' } as const) : undefined
       // The server validates the clauses.
       const queries = fields as SearchRequest['fields']
-      const request = { fields: queries, filter: conditions(filter), includeVectors: include_vectors, fusion }
+      const contents = { includeVectors: include_vectors, includeTexts: include_texts }
+      const request = { fields: queries, filter: conditions(filter), ...contents, fusion }
       return answer(await client.collection(collection).search(request))
     },
   )

@@ -29,6 +29,7 @@ export interface SearchOptions extends ConnectionOptions {
   readonly exact?: boolean
   readonly rescore?: boolean
   readonly vectors?: boolean
+  readonly texts?: boolean
   readonly groupBy?: string
   readonly groupHits?: number
   readonly columns?: string
@@ -45,9 +46,11 @@ export function search(collection: string, options: SearchOptions, terminal: Ter
     const request = given ?? (await requestOf(client, collection, options))
     const result = await client.collection(collection).search(request)
     if (options.json) terminal.line(jsonText(resultJson(result)))
-    else
-      for (const line of resultLines(result, { request, keys: options.columns?.split(','), width: terminal.columns }))
-        terminal.line(line)
+    else {
+      const lines = [...resultLines(result, { request, keys: options.columns?.split(','), width: terminal.columns })]
+      for (const line of lines) terminal.line(line)
+      if (lines.length === 0) terminal.say('nothing found')
+    }
     return exitCode.good
   })
 }
@@ -66,7 +69,7 @@ function requestIn(text: string): SearchRequest {
 }
 
 async function requestOf(client: Client, collection: string, options: SearchOptions): Promise<SearchRequest> {
-  const { queries, limit, filter, ef, recall, exact, rescore, vectors, groupBy, groupHits } = options
+  const { queries, limit, filter, ef, recall, exact, rescore, vectors, texts, groupBy, groupHits } = options
   if (groupHits !== undefined && groupBy === undefined) throw usageError('--group-hits needs --group-by KEY')
   const parameters = {
     ...(limit !== undefined && { limit }),
@@ -85,6 +88,7 @@ async function requestOf(client: Client, collection: string, options: SearchOpti
     ...(exact && { exact }),
     ...(rescore !== undefined && { rescore }),
     ...(vectors && { includeVectors: true }),
+    ...(texts && { includeTexts: true }),
     ...(several && { fusion: { method: 'rrf', ...(limit !== undefined && { limit }) } }),
     ...(groupBy !== undefined && { groupBy: { key: groupBy, ...(groupHits !== undefined && { hits: groupHits }) } }),
   }
@@ -129,7 +133,7 @@ function fits(query: GivenQuery['query'], field: FieldDescription): boolean {
   return field.type === 'vector' || field.type === 'multi_vector'
 }
 
-/** Everything that the client returns; meta that is no JSON has its bytes in base64, as in exports. */
+/** Everything that the client returns; meta that is not JSON has its bytes in base64, as in exports. */
 function resultJson(result: SearchResult): unknown {
   const { results, fused, groups, fusedGroups, ...rest } = result
   return {

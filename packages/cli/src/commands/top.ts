@@ -6,7 +6,7 @@ import { exitCode } from '../exit-code.ts'
 import { quantile, type Sample, samplesOf, total } from '../metrics-text.ts'
 import { aligned } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
-import { cut, visible } from '../visible-text.ts'
+import { cut, visible, widthOf } from '../visible-text.ts'
 
 export interface TopOptions extends ConnectionOptions {
   readonly interval: number
@@ -65,9 +65,9 @@ export function top(options: TopOptions, terminal: Terminal): Promise<number> {
         const now = await measure(client)
         const activity = activityOf(before, now)
         if (options.json) terminal.line(JSON.stringify(activity))
-        else if (screen !== undefined) screen.draw([...linesOf(activity)])
+        else if (screen !== undefined) screen.draw([...linesOf(activity, process.stdout.columns || 80)])
         else
-          for (const line of options.once ? linesOf(activity) : [lineOf(activity)])
+          for (const line of options.once ? linesOf(activity, terminal.columns) : [lineOf(activity)])
             terminal.line(fitting(line, terminal))
         before = now
       }
@@ -164,25 +164,29 @@ function lineOf(activity: Activity): string {
 
 const partsShown = 6
 
-function* linesOf(activity: Activity): Generator<string> {
+/** For a terminal that is so wide. */
+function* linesOf(activity: Activity, width?: number): Generator<string> {
   const { time, status, version, memory, requests } = activity
   const known = (value: number | undefined, text: (value: number) => string) =>
     value === undefined ? '-' : text(value)
   yield `annal ${visible(version)}  ${visible(status)}  ${time}`
   yield ''
-  yield* aligned([
-    ['requests/s', rateText(activity.requestsPerSecond), 'in progress', known(activity.requestsInFlight, amount)],
+  yield* sideBySide(
     [
-      'searches/s',
-      known(activity.searchesPerSecond, rateText),
-      'queries waiting',
-      known(activity.queriesWaiting, amount),
+      ['requests/s', rateText(activity.requestsPerSecond), 'in progress', known(activity.requestsInFlight, amount)],
+      [
+        'searches/s',
+        known(activity.searchesPerSecond, rateText),
+        'queries waiting',
+        known(activity.queriesWaiting, amount),
+      ],
+      ['errors/s', known(activity.errorsPerSecond, rateText), 'collections', known(activity.collections, amount)],
+      ['p50', known(activity.p50Seconds, boundText), 'objects', known(activity.objects, amount)],
+      ['p99', known(activity.p99Seconds, boundText), 'log', known(activity.logBytes, bytesText)],
+      ['resident', known(activity.residentBytes, bytesText), '', ''],
     ],
-    ['errors/s', known(activity.errorsPerSecond, rateText), 'collections', known(activity.collections, amount)],
-    ['p50', known(activity.p50Seconds, boundText), 'objects', known(activity.objects, amount)],
-    ['p99', known(activity.p99Seconds, boundText), 'log', known(activity.logBytes, bytesText)],
-    ['resident', known(activity.residentBytes, bytesText), '', ''],
-  ])
+    width,
+  )
   if (memory !== undefined) {
     const parts = Object.entries(memory).sort(([, a], [, b]) => b - a)
     yield ''
@@ -194,7 +198,23 @@ function* linesOf(activity: Activity): Generator<string> {
   yield ''
   yield 'newest requests'
   // Those that this command makes itself say nothing.
-  for (const line of requests.filter((line) => !own.test(line)).reverse()) yield visible(line)
+  for (const line of requests.filter((line) => !own.test(line)).reverse()) yield requestLine(visible(line), width)
+}
+
+/** Two pairs in each row, or one below the other where they do not fit. */
+function sideBySide(rows: readonly (readonly string[])[], width: number | undefined): readonly string[] {
+  const lines = aligned(rows)
+  if (width === undefined || lines.every((line) => widthOf(line) <= width)) return lines
+  const pairs = [...rows.map((row) => row.slice(0, 2)), ...rows.map((row) => row.slice(2))]
+  return aligned(pairs.filter(([name]) => name !== ''))
+}
+
+/** Of a line that does not fit, the time, the path, and at its end what became of the request. */
+export function requestLine(line: string, width: number | undefined): string {
+  if (width === undefined || widthOf(line) <= width) return line
+  const [, time, request, end] = /^\S+T(\S+)Z \w+: \S+ (.*) (\d{3} \([^()]*\))$/.exec(line) ?? []
+  if (time === undefined || request === undefined || end === undefined) return cut(line, width)
+  return `${cut(`${time} ${request}`, Math.max(0, width - widthOf(end) - 1))} ${end}`
 }
 
 const own = /GET \/(api\/v\d\/)?(health|stats|metrics|logs)\b/

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import type { ObjectInput } from '@annal/client'
 import { objectsText } from '../amounts.ts'
+import { checkBatch } from '../check-batch.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import { objectsOfText } from '../formats/json-values.ts'
@@ -19,6 +20,7 @@ const inlineJson = /^\s*[[{]/
 export function upsertObjects(collection: string, from: string, options: UpsertOptions, terminal: Terminal) {
   return withClient(options, async (client) => {
     let stored = 0
+    await checkBatch(client, options)
     try {
       await client.collection(collection).load(objectsOf(from, terminal), {
         batchSize: options.batch,

@@ -1,4 +1,4 @@
-// Arrow files (Feather, version 2) and streams: columns as in Parquet; see sources/columns.ts for their names. One batch of rows is in
+// Arrow files (Feather, version 2) and streams: columns as in Parquet; see columns.ts for their names. One batch of rows is in
 // memory at a time. The library gets only messages that were checked, and its columns are checked before they are read.
 import { open } from 'node:fs/promises'
 import type { ObjectInput } from '@annal/client'
@@ -13,9 +13,9 @@ import {
 } from 'apache-arrow'
 import { compressors } from 'hyparquet-compressors'
 import { dataError } from '../exit-code.ts'
-import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
 import { checkData } from './arrow-data.ts'
 import { arrowMessages } from './arrow-messages.ts'
+import { columnsOf, objectOf, type Renames } from './columns.ts'
 import { fromHalf } from './half.ts'
 import { fromLz4Frame } from './lz4-frame.ts'
 

@@ -1,10 +1,10 @@
-// CSV and TSV with a header line, as in RFC 4180; see sources/columns.ts for the column names.
+// CSV and TSV with a header line, as in RFC 4180; see columns.ts for the column names.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import type { JsonValue, ObjectInput, StoredObject } from '@annal/client'
 import { CsvError, parse } from 'csv-parse'
 import { dataError } from '../exit-code.ts'
-import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { type Column, columnsOf, objectOf, type Renames } from './columns.ts'
 import { jsonText } from './json-text.ts'
 import { expiryText, fieldsOfObject, keptMeta, type PlainValue } from './object-parts.ts'
 

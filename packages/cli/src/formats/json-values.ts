@@ -5,7 +5,7 @@ import type { ObjectInput } from '@annal/client'
 import { dataError } from '../exit-code.ts'
 import { recordOf, valueCharactersMax } from './jsonl.ts'
 
-/** Of a value that is no object or list. */
+/** Of a value that is not an object or list. */
 const scalarCharactersMax = 1_000
 
 export interface JsonValueText {
@@ -33,7 +33,7 @@ export async function* objectsOfText(
 }
 
 /** Throws a usage error that names the line where the text is not a sequence of values, or one list. */
-export async function* jsonValues(pieces: AsyncIterable<string>, name: string): AsyncGenerator<JsonValueText> {
+async function* jsonValues(pieces: AsyncIterable<string>, name: string): AsyncGenerator<JsonValueText> {
   const cutter = new Cutter(name)
   for await (const piece of pieces) yield* cutter.add(piece)
   yield* cutter.end()
@@ -70,7 +70,7 @@ class Cutter {
         from = i + 1
         continue
       }
-      // A value that is no object or list: up to the next space or comma.
+      // A value that is not an object or list: up to the next space or comma.
       if (this.#text !== '' || !this.#isBetween(character)) {
         if (this.#text !== '' && (space.test(character) || character === ',' || character === ']')) {
           yield this.#cut()

@@ -1,4 +1,4 @@
-// The lines of a text file. One line is in memory, and has a limit: a file that is no text may have no end of a line.
+// The lines of a text file. One line is in memory, and has a limit: a file that is not text may have no end of a line.
 import { createReadStream } from 'node:fs'
 import { dataError } from '../exit-code.ts'
 

@@ -13,7 +13,7 @@ import {
 import { compressors } from 'hyparquet-compressors'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import { dataError } from '../exit-code.ts'
-import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { columnsOf, objectOf, type Renames } from './columns.ts'
 import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export interface ParquetFile {

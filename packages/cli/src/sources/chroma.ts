@@ -3,8 +3,8 @@
 // filter values; the document becomes a key of meta.
 import type { JsonObject, JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
+import { fieldValue } from '../formats/field-value.ts'
 import type { DatabaseOptions } from './database-options.ts'
-import { fieldValue } from './field-value.ts'
 import { keysOf, metaAndFilter } from './payload.ts'
 import { listAt, objectAt, type Rest, restOf } from './rest.ts'
 import type { Source, SourceField } from './source.ts'

@@ -1,5 +1,5 @@
 // Options for reading from another database.
-import type { Renames } from './columns.ts'
+import type { Renames } from '../formats/columns.ts'
 
 export interface DatabaseOptions {
   /** The field for vectors without a name. */

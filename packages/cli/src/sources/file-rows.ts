@@ -1,13 +1,13 @@
 // The objects of a file in a known format.
 import type { ObjectInput } from '@annal/client'
-import { usageError } from '../exit-code.ts'
+import { dataError, usageError } from '../exit-code.ts'
+import type { Renames } from '../formats/columns.ts'
 import { readCsv } from '../formats/csv.ts'
 import { readJson } from '../formats/json-values.ts'
 import { readJsonl } from '../formats/jsonl.ts'
 import { linesOf } from '../formats/lines.ts'
 import { importFormats } from '../formats/names.ts'
 import { openNpy, openVecs, type RowFile } from '../formats/rows.ts'
-import type { Renames } from './columns.ts'
 
 export interface RowOptions {
   readonly format: string
@@ -62,12 +62,12 @@ function vectorRows(vectors: RowFile, { field, ids }: RowOptions) {
       let number = firstRow
       for await (const vector of vectors.read(firstRow)) {
         const line = await named?.next()
-        if (line?.done) throw usageError(`${ids} has only ${number} ids for ${vectors.rows} vectors`)
+        if (line?.done) throw dataError(`${ids} has only ${number} ids for ${vectors.rows} vectors`)
         yield { id: line?.value ?? String(number), fields: { [field]: vector } }
         number += 1
       }
       const more = await named?.next()
-      if (more?.done === false) throw usageError(`${ids} has more ids than the ${vectors.rows} vectors`)
+      if (more?.done === false) throw dataError(`${ids} has more ids than the ${vectors.rows} vectors`)
     },
   }
 }

@@ -4,8 +4,8 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { dataError, usageError } from '../exit-code.ts'
-import type { Renames } from './columns.ts'
-import { numberList } from './field-value.ts'
+import type { Renames } from '../formats/columns.ts'
+import { numberList } from '../formats/field-value.ts'
 
 export interface Guess {
   readonly renames: Renames

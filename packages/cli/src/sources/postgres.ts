@@ -1,11 +1,11 @@
 // Imports from PostgreSQL with pgvector: `postgres://user@host:5432/database?table=items`. Rows are read in the order of the primary
 // key (or of `&key=COLUMN`, which must be unique), page by page; a position is the last key. Vectors become fields, the key becomes the
-// id, and all other columns become keys of meta, unless --column maps them; see sources/columns.ts.
+// id, and all other columns become keys of meta, unless --column maps them; see formats/columns.ts.
 
 import type { JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { Client, types } from 'pg'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
-import { type Column, columnsOf, objectOf, type Renames } from './columns.ts'
+import { type Column, columnsOf, objectOf, type Renames } from '../formats/columns.ts'
 import type { DatabaseOptions } from './database-options.ts'
 import type { Source, SourceField } from './source.ts'
 

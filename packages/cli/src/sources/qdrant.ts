@@ -2,8 +2,8 @@
 // their ids, page by page; a position is the first id of the next page. The payload of a point becomes meta and filter values.
 import type { FieldValue, JsonObject, JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
+import { fieldValue } from '../formats/field-value.ts'
 import type { DatabaseOptions } from './database-options.ts'
-import { fieldValue } from './field-value.ts'
 import { keysOf, metaAndFilter } from './payload.ts'
 import { listAt, objectAt, restOf } from './rest.ts'
 import type { Source, SourceField } from './source.ts'

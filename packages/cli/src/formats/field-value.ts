@@ -1,7 +1,7 @@
 // Parses a cell as the value of a field: a vector, sparse terms or several vectors; as text in JSON or in the format of pgvector.
 import type { FieldValue, SparseVector } from '@annal/client'
 import { dataError } from '../exit-code.ts'
-import { parseJson } from '../formats/parse-json.ts'
+import { parseJson } from './parse-json.ts'
 
 export function fieldValue(value: unknown, where: string): FieldValue {
   const given = typeof value === 'string' ? fromText(value, where) : value

@@ -7,8 +7,8 @@
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
 import type { FieldValue, JsonObject, JsonValue, ObjectInput } from '@annal/client'
 import { dataError, usageError } from '../exit-code.ts'
-import { parseJson } from '../formats/parse-json.ts'
 import { fieldValue } from './field-value.ts'
+import { parseJson } from './parse-json.ts'
 
 const parts = ['id', 'meta', 'meta_base64', 'filter', 'expires_at'] as const
 
