@@ -10,7 +10,7 @@ import pytest
 from conftest import Server
 
 import annal
-from annal import Annal, AnnalError, BadRequestError, ConflictError, InvalidArgumentError, NotFoundError
+from annal import Annal, AnnalError, BadRequestError, ConflictError, InvalidArgumentError, NotFoundError, encoding, reads
 
 FIELDS = [{"name": "place", "type": "vector", "params": {"dimension": 2, "space_type": "l2", "precision": "float32"}}]
 OBJECTS: Any = [
@@ -153,3 +153,11 @@ def test_the_async_client_has_the_same_calls(server: Server) -> None:
                 await client.delete_collection(name)
 
     asyncio.run(run())
+
+
+def test_times_have_a_zone_and_are_no_lsns_on_the_wire() -> None:
+    assert reads.moment_text({"time": 1_700_000_000}, "from") == "2023-11-14T22:13:20+00:00"
+    assert reads.moment_text({"lsn": 5}, "from") == "5"
+    naive = datetime(2030, 1, 1)
+    sent = encoding.conditions({"expires_at": naive})["expires_at"]
+    assert datetime.fromisoformat(sent) == naive.astimezone() and sent.endswith("+00:00")

@@ -68,6 +68,12 @@ def test_texts_are_returned_and_found_by_their_words(client: Annal) -> None:
     assert notes.facets("kind", match={"body": {"query": "soup"}})["distinct"] == 0
     assert [one["id"] for one in notes.scroll(match={"body": {"query": "soup vectors"}}, page_size=1)] == ["a", "b"]
     assert [hit["id"] for hit in notes.search({"body": {"query": clauses}})["results"]["body"]] == ["a"]
+    quoted = notes.search({"body": "soup"}, include_texts=True)["results"]["body"]
+    assert [hit["texts"] for hit in quoted] == [{"body": "soups"}]
+    fused = notes.search({"body": "soup"}, include_texts=True, fusion={"method": "rrf"})["fused"]
+    assert [hit["texts"] for hit in fused] == [{"body": "soups"}]
+    batch = notes.search_batch([{"fields": {"body": "soup"}, "include_texts": True}, {"fields": {"body": "soup"}}])
+    assert [["texts" in hit for hit in one["results"]["body"]] for one in batch] == [[True], [False]]
     texts = [one["texts"] for one in notes.scroll(include_vectors=False, include_texts=True)]
     assert texts == [{"body": "a vector and sparse_indices of vectors"}, {"body": "soups"}]
     assert [one["texts"] for one in notes.scroll(include_vectors=False)] == [{}, {}]

@@ -71,7 +71,7 @@ export class Cursors {
   }
 
   /**
-   * Says that every change up to an LSN is processed, and creates the cursor if it is new. A lower LSN than before changes nothing.
+   * Acknowledges every change up to an LSN, and creates the cursor if it is new. A lower LSN than before changes nothing.
    *
    * @example
    * ```ts

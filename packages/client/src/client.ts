@@ -207,7 +207,7 @@ export class Client {
   }
 
   /**
-   * What makes vectors of texts on the server, for `embed` of a new collection. Addresses and keys are not returned.
+   * The providers of vectors on the server, for `embed` of a new collection, without addresses and keys.
    *
    * @example
    * ```ts

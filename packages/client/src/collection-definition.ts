@@ -17,7 +17,7 @@ import type {
 } from './model.ts'
 
 /**
- * Returns the definition as it is, with the types of its fields. For a definition that several calls use.
+ * Returns the definition unchanged, with the types of its fields. For a definition that several calls use.
  *
  * @example
  * ```ts
@@ -190,7 +190,7 @@ export function sparseField<const Name extends string>(
 }
 
 /**
- * A field of texts that are found by their words: `{ name, type: 'text', params }`.
+ * A field whose texts are found by their words: `{ name, type: 'text', params }`.
  *
  * @example
  * ```ts

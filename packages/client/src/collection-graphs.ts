@@ -66,7 +66,7 @@ export abstract class CollectionGraphs<F extends Fields> {
   }
 
   /**
-   * What was measured for searches that state a recall, and what is being measured.
+   * The measurements of recall by ef, running ones included, for searches that state a recall.
    *
    * @example
    * ```ts
@@ -78,7 +78,7 @@ export abstract class CollectionGraphs<F extends Fields> {
   }
 
   /**
-   * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector.
+   * Ids of the neighbors of an object in level 0 of a field's graph; none if it has no vector there.
    *
    * @example
    * ```ts
@@ -128,7 +128,7 @@ export abstract class CollectionGraphs<F extends Fields> {
   }
 
   /**
-   * The rebuild that runs, or the last one since the server started.
+   * The running rebuild, or the last one since the server started.
    *
    * @example
    * ```ts

@@ -280,7 +280,7 @@ export class Collection<
   }
 
   /**
-   * Gives objects the content that they had at a moment, all or none; those that did not exist then are deleted.
+   * Restores the content that objects had at a moment, all or none, and deletes objects that did not exist then.
    *
    * @example
    * ```ts

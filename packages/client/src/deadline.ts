@@ -4,7 +4,7 @@ import { AnnalError } from './errors.ts'
 export interface Deadline {
   /** Aborts when the caller aborts or the time is over. */
   readonly signal: AbortSignal
-  /** In the time of performance.now(). */
+  /** When the time is over, in milliseconds of performance.now(). */
   readonly deadlineMs: number
 }
 

@@ -29,9 +29,9 @@ export interface AnnalErrorDetails {
   readonly retryAfterMs?: number | undefined
   /** The URL of the leading node, if a node that does not lead named it. */
   readonly leaderUrl?: string | undefined
-  /** With `conflict`: what became of each object. */
+  /** With `conflict`: the result for each object. */
   readonly results?: readonly WriteResult[] | undefined
-  /** With `embedding_failed` and its like: the objects whose texts have no vector, and why. Nothing was written. */
+  /** With `embedding_failed` and `embedding_timeout`: the objects whose texts have no vector, and why. Nothing was written. */
   readonly items?: readonly EmbedFailure[] | undefined
   /** With `moment_unreachable`: the moments that can be reached. */
   readonly reach?: Reach | undefined

@@ -66,7 +66,7 @@ export interface ChangedValues {
   readonly [key: string]: { readonly before?: JsonValue; readonly after?: JsonValue }
 }
 
-/** What one write made of an object. */
+/** A version of an object, as one write made it. */
 export interface ObjectVersion {
   readonly lsn: number
   /**
@@ -83,12 +83,12 @@ export interface ObjectVersion {
   /** Absent where the version before is not known. */
   readonly changes?: {
     readonly meta: ChangedValues
-    /** Set if meta that is no JSON object changed. */
+    /** Set if meta that is not a JSON object changed. */
     readonly metaBytes?: true
     /** The expiry before and after, in milliseconds since 1970, if it changed. */
     readonly expiresAt?: ChangedValues[string]
     readonly filter: ChangedValues
-    /** Names of the fields whose vectors changed. */
+    /** Names of the fields whose vectors or texts changed. */
     readonly fields: readonly string[]
   }
 }
@@ -127,7 +127,7 @@ export interface ObjectChange {
   readonly change: 'added' | 'changed' | 'removed'
 }
 
-/** Which objects get which content back. */
+/** Which objects to restore, and to which moment. */
 export interface UndoRequest {
   /** At most 10,000. Either these or a filter. */
   readonly ids?: readonly string[] | undefined
@@ -136,7 +136,7 @@ export interface UndoRequest {
   readonly asOf: PastMoment
   /** Counts, and changes nothing. */
   readonly dryRun?: boolean | undefined
-  /** The objects do not expire, also those that have expired since. By default they get the expiry that they had. */
+  /** The objects do not expire, including those that have expired since. By default they get the expiry that they had. */
   readonly keepExpired?: boolean | undefined
 }
 
@@ -144,7 +144,7 @@ export interface Undone {
   readonly lsn: number
   readonly durable: boolean
   readonly restored: number
-  /** Objects that did not exist then. */
+  /** Number of deleted objects: those that did not exist then. */
   readonly deleted: number
   readonly asOfLsn: number
 }

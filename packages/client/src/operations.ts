@@ -56,14 +56,14 @@ export interface SettingInfo {
   readonly meaning: string
 }
 
-/** What makes vectors of texts; a field names it in `embed.provider`. */
+/** A provider of vectors; a field names it in `embed.provider`. */
 export interface ProviderInfo {
   readonly name: string
   /** The form of its requests: `openai`, `cohere`, or `voyage`; `function` in an engine in this process. */
   readonly kind: string
   /** Undefined if an engine in this process does not say. */
   readonly model: string | undefined
-  /** Numbers of each vector, which is the dimension of a field with this provider; undefined as for `model`. */
+  /** Number of components of each vector: the dimension of a field with this provider; undefined as for `model`. */
   readonly dimension: number | undefined
 }
 

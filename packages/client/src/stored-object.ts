@@ -11,7 +11,7 @@ export type ObjectInput<
   Meta extends object | undefined = JsonObject | undefined,
 > = model.ObjectInput<F, Meta, PlainFieldValues>
 
-/** What became of each object of a write, in the order of the call; only if an object had a condition, or the call was atomic, or for a patch. */
+/** The result for each object of a write, in the order of the call; only if an object had a condition, or the call was atomic, or for a patch. */
 export type ObjectResults = Pick<model.ConditionalReply, 'results'>
 
 /** @deprecated Use ObjectInput. */

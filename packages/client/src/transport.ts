@@ -23,7 +23,7 @@ export interface WriteOptions extends CallOptions {
 
 /** What creates a collection from another state. */
 export interface CopyOptions extends WriteOptions {
-  /** The objects of the new collection do not expire, also those that have expired since the moment. Default: they keep their expiry. */
+  /** The objects of the new collection do not expire, including those that have expired since the moment. Default: they keep their expiry. */
   readonly keepExpired?: boolean | undefined
 }
 

@@ -11,7 +11,7 @@ import { mortalServer } from './mortal-server.ts'
 const seed = chosenSeed()
 const isLong = process.env.ANNAL_LONG === '1'
 const kills = isLong ? 20 : 3
-const increments = Number(process.env.ANNAL_INCREMENTS ?? (isLong ? 10_000 : 150))
+const increments = Number(process.env.ANNAL_INCREMENTS ?? (isLong ? 10_000 : 60))
 const timeout = kills * 60_000 + increments * 100
 tap.setTimeout(2 * timeout)
 

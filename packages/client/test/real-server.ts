@@ -1,4 +1,4 @@
-// The real server from source, a child process on a directory and a port of its own.
+// The real server, a child process on a directory and a port of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,10 +6,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-
-const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+import { serverProgram } from '../../server/test/programs.ts'
 
 export interface ServerOptions {
   readonly dataDir: string
@@ -38,7 +36,7 @@ export async function startServer({
   environment,
 }: ServerOptions): Promise<ServerProcess> {
   const serverThreads = threads ?? process.env.ANNAL_SERVER_THREADS ?? '1'
-  const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
+  const child = spawn(process.execPath, serverProgram, {
     env: {
       PATH: process.env.PATH,
       // Most of a start is compiling the sources, so processes share a cache of that.

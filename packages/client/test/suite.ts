@@ -190,6 +190,14 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     )
     const [got] = await notes.getMany(['a'], { includeVectors: false, includeTexts: true })
     t.strictSame([got?.dense, got?.text], [{}, { body: texts.a }])
+    const quoted = await notes.search({
+      fields: { body: { query: 'fox' }, v: { query: [1, 0] } },
+      includeTexts: true,
+      fusion: { method: 'rrf' },
+    })
+    const hits = [...quoted.results.body, ...quoted.results.v, ...(quoted.fused ?? []).map(({ hit }) => hit)]
+    t.ok(hits.length >= 3)
+    for (const hit of hits) t.strictSame(hit.texts, { body: texts[hit.id as keyof typeof texts] })
     const bare = await notes.get('a', { includeVectors: false })
     t.strictSame([bare?.dense, bare?.text], [{}, {}])
     const vectors = await notes.get('a', { includeTexts: false })

@@ -91,7 +91,7 @@ class AsyncAnnal(AsyncAdministration):
         return await self._get("/api/v2/info", OF_NODE, timeout)
 
     async def providers(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        """Returns what makes vectors of texts on the server: ``name``, ``kind``, ``model``, and ``dimension`` of each."""
+        """Returns the providers of vectors on the server: ``name``, ``kind``, ``model``, and ``dimension`` of each."""
         return list((await self._get("/api/v2/providers", OF_NODE, timeout))["providers"])
 
     async def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
@@ -295,7 +295,7 @@ class AsyncAnnal(AsyncAdministration):
         )
 
     async def acknowledge(self, cursor: str, lsn: int, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Says that every change up to the LSN is processed; creates the cursor if it is new. A lower LSN than before changes nothing."""
+        """Acknowledges every change up to the LSN; creates the cursor if it is new. A lower LSN than before changes nothing."""
         return await self._send("PUT", _cursor(cursor), {"lsn": lsn}, retry=ALWAYS, timeout=timeout)
 
     async def delete_cursor(

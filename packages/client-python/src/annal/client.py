@@ -98,7 +98,7 @@ class Annal(Administration):
         return self._get("/api/v2/info", OF_NODE, timeout)
 
     def providers(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
-        """Returns what makes vectors of texts on the server: ``name``, ``kind``, ``model``, and ``dimension`` of each."""
+        """Returns the providers of vectors on the server: ``name``, ``kind``, ``model``, and ``dimension`` of each."""
         return list(self._get("/api/v2/providers", OF_NODE, timeout)["providers"])
 
     def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
@@ -305,7 +305,7 @@ class Annal(Administration):
         return list(self._get("/api/v2/cursors", Read(consistency, max_staleness_ms, min_lsn), timeout)["cursors"])
 
     def acknowledge(self, cursor: str, lsn: int, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Says that every change up to the LSN is processed; creates the cursor if it is new. A lower LSN than before changes nothing."""
+        """Acknowledges every change up to the LSN; creates the cursor if it is new. A lower LSN than before changes nothing."""
         return self._send("PUT", _cursor(cursor), {"lsn": lsn}, retry=ALWAYS, timeout=timeout)
 
     def delete_cursor(

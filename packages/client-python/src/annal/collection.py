@@ -15,7 +15,19 @@ from .feed import ObjectChanges, read_lines
 from .in_flight import Source
 from .reads import Read, as_of_members, moment_member, moment_text
 from .transport import Transport
-from .types import Consistency, FieldQuery, Filter, FilterUpdate, ObjectPatch, ObjectRecord, Progress, SearchRequest, SearchResult, StoredObject, TextMatch
+from .types import (
+    Consistency,
+    FieldQuery,
+    Filter,
+    FilterUpdate,
+    ObjectPatch,
+    ObjectRecord,
+    Progress,
+    SearchRequest,
+    SearchResult,
+    StoredObject,
+    TextMatch,
+)
 
 
 class Collection(CollectionGraphs):
@@ -114,6 +126,7 @@ class Collection(CollectionGraphs):
         limit: Optional[int] = None,
         recall: Optional[float] = None,
         include_vectors: bool = False,
+        include_texts: bool = False,
         rescore: Optional[bool] = None,
         fusion: Optional[Mapping[str, Any]] = None,
         group_by: Optional[Mapping[str, Any]] = None,
@@ -128,7 +141,8 @@ class Collection(CollectionGraphs):
         """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
         A text field takes words, ``{"body": "quick foxes"}``, or clauses, ``{"body": {"query": {"must": ["fox"], "must_not": ["dog"]}}}``, with
-        the options ``operator``, ``highlight``, ``k1`` and ``b``. A vector field with ``embed`` takes ``{"text": "words"}``, too.
+        the options ``operator``, ``highlight``, ``k1`` and ``b``. With ``include_texts=True`` every hit has ``"texts"``, the texts of its object by
+        field, whichever field was searched. A vector field with ``embed`` takes ``{"text": "words"}``, too.
 
         Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         With ``group_by={"key": "document", "limit": 5, "hits": 2}`` also ``"groups"``, ``{field: [{"value", "hits"}]}``: the best groups
@@ -148,6 +162,7 @@ class Collection(CollectionGraphs):
             limit=limit,
             recall=recall,
             include_vectors=include_vectors,
+            include_texts=include_texts,
             rescore=rescore,
             fusion=fusion,
             group_by=group_by,
@@ -172,8 +187,9 @@ class Collection(CollectionGraphs):
         """Runs several searches, at most 100, on the same version of the collection, and returns their results in the same order.
 
         Each search is a dict with arguments of ``search``: ``fields``, which is required, ``filter``, ``limit``, ``ef_search``, ``recall``,
-        ``include_vectors``, ``rescore``, ``fusion``, ``group_by``, ``exact``, ``explain``, and the two options of filtered searches. One that is invalid
-        refuses all: InvalidArgumentError, or BadRequestError from the server, has its ``field``. ``timeout`` is in seconds.
+        ``include_vectors``, ``include_texts``, ``rescore``, ``fusion``, ``group_by``, ``exact``, ``explain``, and the two options of filtered
+        searches. If one is invalid, all are rejected: InvalidArgumentError, or BadRequestError from the server, has its ``field``. ``timeout``
+        is in seconds.
         """
         bodies = [_search_body(search, f"searches[{i}].fields") for i, search in enumerate(searches)]
         reply = self._transport.json(
@@ -381,9 +397,10 @@ class Collection(CollectionGraphs):
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Gives objects the content that they had at a moment, ``{"lsn": n}`` or ``{"time": "..."}``, all or none; those that did not
-        exist then are deleted. A filter chooses what matches now, and what matched then. ``dry_run`` only counts. With ``keep_expired``
-        the objects do not expire, also those that have expired since; by default they get the expiry that they had."""
+        """Restores the content that objects had at a moment, ``{"lsn": n}`` or ``{"time": "..."}``, all or none, and deletes objects that
+        did not exist then. A filter selects the objects that match now and those that matched then. ``dry_run`` only counts. With ``keep_expired``
+        the objects do not expire, including those that have expired since; by default they get the expiry that they had.
+        """
         body = given(
             ids=None if ids is None else list(ids),
             filter=None if filter is None else list(filter),
@@ -514,7 +531,7 @@ class Collection(CollectionGraphs):
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Objects written from now on expire so many seconds later; ``None``: never. Stored objects keep their expiry."""
+        """Objects written from now on expire after this many seconds; ``None``: never. Stored objects keep their expiry."""
         reply: Dict[str, Any] = self._transport.json(
             "POST",
             f"{self._path}/defaults",
@@ -556,6 +573,7 @@ def _search_body(search: Mapping[str, Any], field: str) -> Dict[str, Any]:
         )
         or None,
         include_vectors=search.get("include_vectors") or None,
+        include_texts=search.get("include_texts") or None,
         rescore=search.get("rescore"),
         fusion=search.get("fusion"),
         group_by=search.get("group_by"),

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from datetime import datetime
+from datetime import datetime, timezone
 from numbers import Integral, Real
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
@@ -205,7 +205,7 @@ def conditions(item: Mapping[str, Any]) -> Dict[str, Any]:
     # None means never.
     given.update({name: item[name] for name in ("ttl_seconds", "expires_at") if name in item})
     if isinstance(given.get("expires_at"), datetime):
-        given["expires_at"] = given["expires_at"].isoformat()
+        given["expires_at"] = given["expires_at"].astimezone(timezone.utc).isoformat()
     return given
 
 

@@ -60,6 +60,9 @@ def moment_member(moment: Mapping[str, Any]) -> Dict[str, Any]:
 def moment_text(moment: Mapping[str, Any], field: str) -> str:
     """A moment in a query string: an LSN or a time."""
     member = moment_member(moment)
+    if isinstance(member.get("time"), (int, float)):
+        # A number alone would be an LSN.
+        member["time"] = datetime.fromtimestamp(member["time"], timezone.utc).isoformat()
     if len(member) != 1 or not {"lsn", "time"}.issuperset(member):
         raise InvalidArgumentError(f"{field} must have either lsn or time", field=field)
     return str(next(iter(member.values())))

@@ -104,6 +104,7 @@ class Hit(TypedDict, total=False):
     filter: Dict[str, Any]
     expires_at: str
     vector: List[float]
+    texts: Dict[str, str]
     highlight: Dict[str, Any]
 
 
@@ -118,6 +119,7 @@ class SearchRequest(TypedDict, total=False):
     prefilter_cardinality_threshold: int
     filter_boost_percentage: float
     include_vectors: bool
+    include_texts: bool
     rescore: bool
     fusion: Mapping[str, Any]
     group_by: Mapping[str, Any]

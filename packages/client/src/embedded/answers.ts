@@ -89,7 +89,7 @@ function once<A extends object, B>(convert: (from: A) => B): (from: A) => B {
 }
 
 export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
-  const { id, similarity, distance, norm, filter, expiresAt, vector, members, highlight } = hit
+  const { id, similarity, distance, norm, filter, expiresAt, vector, members, texts, highlight } = hit
   return {
     id,
     similarity,
@@ -101,6 +101,7 @@ export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
     vector,
     members: members?.map(rowOf),
     ...(members !== undefined && { vectors: members.map((member) => member.vector) }),
+    ...(texts !== undefined && { texts }),
     ...(highlight !== undefined && { highlight }),
   }
 }

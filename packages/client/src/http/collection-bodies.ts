@@ -84,6 +84,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
     prefilterCardinalityThreshold: threshold,
     filterBoostPercentage: boost,
     includeVectors,
+    includeTexts,
     groupBy,
     minLsn,
     asOf,
@@ -98,6 +99,7 @@ function bodyWith(request: BatchedRequest, fieldBody: (field: FieldQuery, name: 
         ? undefined
         : { prefilter_threshold: threshold, boost_percentage: boost },
     include_vectors: includeVectors,
+    include_texts: includeTexts,
     group_by: groupBy,
     min_lsn: minLsn,
     ...asOfBody(asOf),

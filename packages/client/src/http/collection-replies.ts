@@ -214,8 +214,14 @@ function parseHit(value: unknown, metas: MetaReader): SearchHit {
     vector: hit.vector === undefined ? undefined : floats(hit.vector, 'vector'),
     members: vectors?.map(rowOf),
     ...(vectors !== undefined && { vectors }),
+    ...(hit.texts !== undefined && { texts: textsOf(hit.texts) }),
     ...(hit.highlight !== undefined && { highlight: parseHighlight(hit.highlight) }),
   }
+}
+
+function textsOf(value: unknown): { readonly [field: string]: string } {
+  const entries = Object.entries(object(value, 'texts'))
+  return Object.fromEntries(entries.map(([field, own]) => [field, text(own, `texts.${field}`)]))
 }
 
 function parseHighlight(value: unknown): Highlight {
@@ -255,7 +261,7 @@ export function parseWritten(value: unknown): Acknowledgement & ObjectResults {
 }
 
 /** What became of each object of a write. */
-export function parseResults(value: unknown): readonly WriteResult[] {
+function parseResults(value: unknown): readonly WriteResult[] {
   return list(value, 'results').map((item) => {
     const { id, status, lsn, error } = object(item, 'result')
     const failure = error === undefined ? undefined : object(error, 'error')

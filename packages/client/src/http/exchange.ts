@@ -25,7 +25,7 @@ export interface Exchange {
   readonly target: Target
   /** Aborts when the caller aborts or the deadline passes. */
   readonly signal: AbortSignal
-  /** In the time of performance.now(). */
+  /** When the time is over, in milliseconds of performance.now(). */
   readonly deadlineMs: number
   /** The call takes long by nature, so a node that has not replied yet is not given up before the deadline. */
   readonly takesLong: boolean
@@ -163,7 +163,7 @@ async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: 
   throw failure
 }
 
-/** A moment of the past that is being loaded is no failure of the node: the same request succeeds later. */
+/** A moment of the past that is being loaded is not a failure of the node: the same request succeeds later. */
 function isLoading({ status, headers }: Response): boolean {
   return status === 202 && headers.get('location') === '/api/v2/status/asof'
 }
