@@ -1,5 +1,6 @@
 // A request to the server as state that a page renders: loading, failed or ready. It repeats on demand or at an interval.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { AnnalError } from './api/request.ts'
 
 export type Loaded<T> =
   | { readonly kind: 'loading' }
@@ -39,7 +40,7 @@ export function useLoad<T>(
       )
       if (abort.signal.aborted) return
       setState((before) =>
-        next.kind === 'failed' && before.kind === 'ready'
+        next.kind === 'failed' && before.kind === 'ready' && !isGone(next.error)
           ? { kind: 'ready', value: before.value, stale: next.error }
           : next,
       )
@@ -86,6 +87,11 @@ export function useAction() {
     }
   }, [])
   return { busy, error, run, clear: () => setError(undefined) }
+}
+
+/** What was deleted is not shown as if it were only older. */
+function isGone(error: Error): boolean {
+  return error instanceof AnnalError && error.status === 404
 }
 
 export function asError(error: unknown): Error {

@@ -13,7 +13,7 @@ import { Name } from './parts/stored.tsx'
 import { visible } from './parts/visible.ts'
 import { access } from './session.ts'
 import { Shortcuts, showShortcuts } from './shortcuts.tsx'
-import { compact } from './show.ts'
+import { count } from './show.ts'
 import { nextTheme, theme } from './theme.ts'
 import { collections, isClustered, serverHealth, serverInfo, watch } from './watch.ts'
 
@@ -129,7 +129,7 @@ function CollectionLinks() {
         <Link key={name} to={['collections', name]}>
           <Name text={name} kind="grow" />
           {condition === 'ready' ? (
-            <span class="count num">{compact(elements)}</span>
+            <span class="count num">{count(elements)}</span>
           ) : (
             <span class={`dot ${condition === 'loading' ? 'warn' : 'bad'} count`} title={condition} />
           )}

@@ -31,7 +31,30 @@ export function ms(value: number): string {
   return `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`
 }
 
-type Show = (value: number) => string
+export type Show = (value: number) => string
+
+/** How the values of a chart are shown: one alone, and those of an axis, which have one format. */
+export interface Unit {
+  readonly one: Show
+  readonly axis?: (values: readonly number[]) => Show
+  /** Distances between the values of an axis; by default 1, 2, and 5 times a power of ten. */
+  readonly steps?: number[]
+}
+
+export const byteUnit: Unit = {
+  one: bytes,
+  axis: roundBytesIn,
+  // Powers of two are round numbers of these units.
+  steps: Array.from({ length: 50 }, (_, power) => 2 ** power),
+}
+
+export const secondsUnit: Unit = {
+  one: (seconds) => ms(seconds * 1_000),
+  axis: (values) => {
+    const show = msIn(values.map((seconds) => seconds * 1_000))
+    return (seconds) => show(seconds * 1_000)
+  },
+}
 
 const scoreDigits = 5
 const scoreDecimalsMax = 6
@@ -48,6 +71,13 @@ export function scoresIn(values: readonly number[]): Show {
 export function bytesIn(values: readonly number[]): Show {
   const unit = unitFor(values)
   return unit === 0 ? (value) => `${count(value)} B` : inUnit(1_024 ** unit, byteUnits[unit]!)
+}
+
+/** Multiples of a power of two, in the largest unit in which they are whole. */
+function roundBytesIn(values: readonly number[]): Show {
+  const least = values.filter((value) => value > 0).reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  const unit = Number.isFinite(least) ? Math.min(byteUnits.length - 1, Math.floor(Math.log2(least) / 10)) : 0
+  return (value) => `${count(value / 1_024 ** unit)} ${byteUnits[unit]}`
 }
 
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB']

@@ -1,7 +1,9 @@
 // State that the frame shows on every page: the collections and the health of the server, refreshed every few seconds.
 import { signal } from '@preact/signals'
 import { type Collection, listCollections } from './api/collections.ts'
+import { AnnalError } from './api/request.ts'
 import { type Health, health, type Info, info } from './api/server.ts'
+import { checkServer } from './gate.ts'
 
 export const collections = signal<readonly Collection[] | undefined>(undefined)
 export const collectionsError = signal<Error | undefined>(undefined)
@@ -26,6 +28,8 @@ async function refreshCollections(): Promise<void> {
     collectionsError.value = undefined
   } catch (error) {
     collectionsError.value = error instanceof Error ? error : new Error(String(error))
+    // The token was deleted, or the server requires one since it started again.
+    if (error instanceof AnnalError && error.status === 401) await checkServer()
   }
 }
 

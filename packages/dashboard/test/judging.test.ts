@@ -2,16 +2,14 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { HTTPRequest } from 'puppeteer-core'
 import { test } from 'tap'
+import { commandProgram } from '../../server/test/programs.ts'
 import { sampleDocuments } from '../build/sample.ts'
 import { browserFor, openPage, skip, type Watched } from './browser.ts'
 import { gradesFile, judgedGuide, queriesFile } from './judged-guide.ts'
 import { callServer, realServer } from './real-server.ts'
-
-const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
 
 async function makeGuide(address: string): Promise<void> {
   const fields = [
@@ -74,18 +72,14 @@ test('two settings are judged side by side, with the figures of annal evaluate',
   const args = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
     ([, quoted, bare]) => quoted ?? bare!,
   )
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--conditions=annal-source', cli, ...args.slice(1), '--json'],
-    {
-      cwd: dir,
-      env: {
-        PATH: process.env.PATH,
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-        NDD_SERVER_URL: address,
-      },
+  const { stdout } = await promisify(execFile)(process.execPath, [...commandProgram, ...args.slice(1), '--json'], {
+    cwd: dir,
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      NDD_SERVER_URL: address,
     },
-  ).catch((failed: { code: number; stdout: string }) => {
+  }).catch((failed: { code: number; stdout: string }) => {
     // 1: B is significantly worse.
     if (failed.code === 1) return failed
     throw failed

@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { commandProgram } from '../../server/test/programs.ts'
 
 const run = promisify(execFile)
-const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
 
 export interface Vendor {
   readonly publicKey: string
@@ -27,6 +26,6 @@ export async function vendorOfLicenses(t: Test): Promise<Vendor> {
 }
 
 async function license(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, ['--conditions=annal-source', cli, 'license', ...args])
+  const { stdout } = await run(process.execPath, [...commandProgram, 'license', ...args])
   return stdout.trim()
 }

@@ -28,7 +28,7 @@ test('the slider and the keyboard select a time, and a deleted collection is res
   await seen.click('Bytes')
   await seen.click('Objects')
   const bars = await seen.page.waitForSelector('[role=img][aria-label^="Activity from"]')
-  t.match(await bars!.evaluate((plot) => plot.ariaLabel), /40 written, 0 filters updated:, 1 deleted$/)
+  t.match(await bars!.evaluate((plot) => plot.ariaLabel), /40 written, 0 filters updated, 1 deleted$/)
   // The chart is loaded after the rest of the page.
   await seen.page.waitForSelector('canvas')
   t.ok((await paintedColors(seen)).length >= 2, 'bars of written and of deleted objects')

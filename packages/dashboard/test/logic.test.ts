@@ -25,8 +25,8 @@ import { measureOf, shownOf } from '../src/pages/search/measure.ts'
 import { snippet } from '../src/pages/search/snippets.ts'
 import { jsonPieces } from '../src/parts/json-pieces.ts'
 import { beginningOf, piecesOf } from '../src/parts/text-pieces.ts'
-import { visible } from '../src/parts/visible.ts'
-import { bytesIn, msIn, scoresIn } from '../src/show.ts'
+import { visible, visibleName } from '../src/parts/visible.ts'
+import { bytesIn, byteUnit, msIn, scoresIn, secondsUnit } from '../src/show.ts'
 
 test('rows produce a filter, and the filter parses back into rows', (t) => {
   const rows = [
@@ -91,6 +91,21 @@ test('the numbers of a column have one format', (t) => {
   t.strictSame([10, 3 * 1024 ** 3].map(bytesIn([10, 3 * 1024 ** 3])), ['< 0.1 MiB', '3,072.0 MiB'])
   t.strictSame([0, 0].map(bytesIn([0, 0])), ['0 B', '0 B'])
   t.strictSame([0.04, 12.34].map(msIn([0.04, 12.34])), ['0.0 ms', '12.3 ms'])
+  t.end()
+})
+
+test('the values of an axis have one format', (t) => {
+  const mebibytes = [0, 256, 512, 1_024].map((value) => value * 1_024 ** 2)
+  t.strictSame(mebibytes.map(byteUnit.axis!(mebibytes)), ['0 MiB', '256 MiB', '512 MiB', '1,024 MiB'])
+  t.strictSame([0, 2 ** 31].map(byteUnit.axis!([0, 2 ** 31])), ['0 GiB', '2 GiB'])
+  t.strictSame([0].map(byteUnit.axis!([0])), ['0 B'])
+  t.strictSame([0, 0.0005, 0.001].map(secondsUnit.axis!([0, 0.0005, 0.001])), ['0.00 ms', '0.50 ms', '1.00 ms'])
+  t.end()
+})
+
+test('every character of a name can be seen', (t) => {
+  t.equal(visibleName('a\u202eb\nc\td\u0007'), 'a\\u202eb\\nc\\td\\u0007')
+  t.equal(visibleName(' \u05e9\u05dc\u05d5\u05dd'), ' \u05e9\u05dc\u05d5\u05dd')
   t.end()
 })
 

@@ -66,6 +66,10 @@ test('a map is drawn when the page opens, zoomed and selected with a lasso, and 
   t.equal(last, 3)
   // The first 150 objects would have 50 of each of the three colors.
   t.notSame(counts, [50, 50, 50], 'not the first objects')
+  await seen.click('Edit as JSON')
+  await seen.fill('Filter as JSON', '[{"color":{"$eq":"none"}}]')
+  await seen.click('Draw')
+  await seen.sees('No object matches the filter.')
   t.strictSame(seen.faults, [])
 })
 

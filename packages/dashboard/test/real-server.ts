@@ -1,27 +1,23 @@
-// The real server from source, and the dashboard's own process: child processes on their own ports, with an empty directory.
+// The real server, and the dashboard's own process: child processes on their own ports, with an empty directory.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-
-const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
-
-const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
+import { commandProgram, serverProgram } from '../../server/test/programs.ts'
 
 /** Resolves to the server's address. The test stops it and checks that it exits cleanly. */
 export async function realServer(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'annal-dashboard-test-'))
   t.teardown(() => rm(dataDir, { recursive: true }))
-  return serving(t, [serverMain], { NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings })
+  return serving(t, serverProgram, { NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings })
 }
 
 /** The dashboard in its own process, as `annal dashboard` starts it. Resolves to its address. */
 export async function realDashboard(t: Test, server: string): Promise<string> {
-  return serving(t, [cli, 'dashboard', '--server', server, '--host', '127.0.0.1', '--port', '0'], {})
+  return serving(t, [...commandProgram, 'dashboard', '--server', server, '--host', '127.0.0.1', '--port', '0'], {})
 }
 
 async function serving(
@@ -29,7 +25,7 @@ async function serving(
   program: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const child = spawn(process.execPath, ['--conditions=annal-source', ...program], {
+  const child = spawn(process.execPath, program, {
     env: {
       PATH: process.env.PATH,
       // Most of a start is compiling the sources, so processes share a cache of that.

@@ -1,7 +1,7 @@
 // Sign-in without a token, with a wrong token and with the right one; where the token is stored and where it never is.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
-import { realServer } from './real-server.ts'
+import { callServer, realServer } from './real-server.ts'
 import { root, signIn, startTrial, submit } from './steps.ts'
 
 const token = 'a-token-of-enough-characters'
@@ -96,6 +96,9 @@ test('with a trial the root token creates databases, and their tokens open only 
   await member.follow('New collection')
   await submit(member, { Name: 'books' }, 'Create collection', 'Collection books created.')
   t.notOk(await member.page.$('a[href="#/databases"]'), 'a database token does not manage databases')
+  await callServer(address, 'DELETE', '/api/v2/admin/dbs/library', undefined, root)
+  await member.sees('Sign in')
+  t.notOk(await member.page.$('.shell'), 'a deleted token ends the session')
   t.strictSame(member.faults, [])
   t.strictSame(seen.faults, [])
 })

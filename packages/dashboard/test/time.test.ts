@@ -136,7 +136,7 @@ test('an object shows its versions, two of them are compared, and it returns to 
   await seen.click('History')
   await seen.sees('Compare two versions')
   const compared = () => seen.page.$eval('fieldset [role=status]', (shown) => shown.textContent ?? '')
-  t.match(await compared(), /meta\.title"Final""Spoiled".*vector of embedding/s)
+  t.match(await compared(), /meta\.title"Final""Spoiled".*fields\.embedding/s)
   await seen.select('From', String(first))
   await seen.page.waitForFunction(() =>
     document.querySelector('fieldset [role=status]')?.textContent?.includes('Draft'),

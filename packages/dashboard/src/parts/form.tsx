@@ -7,6 +7,8 @@ interface Labeled {
   readonly label: string
   readonly hint?: ComponentChildren
   readonly error?: string | undefined
+  /** For long texts: twice as wide as the other columns. */
+  readonly wide?: true
 }
 
 export function TextField(
@@ -198,7 +200,7 @@ export function Segmented<T extends string>(props: {
 
 function Labels(props: Labeled & { readonly id: string; readonly children: ComponentChildren }) {
   return (
-    <div class="field">
+    <div class={props.wide ? 'field wide' : 'field'}>
       <label for={props.id}>{visible(props.label)}</label>
       {props.children}
       <div id={`${props.id}-about`} class="hint" hidden={props.hint === undefined && props.error === undefined}>

@@ -24,7 +24,7 @@ export function Panel(props: {
 export function Stat(props: { readonly label: string; readonly value: ComponentChildren; readonly unit?: string }) {
   return (
     <div class="panel stat">
-      <h3>{props.label}</h3>
+      <h2>{props.label}</h2>
       <div class="value">
         {props.value} {props.unit && <span class="unit">{props.unit}</span>}
       </div>

@@ -1,8 +1,9 @@
 // Names and values that others stored. Each is isolated, so that its direction does not reach the page around it, and a long name is cut on
-// the screen only: it is whole for screen readers, on hover, and when the keyboard reaches it.
+// the screen only: it is whole for screen readers, on hover, and when the keyboard reaches it. Names with characters that
+// cannot be seen show them as escapes, so that no two names look alike.
 import { useEffect, useRef } from 'preact/hooks'
 import { type JsonPiece, jsonPieces } from './json-pieces.ts'
-import { visible } from './visible.ts'
+import { visible, visibleName } from './visible.ts'
 
 /** A name on one line. */
 export function Name({ text, kind = '' }: { readonly text: string; readonly kind?: string }) {
@@ -14,8 +15,8 @@ export function Name({ text, kind = '' }: { readonly text: string; readonly kind
     return () => sizes.unobserve(name)
   }, [])
   return (
-    <bdi ref={element} class={`name ${kind}`} data-whole={visible(text)}>
-      {text}
+    <bdi ref={element} class={`name ${kind}`} data-whole={visibleName(text)}>
+      {visibleName(text)}
     </bdi>
   )
 }

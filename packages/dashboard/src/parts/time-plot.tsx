@@ -2,7 +2,7 @@
 // pointer as text.
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { dateTime } from '../show.ts'
+import { dateTime, type Unit } from '../show.ts'
 import { onColorScheme, themeColor } from '../theme.ts'
 
 export interface TimePlotProps {
@@ -14,7 +14,7 @@ export interface TimePlotProps {
   readonly series: readonly uPlot.Series[]
   /** The shown time in seconds since 1970; by default that of the data. */
   readonly range?: readonly [begin: number, end: number]
-  readonly show: (value: number) => string
+  readonly unit: Unit
   /** Plots with the same key move their cursors together. */
   readonly syncKey?: string
   /** Reports the position in the data under the pointer. */
@@ -85,13 +85,14 @@ export const lonePoints: uPlot.Series.Points = {
 }
 
 function optionsOf(element: HTMLElement, latest: { readonly current: TimePlotProps }): uPlot.Options {
-  const { height, series, syncKey, onPick } = latest.current
+  const { height, series, syncKey, unit, onPick } = latest.current
   const grid = { stroke: colored('--line'), width: 1 }
   const axis: uPlot.Axis = { font, stroke: colored('--muted'), grid, ticks: { show: false } }
   return {
     width: element.clientWidth,
     height,
-    padding: [8, 16, 0, 0],
+    // Half of the last time is to the right of the plot.
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },
     // Bars, which are for choosing, have no points.
@@ -117,7 +118,11 @@ function optionsOf(element: HTMLElement, latest: { readonly current: TimePlotPro
         ...axis,
         size: valueWidth,
         space: 34,
-        values: (_plot, splits) => splits.map((value) => latest.current.show(value)),
+        ...(unit.steps && { incrs: unit.steps }),
+        values: (_plot, splits) => {
+          const { one, axis } = latest.current.unit
+          return splits.map(axis?.(splits) ?? one)
+        },
       },
     ],
     series: [{}, ...series],

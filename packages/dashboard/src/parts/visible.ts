@@ -9,6 +9,11 @@ export function visible(text: string): string {
   return text.replaceAll(hidden, (char) => char.split('').map(escapeOf).join(''))
 }
 
+/** For a name, which stands on one line: line ends and tabs are escapes, too. */
+export function visibleName(text: string): string {
+  return visible(text).replaceAll(/[\t\n\r]/g, (char) => JSON.stringify(char).slice(1, -1))
+}
+
 function escapeOf(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -30,7 +30,9 @@ export function Reach() {
             'Point-in-time restore',
             from === undefined
               ? 'Point-in-time restore is off. Set NDD_ARCHIVE_HOURS to turn it on.'
-              : `from ${from.lsn === 0 ? 'the first record' : `${dateTime(Date.parse(from.time))} (LSN ${count(from.lsn)})`} to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
+              : to === undefined
+                ? 'nothing has been written yet'
+                : `from ${from.lsn === 0 ? 'the first record' : `${dateTime(Date.parse(from.time))} (LSN ${count(from.lsn)})`} to ${dateTime(Date.parse(to.time))}`,
           ],
           [
             'Disk',

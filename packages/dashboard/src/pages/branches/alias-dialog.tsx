@@ -44,7 +44,7 @@ export function AliasDialog(props: {
     >
       <div class="form">
         <p class="muted">
-          No request that begins after the switch reaches the old collection. An alias of this name is switched.
+          No request that begins after the switch reaches the old collection. If the alias exists, it is switched.
         </p>
         {alias === undefined && <TextField label="Alias" value={name} onInput={setName} required />}
         <SelectField

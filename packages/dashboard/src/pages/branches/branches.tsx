@@ -12,7 +12,7 @@ import { actions, Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
-import type { CollectionTab } from '../collection/collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { AliasDialog } from './alias-dialog.tsx'
 import { BranchDialog } from './branch-dialog.tsx'
 import { type BranchRow, rowsOf } from './branch-tree.ts'
@@ -239,7 +239,7 @@ function AliasTable(props: { readonly aliases: readonly AliasInfo[]; readonly on
   if (props.aliases.length === 0) {
     return (
       <Empty title="No aliases yet">
-        <p>An alias is a name that leads to a collection. Every request takes one.</p>
+        <p>An alias is a second name for a collection. Every request accepts it.</p>
       </Empty>
     )
   }
@@ -256,7 +256,7 @@ function AliasTable(props: { readonly aliases: readonly AliasInfo[]; readonly on
             </a>
           </td>
           <td class="right num">{count(alias.lsn)}</td>
-          <td class="num muted">{dateTime(alias.changedAt.getTime())}</td>
+          <td class="fit num muted">{dateTime(alias.changedAt.getTime())}</td>
           <td class="fit">
             <span class="row tight together">
               <button

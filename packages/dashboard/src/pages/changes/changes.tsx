@@ -98,9 +98,9 @@ export function Changes() {
           )}
         </Panel>
         <p class="muted">
-          This page holds one stream of the server while it is open and not paused. A tenth of all connections may be
-          streams; more get <code>too_many_streams</code>. After a pause the feed continues where it stopped, as long as
-          the log and its archive have the records.
+          While this page is open and not paused, it uses one stream of the server. At most a tenth of all connections
+          can be streams; further ones get <code>too_many_streams</code>. After a pause the feed continues where it
+          stopped, as long as the log and its archive have the records.
         </p>
       </div>
     </>

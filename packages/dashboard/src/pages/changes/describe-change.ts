@@ -38,7 +38,7 @@ export function describeChange({ kind, objects = [], deleted = [], ...change }: 
     case 'fields-changed':
       return 'search settings changed'
     case 'alias-put':
-      return `alias ${change.alias ?? ''} put`
+      return `alias ${change.alias ?? ''} set`
     case 'alias-dropped':
       return `alias ${change.alias ?? ''} deleted`
     case 'collection-promoted':

@@ -19,7 +19,7 @@ const meanings: { readonly [role in NodeRole]: string } = {
   follower: 'Has everything and answers reads. Sends writes to the leader.',
   candidate: 'Takes the lead, or waits for NATS to confirm it. Refuses writes.',
   leader: 'Takes writes.',
-  deposed: 'Finishes the writes that were on their way, then follows.',
+  deposed: 'Completes the writes in progress, then follows.',
   'out-of-service': 'Its data or its log differs from that of the others. Answers no reads of data.',
 }
 
@@ -157,8 +157,8 @@ function StepDown(props: { readonly node: string; readonly onClose: () => void; 
     >
       <div class="form">
         <p>
-          This node finishes the writes that are on their way and then follows. Writes are refused until another node
-          leads, and reads continue.
+          This node completes the writes in progress and then follows. Writes are refused until another node leads, and
+          reads continue.
         </p>
         {error && <Failure error={error} />}
       </div>

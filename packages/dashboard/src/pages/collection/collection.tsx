@@ -1,4 +1,5 @@
 // One collection. Its parts are tabs with their own addresses.
+import { useEffect, useRef } from 'preact/hooks'
 import { href } from '../../address.ts'
 import { describeCollection } from '../../api/collections.ts'
 import { useLoad } from '../../load.ts'
@@ -7,10 +8,10 @@ import { PageHead } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
 import { Name } from '../../parts/stored.tsx'
 import { count } from '../../show.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { Condition } from '../collections/collections.tsx'
 import { Objects } from '../objects/objects.tsx'
 import { Search } from '../search/search.tsx'
-import type { CollectionTab } from './collection-tab.ts'
 import { Overview } from './overview.tsx'
 
 const tabs = [
@@ -31,6 +32,12 @@ const everyMs = 5_000
 export function CollectionPage({ name, tab }: { readonly name: string; readonly tab: string }) {
   const described = useLoad((signal) => describeCollection(name, { signal }), [name], { everyMs })
   const collection = described.kind === 'ready' ? described.value : undefined
+  const list = useRef<HTMLElement>(null)
+  // On a narrow screen the last tabs are out of sight.
+  useEffect(
+    () => list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+    [tab],
+  )
   return (
     <>
       <PageHead
@@ -45,7 +52,7 @@ export function CollectionPage({ name, tab }: { readonly name: string; readonly 
           )
         }
       />
-      <nav class="tabs" aria-label="Collection tabs">
+      <nav ref={list} class="tabs" aria-label="Collection tabs">
         {tabs.map(([key, text]) => (
           <a key={key} href={href(['collections', name, key])} aria-current={key === tab ? 'page' : undefined}>
             {text}

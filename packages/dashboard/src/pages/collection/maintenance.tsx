@@ -19,7 +19,7 @@ import { tell } from '../../parts/toast.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
 import { BackupButton } from '../backups/backup-button.tsx'
-import type { CollectionTab } from './collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 
 const runningMs = 500
 const idleMs = 5_000

@@ -7,7 +7,7 @@ import { Failure } from '../../parts/states.tsx'
 import { Name } from '../../parts/stored.tsx'
 import { Table } from '../../parts/table.tsx'
 import { count, dateTime } from '../../show.ts'
-import type { CollectionTab } from './collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { Maintenance } from './maintenance.tsx'
 import { Memory } from './memory.tsx'
 import { RecallCheck } from './recall-check.tsx'
@@ -58,7 +58,7 @@ function Fields({ collection }: { readonly collection: Collection }) {
           'Distance',
           'Precision, words',
           { name: 'M', right: true },
-          { name: 'ef (construction)', right: true },
+          { name: 'ef_con', right: true },
           { name: 'Values', right: true },
         ]}
       >

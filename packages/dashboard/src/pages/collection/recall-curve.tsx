@@ -4,21 +4,21 @@ import { count, percent } from '../../show.ts'
 
 const size = { width: 480, height: 200, left: 44, right: 8, top: 8, bottom: 26 }
 /** Recalls that people state. */
-export const statedRecalls = [0.9, 0.95, 0.99] as const
+const statedRecalls = [0.9, 0.95, 0.99] as const
 
 /** The smallest ef at which the measured recall, less its standard error, reaches the target; undefined if none does. */
 export function efFor(points: readonly CurvePoint[], target: number): number | undefined {
   return points.find(({ recall, error }) => recall - error >= target - 0.0025)?.ef
 }
 
-export function shareText(share: number): string {
+function shareText(share: number): string {
   return share === 1 ? 'no filter' : `${Math.round(share * 100)} % match`
 }
 
 type Curves = NonNullable<Calibration['curves']>
 
 /** Where a value of ef and a recall are in the drawing. The axis of ef is logarithmic. */
-export function scaleOf(curves: Curves) {
+function scaleOf(curves: Curves) {
   const points = curves.flatMap((curve) => curve.points)
   const [first, last] = [Math.min(...points.map(({ ef }) => ef)), Math.max(...points.map(({ ef }) => ef))]
   const lowest = Math.max(0, Math.min(0.9, Math.floor(Math.min(...points.map(({ recall }) => recall)) * 10) / 10))

@@ -14,7 +14,7 @@ import { Bar, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { count, dateTime } from '../../show.ts'
-import type { CollectionTab } from './collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { RecallCurve } from './recall-curve.tsx'
 
 const runningMs = 1_000

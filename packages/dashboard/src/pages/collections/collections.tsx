@@ -83,7 +83,7 @@ function Totals({ collections }: { readonly collections: readonly Collection[] }
   return (
     <span class="num">
       {count(collections.length)} {collections.length === 1 ? 'collection' : 'collections'} · {count(objects)} objects
-      {memory > 0 && ` · ${bytes(memory)}`}
+      {memory > 0 && ` · ${bytes(memory).replace(' ', '\u00a0')}`}
     </span>
   )
 }
@@ -94,9 +94,9 @@ function CollectionTable({ collections }: { readonly collections: readonly Colle
     <Table
       heads={[
         'Name',
-        'Fields',
         { name: 'Objects', right: true },
         { name: 'Memory', right: true },
+        'Fields',
         { name: 'LSN', right: true },
         'Created',
         'State',
@@ -111,6 +111,8 @@ function CollectionTable({ collections }: { readonly collections: readonly Colle
               </strong>
             </a>
           </td>
+          <td class="right">{count(collection.total_elements)}</td>
+          <td class="right fit">{collection.memory === undefined ? '–' : show(sum(collection.memory))}</td>
           <td>
             <div class="row tight">
               {collection.fields.map((field) => (
@@ -120,8 +122,6 @@ function CollectionTable({ collections }: { readonly collections: readonly Colle
               ))}
             </div>
           </td>
-          <td class="right">{count(collection.total_elements)}</td>
-          <td class="right fit">{collection.memory === undefined ? '–' : show(sum(collection.memory))}</td>
           <td class="right">{count(collection.lsn)}</td>
           <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
           <td class="fit">

@@ -200,6 +200,7 @@ function FieldDraft(props: {
                 onInput={(space) => onChange({ space })}
               />
               <SelectField
+                wide
                 label="Precision"
                 value={draft.precision}
                 options={precisions}
@@ -233,7 +234,7 @@ function FieldDraft(props: {
             label="Keep original vectors"
             checked={draft.keepOriginals}
             onInput={(keepOriginals) => onChange({ keepOriginals })}
-            hint="If not, less disk is used, and reads return the vectors at the field’s precision. This cannot be changed later."
+            hint="Without them, the field takes less disk space, and reads return vectors at its precision. This cannot be changed later."
           />
         )}
         {draft.type === 'text' && <Ranking draft={draft} onChange={onChange} />}
@@ -276,11 +277,11 @@ function Embedding(props: {
       />
       {draft.provider !== undefined && (
         <SelectField
-          label="Made of the texts of"
+          label="Computed from the texts of"
           value={fromOf(draft, texts) ?? ''}
           options={texts}
           onInput={(from) => onChange({ from })}
-          hint="Objects with the text and no vector get one. Searches take a text, too."
+          hint="The server computes the vector of an object that has the text and no vector. Searches accept a text, too."
         />
       )}
     </div>

@@ -108,7 +108,7 @@ export function BodyEditor(props: {
         </div>
       )}
       <div id={`${id}-about`} class="hint">
-        Ctrl + Space lists what can stand here; arrows and Enter choose. Ctrl + Enter sends.
+        Ctrl + Space lists completions; arrows and Enter choose one. Ctrl + Enter sends.
       </div>
       <span class="visually-hidden" role="status">
         {offer && `${offer.completions.length} completions`}

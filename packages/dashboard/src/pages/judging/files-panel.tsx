@@ -20,7 +20,7 @@ export function FilesPanel(props: { readonly files: JudgedFiles; readonly onFile
             <dt>Queries</dt>
             <dd>
               <Chosen file={props.files.queries} /> <code>{'{"id": "1", "text": "roasted tomato"}'}</code>
-              <span class="muted"> in each line; vector or fields instead of text for fields of vectors</span>
+              <span class="muted"> in each line; vector or fields instead of text for vector fields</span>
             </dd>
             <dt>Judgments</dt>
             <dd>

@@ -40,7 +40,7 @@ const roundsMost = 10_000
 const roundsLeast = 1_000
 const drawsMost = 20_000_000
 
-export function roundsFor(queries: number): number {
+function roundsFor(queries: number): number {
   return Math.min(roundsMost, Math.max(roundsLeast, Math.floor(drawsMost / Math.max(1, queries))))
 }
 

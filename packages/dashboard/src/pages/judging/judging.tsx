@@ -5,7 +5,7 @@ import { NumberField } from '../../parts/form.tsx'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
 import { count } from '../../show.ts'
-import type { CollectionTab } from '../collection/collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { DifferentQueries } from './different-queries.tsx'
 import { FilesPanel } from './files-panel.tsx'
 import { type Judgment, judge, type Wish } from './judge.ts'
@@ -116,7 +116,7 @@ export function Judging({ collection }: CollectionTab) {
       {judgment === undefined ? (
         <Panel>
           <Empty title="No judgment yet">
-            <p>Both settings answer every query, and the known good documents say how well.</p>
+            <p>Runs every query with each setting and compares the hits with the judged documents.</p>
           </Empty>
         </Panel>
       ) : (

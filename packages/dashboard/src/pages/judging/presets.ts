@@ -43,7 +43,7 @@ function fusionOf(fields: readonly Field[]): Preset {
   return { name: `${names.join(' + ')}: fused by ranks`, text: settingText(setting) }
 }
 
-export function settingText(setting: object): string {
+function settingText(setting: object): string {
   return JSON.stringify(setting, null, 1).replaceAll(/\n\s*/g, ' ')
 }
 

@@ -5,7 +5,7 @@ import type { Activity, Bucket } from '../../api/log.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { colored, TimePlot } from '../../parts/time-plot.tsx'
-import { bytes, compact, count, dateTime, duration } from '../../show.ts'
+import { byteUnit, compact, count, dateTime, duration, type Unit } from '../../show.ts'
 import { themeColor } from '../../theme.ts'
 import { beginOfHistory } from './history-begins.tsx'
 
@@ -22,7 +22,7 @@ interface Part {
 const parts: { readonly [M in Measure]: readonly Part[] } = {
   objects: [
     { color: '--c1', name: 'written', valueOf: ({ written }) => written },
-    { color: '--c5', name: 'filters updated:', valueOf: ({ refiltered }) => refiltered },
+    { color: '--c5', name: 'filters updated', valueOf: ({ refiltered }) => refiltered },
     { color: '--c7', name: 'deleted', valueOf: ({ deleted }) => deleted },
   ],
   events: [
@@ -65,7 +65,8 @@ export function ActivityChart(props: {
     [history, begin, end, starts, here, seconds],
   )
   const shown = buckets[pointed ?? here]
-  const show = measure === 'bytes' ? bytes : compact
+  const unit: Unit = measure === 'bytes' ? byteUnit : { one: compact }
+  const show = unit.one
   const total = (part: Part) => buckets.reduce((sum, bucket) => sum + part.valueOf(bucket), 0)
   const sentence = parts[measure].map((part) => `${show(total(part))} ${part.name}`).join(', ')
   return (
@@ -104,7 +105,7 @@ export function ActivityChart(props: {
         data={data}
         series={[...parts[measure]].reverse().map((part) => barsOf(part, seconds * barShare))}
         range={[begin, end]}
-        show={show}
+        unit={unit}
         onPoint={setPointed}
         onPick={(index) => {
           const bucket = buckets[index]

@@ -28,7 +28,7 @@ export function describeEvent({ type, objects = 0, fields = [], ...event }: LogE
     case 'collection-promoted':
       return `collection promoted; the former one is named ${event.kept_as ?? ''}`
     case 'alias-put':
-      return `alias ${event.alias ?? ''} put`
+      return `alias ${event.alias ?? ''} set`
     case 'alias-dropped':
       return `alias ${event.alias ?? ''} deleted`
     case 'collection-dropped':

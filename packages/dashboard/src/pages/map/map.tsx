@@ -9,7 +9,7 @@ import { Name } from '../../parts/stored.tsx'
 import { visible } from '../../parts/visible.ts'
 import { authorization } from '../../session.ts'
 import { count } from '../../show.ts'
-import type { CollectionTab } from '../collection/collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { FilterBuilder } from '../filter/filter-builder.tsx'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 import { useFilterKeys } from '../filter/known-keys.ts'
@@ -113,6 +113,7 @@ export function MapTab({ collection }: CollectionTab) {
         <Sheet
           drawing={drawing}
           requested={request !== undefined}
+          isFiltered={(request?.filter ?? []).length > 0}
           coloring={coloring}
           chosen={chosen}
           onChoose={(indices) => setChosen(new Set(indices))}
@@ -150,6 +151,7 @@ function titleOf(shown: number, source: Drawing['source']): string {
 function Sheet(props: {
   readonly drawing: Drawing
   readonly requested: boolean
+  readonly isFiltered: boolean
   readonly coloring: Coloring
   readonly chosen: ReadonlySet<number>
   readonly onChoose: (indices: readonly number[]) => void
@@ -169,6 +171,15 @@ function Sheet(props: {
             <p>Objects that are close on the map have similar vectors.</p>
           </Empty>
         )}
+      </Panel>
+    )
+  }
+  if (objects.length === 0) {
+    return (
+      <Panel>
+        <Empty title="Nothing to draw">
+          <p>{props.isFiltered ? 'No object matches the filter.' : 'No object has a vector in this field yet.'}</p>
+        </Empty>
       </Panel>
     )
   }

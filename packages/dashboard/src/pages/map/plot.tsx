@@ -1,5 +1,6 @@
 // Points on a canvas. It zooms and moves by wheel, touch, keys and buttons, and selects one point or the points within a lasso.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { visibleName } from '../../parts/visible.ts'
 import { theme, themeColor } from '../../theme.ts'
 import type { ClusterLabel } from './cluster-words.ts'
 import { inside, nearest, type Place, type Size, toScreen, type View, zoomed } from './view.ts'
@@ -107,7 +108,7 @@ export function Plot({ points, colors, labels, clusters, chosen, onChoose, onOpe
       <ClusterLabels clusters={clusters} view={view} size={size} />
       {hovered && (
         <div class="plot-hint mono" style={{ left: `${hovered.place.x + 12}px`, top: `${hovered.place.y + 44}px` }}>
-          <bdi>{labels[hovered.index]}</bdi>
+          <bdi>{visibleName(labels[hovered.index] ?? '')}</bdi>
         </div>
       )}
     </div>

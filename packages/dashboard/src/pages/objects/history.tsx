@@ -92,7 +92,7 @@ function Changes({ diff, version }: { readonly diff: VersionDiff; readonly versi
     return version.kind === 'deleted' ? null : <p class="muted">The log does not say what was there before.</p>
   }
   const { values, fields, metaBytes } = diff
-  const others = [...fields.map((field) => `vector of ${field}`), ...(metaBytes ? ['meta'] : [])]
+  const others = [...fields.map((field) => `fields.${field}`), ...(metaBytes ? ['meta'] : [])]
   return (
     <div class="small wrap-anywhere">
       {values.map(({ key, before, after }) => (
@@ -135,7 +135,7 @@ function Comparison({ versions }: { readonly versions: readonly ObjectVersion[] 
 }
 
 function Difference({ diff: { values, fields, metaBytes, known } }: { readonly diff: VersionDiff }) {
-  const others = [...fields.map((field) => `vector of ${field}`), ...(metaBytes ? ['meta'] : [])]
+  const others = [...fields.map((field) => `fields.${field}`), ...(metaBytes ? ['meta'] : [])]
   return (
     <div class="stack tight" role="status">
       {values.length > 0 && (

@@ -1,6 +1,6 @@
 // Inserts or replaces objects from JSON that is typed or pasted, or from a file of JSON or JSON Lines.
 import { useState } from 'preact/hooks'
-import { type Collection, isText } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph, isText } from '../../api/collections.ts'
 import { upsert } from '../../api/objects.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
@@ -71,7 +71,7 @@ export function Insert(props: {
             </button>
           </div>
         )}
-        <div class="row">
+        <div class="row bottom">
           <label class="button">
             Choose a file
             <input
@@ -108,8 +108,17 @@ export function Insert(props: {
   )
 }
 
+/** An object as this collection takes it, with the beginning of its vector. */
 function placeholderOf({ fields }: Collection): string {
   const [field] = fields
-  const value = field !== undefined && isText(field) ? '"a text"' : '[0.1, 0.2]'
-  return `{"id": "a", "meta": {}, "filter": {}, "fields": {"${field?.name ?? 'vector'}": ${value}}}`
+  return `{"id": "a", "meta": {}, "filter": {}, "fields": {"${field?.name ?? 'vector'}": ${exampleOf(field)}}}`
+}
+
+function exampleOf(field: Field | undefined): string {
+  if (field === undefined || isText(field)) return '"a text"'
+  if (!hasGraph(field)) return '{"indices": [7], "values": [0.5]}'
+  const { dimension } = field.params
+  const numbers = Array.from({ length: Math.min(dimension, 4) }, (_, i) => `0.${i + 1}`)
+  const vector = `[${[...numbers, ...(dimension > numbers.length ? ['…'] : [])].join(', ')}]`
+  return field.type === 'multi_vector' ? `[${vector}]` : vector
 }

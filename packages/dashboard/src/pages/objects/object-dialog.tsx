@@ -10,7 +10,7 @@ import { Segmented, TextArea } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { Name } from '../../parts/stored.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { copyText, tell } from '../../parts/toast.tsx'
 import { count, vector } from '../../show.ts'
 
 const History = lazy(async () => (await import('./history.tsx')).History)
@@ -103,6 +103,9 @@ function OneObject(props: {
             Walk the graph
           </button>
         )}
+        <button type="button" onClick={() => void copyText(JSON.stringify(object))}>
+          Copy as JSON
+        </button>
         {deleting ? (
           <>
             <span>Delete this object?</span>
@@ -144,8 +147,8 @@ function OneObject(props: {
       ))}
       {isRewritten && Object.values(object.fields).some((value) => typeof value !== 'string') && (
         <p class="muted">
-          Saving new meta or texts writes the whole object again with the vectors as stored. Vectors of fields below
-          float32 precision are rounded again.
+          Saving new meta or texts writes the whole object again, with its stored vectors. Fields without original
+          vectors round them again.
         </p>
       )}
       <div class="row">
@@ -169,7 +172,7 @@ function textIn({ fields }: StoredObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** An empty text is no text: the field is left out. */
+/** An empty text counts as no text: the field is left out. */
 function withTexts(fields: StoredObject['fields'], texts: readonly (readonly [string, string])[]) {
   const all: StoredObject['fields'] = { ...fields, ...Object.fromEntries(texts) }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))

@@ -10,7 +10,7 @@ export interface ValueChange {
 
 export interface VersionDiff {
   readonly values: readonly ValueChange[]
-  /** Fields whose vectors were written with other numbers in between. */
+  /** Fields whose vectors or texts were written with other content in between. */
   readonly fields: readonly string[]
   /** Whether meta that is not JSON changed. */
   readonly metaBytes: boolean

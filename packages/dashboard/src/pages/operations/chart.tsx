@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { colored, lonePoints, TimePlot } from '../../parts/time-plot.tsx'
-import { dateTime } from '../../show.ts'
+import { dateTime, type Unit } from '../../show.ts'
 
 export interface Line {
   readonly name: string
@@ -18,9 +18,10 @@ export function Chart(props: {
   /** Milliseconds since 1970. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
-  readonly show: (value: number) => string
+  readonly unit: Unit
 }) {
-  const { times, lines, show } = props
+  const { times, lines, unit } = props
+  const show = unit.one
   const [pointed, setPointed] = useState<number>()
   const last = times.length - 1
   const i = Math.min(pointed ?? last, last)
@@ -53,7 +54,7 @@ export function Chart(props: {
           width: 1.6,
           points: lonePoints,
         }))}
-        show={show}
+        unit={unit}
         syncKey="operations"
         onPoint={setPointed}
       />

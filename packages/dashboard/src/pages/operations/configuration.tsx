@@ -15,8 +15,10 @@ export function Configuration() {
             {list.map(({ name, value, fallback, meaning }) => (
               <tr key={name}>
                 <td>
-                  <span class="mono">{name}</span>
-                  <div class="muted small">{meaning.replaceAll('`', '')}</div>
+                  <div class="setting">
+                    <span class="mono">{name}</span>
+                    <span class="muted small">{meaning.replaceAll('`', '')}</span>
+                  </div>
                 </td>
                 <td class="fit num">
                   {value === fallback ? value || 'not set' : <Badge kind="accent">{value}</Badge>}

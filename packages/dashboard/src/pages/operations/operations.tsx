@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import { PageHead, Stat } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
-import { bytes, compact, count, duration, ms } from '../../show.ts'
+import { bytes, byteUnit, compact, count, duration, secondsUnit, type Unit } from '../../show.ts'
 import { Chart, type Line } from './chart.tsx'
 import { Configuration } from './configuration.tsx'
 import { HealthPanel } from './health-panel.tsx'
@@ -10,6 +10,10 @@ import { historyError, type Moment, metric, moments, newest, record } from './hi
 import { LogTail } from './log-tail.tsx'
 import { MemoryPanel } from './memory-panel.tsx'
 import { ThreadsPanel } from './threads-panel.tsx'
+
+const perSecond: Unit = { one: (value) => `${compact(value)}/s` }
+const cores: Unit = { one: (value) => `${compact(value)} cores` }
+const events: Unit = { one: (value) => `${compact(value)} events` }
 
 export function Operations() {
   useEffect(record, [])
@@ -27,7 +31,7 @@ export function Operations() {
             <Stat label="Objects" value={count(metric(samples, 'annal_objects'))} />
             <Stat label="Newest event" value={count(metric(samples, 'annal_lsn_applied'))} unit="LSN" />
             <Stat label="Log on disk" value={bytes(metric(samples, 'annal_log_bytes'))} />
-            <Stat label="Process memory" value={bytes(metric(samples, 'process_resident_memory_bytes'))} />
+            <Stat label="Memory" value={bytes(metric(samples, 'process_resident_memory_bytes'))} />
           </div>
         )}
         {!error && <Charts moments={moments.value} />}
@@ -36,9 +40,9 @@ export function Operations() {
           <div class="stack">
             <ThreadsPanel samples={samples} />
             <MemoryPanel samples={samples} />
-            <Configuration />
           </div>
         </div>
+        <Configuration />
       </div>
     </>
   )
@@ -60,51 +64,44 @@ function Charts({ moments }: { readonly moments: readonly Moment[] }) {
     color: `--c${color}`,
     values: moments.map(pick),
   })
-  const seconds = (value: number) => ms(value * 1_000)
-  const perSecond = (value: number) => `${compact(value)}/s`
   return (
     <div class="charts">
       <Chart
         title="Requests"
         times={times}
-        show={perSecond}
+        unit={perSecond}
         lines={[line('all', 1, (m) => m.requestsPerS), line('failed', 7, (m) => m.errorsPerS)]}
       />
       <Chart
         title="Latency"
         times={times}
-        show={seconds}
+        unit={secondsUnit}
         lines={[line('median', 1, (m) => m.p50), line('99 %', 2, (m) => m.p99)]}
       />
       <Chart
         title="Log"
         times={times}
-        show={perSecond}
+        unit={perSecond}
         lines={[line('records', 3, (m) => m.appendsPerS), line('fsyncs', 4, (m) => m.syncsPerS)]}
       />
       <Chart
         title="Memory"
         times={times}
-        show={bytes}
+        unit={byteUnit}
         lines={[line('process', 1, (m) => m.residentBytes), line('collections', 3, (m) => m.accountedBytes)]}
       />
-      <Chart
-        title="Processor"
-        times={times}
-        show={(v) => `${compact(v)} cores`}
-        lines={[line('busy', 2, (m) => m.cpu)]}
-      />
-      <Chart title="Log on disk" times={times} show={bytes} lines={[line('size', 6, (m) => m.logBytes)]} />
+      <Chart title="Processor" times={times} unit={cores} lines={[line('busy', 2, (m) => m.cpu)]} />
+      <Chart title="Log on disk" times={times} unit={byteUnit} lines={[line('size', 6, (m) => m.logBytes)]} />
       <Chart
         title="Apply lag"
         times={times}
-        show={(v) => `${compact(v)} events`}
+        unit={events}
         lines={[line('durable but not yet visible', 5, (m) => m.applyLag)]}
       />
       <Chart
         title="Since the checkpoint"
         times={times}
-        show={(v) => `${compact(v)} events`}
+        unit={events}
         lines={[line('to replay after a crash', 8, (m) => m.sinceCheckpoint)]}
       />
     </div>

@@ -114,9 +114,14 @@ function Hits(props: {
     <>
       <p class="hits-head muted small">
         <span>Object</span>
-        <span>
-          {measure.name}
-          {measure.isDistance && ', lower is nearer'}
+        <span class="hits-measure">
+          <span>
+            {measure.name}
+            {measure.isDistance && ', lower is nearer'}
+          </span>
+          <span class="as-near" aria-hidden="true">
+            Near this
+          </span>
         </span>
       </p>
       <ol class="hits">
@@ -128,7 +133,7 @@ function Hits(props: {
                 <a class="mono" href={href(['collections', props.collection, 'objects'], { id: hit.id })}>
                   <Name text={hit.id} />
                 </a>
-                <span class="row tight">
+                <span class="row tight hit-score">
                   {props.others && <Moved from={props.others.get(hit.id)} to={i + 1} />}
                   <strong class="num">{show(shownOf(hit.score, measure))}</strong>
                   <button type="button" class="plain compact" onClick={() => props.onNear(hit.id)}>
@@ -149,9 +154,9 @@ function Hits(props: {
               ))}
               <div class="muted small wrap-anywhere">
                 {hasContent(hit.meta) && (
-                  <>
-                    <Json value={hit.meta} />{' '}
-                  </>
+                  <span class="meta">
+                    <Json value={hit.meta} />
+                  </span>
                 )}
                 {Object.entries(hit.filter).map(([key, value]) => (
                   <span key={key} class="pair">

@@ -91,7 +91,7 @@ function ThenAndNow(props: PastSearchProps & { readonly lsn: number }) {
     return (
       <Panel>
         <Empty title="No search yet">
-          <p>Enter an object id, a vector, or words. The search runs as of the selected moment and now.</p>
+          <p>Enter a query for at least one field. The search runs as of the selected moment and now.</p>
         </Empty>
       </Panel>
     )

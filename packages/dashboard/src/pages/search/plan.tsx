@@ -36,7 +36,7 @@ export function Plan({ explanation, fused }: { readonly explanation: Explanation
         )}
         <Step name="Objects" ms={explanation.decorate_ms} lines={['ids, meta, filters']} />
       </div>
-      <Times explanation={explanation} />
+      <Times explanation={explanation} fused={fused} />
     </div>
   )
 }
@@ -96,6 +96,7 @@ function Costs({ costs, taken }: { readonly costs: NonNullable<FieldPlan['costs'
   const most = Math.max(costs.scan, costs.walk, 1)
   return (
     <div class="costs num small">
+      <p class="muted">Estimated cost, in comparisons</p>
       {(['scan', 'walk'] as const).map((plan) => (
         <div key={plan} class={plan === taken ? '' : 'muted'}>
           <span>{plan}</span>
@@ -113,11 +114,11 @@ function Arrow() {
   return <div class="arrow" aria-hidden="true" />
 }
 
-function Times({ explanation }: { readonly explanation: Explanation }) {
+function Times({ explanation, fused }: { readonly explanation: Explanation; readonly fused: boolean }) {
   const parts: (readonly [string, number])[] = [
     ...(explanation.filter ? [['filter', explanation.filter.ms] as const] : []),
     ...Object.entries(explanation.fields).map(([name, plan]) => [name, plan.ms] as const),
-    ['fusion', explanation.fuse_ms],
+    ...(fused ? [['fusion', explanation.fuse_ms] as const] : []),
     ['objects', explanation.decorate_ms],
   ]
   const known = parts.reduce((total, [, time]) => total + time, 0)

@@ -26,6 +26,9 @@ interface QueryFormProps {
 export function QueryForm(props: QueryFormProps) {
   const { collection, draft, busy, isPast, onChange, onPast, onSubmit, onCopy } = props
   const on = collection.fields.filter(({ name }) => draft.fields[name]?.on)
+  const kinds = { graphs: on.some(hasGraph), fused: on.length > 1 }
+  // Words and sparse vectors are always searched exactly, so they have nothing to set.
+  const hasSettings = kinds.graphs || kinds.fused
   const changeField = (name: string, to: Partial<FieldDraft>) =>
     onChange({ ...draft, fields: { ...draft.fields, [name]: { ...draft.fields[name]!, ...to } } })
   return (
@@ -60,7 +63,14 @@ export function QueryForm(props: QueryFormProps) {
             onChange={(to) => changeField(field.name, to)}
           />
         ))}
-        <Actions draft={draft} busy={busy} isPast={isPast} onChange={onChange} onPast={onPast} />
+        <Actions
+          draft={draft}
+          busy={busy}
+          isPast={isPast}
+          comparable={hasSettings}
+          onChange={onChange}
+          onPast={onPast}
+        />
         <details class="more-settings" open={isWide()}>
           <summary>Filter and settings{settingsText(draft)}</summary>
           <div class="form">
@@ -83,17 +93,19 @@ export function QueryForm(props: QueryFormProps) {
               max={4_096}
               onInput={(limit) => onChange({ ...draft, limit })}
             />
-            <SettingsForm
-              title={draft.other === undefined ? 'Search settings' : 'A: search settings'}
-              settings={draft.settings}
-              fused={on.length > 1}
-              onChange={(settings) => onChange({ ...draft, settings })}
-            />
-            {draft.other !== undefined && (
+            {hasSettings && (
+              <SettingsForm
+                title={draft.other === undefined ? 'Search settings' : 'A: search settings'}
+                settings={draft.settings}
+                {...kinds}
+                onChange={(settings) => onChange({ ...draft, settings })}
+              />
+            )}
+            {hasSettings && draft.other !== undefined && (
               <SettingsForm
                 title="B: search settings"
                 settings={draft.other}
-                fused={on.length > 1}
+                {...kinds}
                 onChange={(other) => onChange({ ...draft, other })}
               />
             )}
@@ -105,14 +117,16 @@ export function QueryForm(props: QueryFormProps) {
 }
 
 /** Below the queries, so that results follow without scrolling where the form is above them. */
-function Actions(props: Pick<QueryFormProps, 'draft' | 'busy' | 'isPast' | 'onChange' | 'onPast'>) {
+function Actions(
+  props: Pick<QueryFormProps, 'draft' | 'busy' | 'isPast' | 'onChange' | 'onPast'> & { readonly comparable: boolean },
+) {
   const { draft, busy, isPast, onChange, onPast } = props
   return (
     <div class="row">
       <button type="submit" class="primary" disabled={busy}>
         <Icon name="search" size={14} /> {busy ? 'Searching…' : 'Search'}
       </button>
-      {!isPast && (
+      {!isPast && (props.comparable || draft.other !== undefined) && (
         <button
           type="button"
           aria-pressed={draft.other !== undefined}
@@ -284,6 +298,8 @@ const clausesHint =
 function SettingsForm(props: {
   readonly title: string
   readonly settings: Settings
+  /** Whether a field with a graph is searched. */
+  readonly graphs: boolean
   readonly fused: boolean
   readonly onChange: (settings: Settings) => void
 }) {
@@ -294,14 +310,16 @@ function SettingsForm(props: {
       <legend>{props.title}</legend>
       <div class="form">
         <div class="columns">
-          <NumberField
-            label="ef"
-            value={settings.ef}
-            min={1}
-            max={1_024}
-            placeholder="128"
-            onInput={(ef) => set({ ef })}
-          />
+          {props.graphs && (
+            <NumberField
+              label="ef"
+              value={settings.ef}
+              min={1}
+              max={1_024}
+              placeholder="128"
+              onInput={(ef) => set({ ef })}
+            />
+          )}
           {props.fused && (
             <SelectField
               label="Fusion"
@@ -314,39 +332,48 @@ function SettingsForm(props: {
             />
           )}
         </div>
-        <SelectField
-          label="Rescore"
-          value={settings.rescore}
-          options={[
-            ['default', 'binary, int2, int4 (default)'],
-            ['on', 'all fields'],
-            ['off', 'no field'],
-          ]}
-          onInput={(rescore) => set({ rescore })}
-          hint="Orders the best hits by the original vectors on disk. Without it, fields of binary, int2, and int4 report estimates."
-        />
-        <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
-        <details>
-          <summary>With a filter</summary>
-          <div class="columns">
-            <NumberField
-              label="Prefilter threshold"
-              value={settings.threshold}
-              min={0}
-              placeholder="planner decides"
-              onInput={(threshold) => set({ threshold })}
-            />
-            <NumberField
-              label="Boost, %"
-              value={settings.boost}
-              min={0}
-              max={100}
-              placeholder="0"
-              onInput={(boost) => set({ boost })}
-            />
-          </div>
-        </details>
+        {props.graphs && <GraphSettings settings={settings} set={set} />}
       </div>
     </fieldset>
+  )
+}
+
+function GraphSettings(props: { readonly settings: Settings; readonly set: (to: Partial<Settings>) => void }) {
+  const { settings, set } = props
+  return (
+    <>
+      <SelectField
+        label="Rescore"
+        value={settings.rescore}
+        options={[
+          ['default', 'binary, int2, int4 (default)'],
+          ['on', 'all fields'],
+          ['off', 'no field'],
+        ]}
+        onInput={(rescore) => set({ rescore })}
+        hint="Orders the best hits by the original vectors on disk. Without it, fields of binary, int2, and int4 report estimates."
+      />
+      <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
+      <details>
+        <summary>Filtered searches</summary>
+        <div class="columns">
+          <NumberField
+            label="Prefilter threshold"
+            value={settings.threshold}
+            min={0}
+            placeholder="planner decides"
+            onInput={(threshold) => set({ threshold })}
+          />
+          <NumberField
+            label="Boost, %"
+            value={settings.boost}
+            min={0}
+            max={100}
+            placeholder="0"
+            onInput={(boost) => set({ boost })}
+          />
+        </div>
+      </details>
+    </>
   )
 }

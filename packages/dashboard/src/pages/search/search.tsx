@@ -6,7 +6,7 @@ import { asError, useAction } from '../../load.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
-import type { CollectionTab } from '../collection/collection-tab.ts'
+import type { CollectionTab } from '../collection-tab.ts'
 import { Agreement } from './agreement.tsx'
 import { Answer } from './answer.tsx'
 import { bodyOf, draftOf, keepDraft, nearObject, type SearchDraft } from './draft.ts'
@@ -49,7 +49,11 @@ export function Search({ collection }: CollectionTab) {
       for (const settings of variants) {
         const body = { ...bodyOf(draft, settings, collection.fields), explain: true }
         const startedAt = performance.now()
-        const reply = await search(collection.name, body)
+        const reply = await search(collection.name, body).catch((error: unknown) => {
+          // Results of the search before would seem to be those of this one.
+          setSides(undefined)
+          throw error
+        })
         answered.push({ reply, body, ms: performance.now() - startedAt })
       }
       setSides(answered)
@@ -99,7 +103,13 @@ export function Search({ collection }: CollectionTab) {
             onNear={showNear}
           />
         ) : (
-          <Answers sides={sides} busy={busy} collection={collection.name} onNear={showNear} />
+          <Answers
+            sides={sides}
+            busy={busy}
+            failed={error !== undefined}
+            collection={collection.name}
+            onNear={showNear}
+          />
         )}
       </div>
       {showsSaved && (
@@ -125,17 +135,20 @@ export function Search({ collection }: CollectionTab) {
 function Answers(props: {
   readonly sides: readonly Side[] | undefined
   readonly busy: boolean
+  readonly failed: boolean
   readonly collection: string
   readonly onNear: (id: string) => void
 }) {
   const { sides, onNear } = props
   const shared = { collection: props.collection, onNear }
   if (sides === undefined && props.busy) return <Loading lines={6} />
+  // Why there are none is said above.
+  if (sides === undefined && props.failed) return null
   if (sides === undefined) {
     return (
       <Panel>
         <Empty title="No search yet">
-          <p>Enter an object id, a vector, or words.</p>
+          <p>Enter a query for at least one field.</p>
         </Empty>
       </Panel>
     )

@@ -58,7 +58,7 @@ function lineOf(text: string, at: number): number {
 
 const rowsCompared = 20
 
-/** The delimiter with which the first rows have the same number of cells, more than one; undefined if it is no table. */
+/** The delimiter with which the first rows have the same number of cells, more than one; undefined if it is not a table. */
 export function delimiterOf(text: string): Delimiter | undefined {
   const found = delimiters.map((delimiter) => ({ delimiter, cells: cellsOf(text, delimiter) }))
   const [best] = found.filter(({ cells }) => cells > 1).sort((a, b) => b.cells - a.cells)

@@ -96,7 +96,7 @@ export function textOf(row: Table['rows'][number], roles: readonly Role[]): stri
   return texts.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n\n')
 }
 
-/** The field of vectors that a provider makes of the texts. */
+/** The vector field that a provider makes of the texts. */
 const meaningField = 'meaning'
 
 /** The fields of the collection that a plan creates. */

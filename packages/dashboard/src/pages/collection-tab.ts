@@ -1,5 +1,5 @@
 // What every tab of the page of a collection receives.
-import type { Collection } from '../../api/collections.ts'
+import type { Collection } from '../api/collections.ts'
 
 export interface CollectionTab {
   readonly collection: Collection
