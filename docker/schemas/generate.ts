@@ -1,6 +1,6 @@
 // Makes the JSON Schemas next to this file from type declarations that the makers of the interfaces publish, so that a test can check manifests
 // and the dashboard without a network. They are strict: a key that the types do not have is an error. To make them again:
-//   mkdir /tmp/types && cd /tmp/types && npm install kubernetes-models@5.1.0 @grafana/grafana-foundation-sdk@0.0.21
+//   mkdir /tmp/types && cd /tmp/types && npm install kubernetes-models@5.1.0 @kubernetes-models/prometheus-operator@6.0.0 @grafana/grafana-foundation-sdk@0.0.21
 //   node docker/schemas/generate.ts /tmp/types
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -17,6 +17,8 @@ interface Wanted {
 }
 
 const kubernetes = (folder: string, kind: string) => [`kubernetes-models/${folder}/${kind}.d.ts`, `I${kind}`] as const
+const operator = (kind: string) =>
+  [`@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/${kind}.d.ts`, `I${kind}`] as const
 const grafana = (folder: string, type: string) =>
   [`@grafana/grafana-foundation-sdk/dist/${folder}/types.gen.d.ts`, type] as const
 
@@ -24,13 +26,15 @@ const outputs: readonly Wanted[] = [
   {
     file: 'kubernetes.schema.json',
     comment:
-      'From the types of kubernetes-models 5.1.0 (MIT), which are made from the OpenAPI document of Kubernetes (Apache-2.0).',
+      'From the types of kubernetes-models 5.1.0 (MIT), which are made from the OpenAPI document of Kubernetes (Apache-2.0), and of @kubernetes-models/prometheus-operator 6.0.0 (MIT), from the resources of the Prometheus operator (Apache-2.0).',
     types: {
       ConfigMap: kubernetes('v1', 'ConfigMap'),
       CronJob: kubernetes('batch/v1', 'CronJob'),
       Namespace: kubernetes('v1', 'Namespace'),
+      Ingress: kubernetes('networking.k8s.io/v1', 'Ingress'),
       NetworkPolicy: kubernetes('networking.k8s.io/v1', 'NetworkPolicy'),
       PodDisruptionBudget: kubernetes('policy/v1', 'PodDisruptionBudget'),
+      PodMonitor: operator('PodMonitor'),
       Secret: kubernetes('v1', 'Secret'),
       Service: kubernetes('v1', 'Service'),
       ServiceAccount: kubernetes('v1', 'ServiceAccount'),

@@ -24,7 +24,15 @@ export interface Trouble {
   /** Alerts that it must lead to, by `job alertname`. */
   readonly alerts: readonly string[]
   /** Brings it about, and continues as long as `isOver` is false. */
-  provoke(hasFired: (...alerts: readonly string[]) => Promise<void>): Promise<void>
+  provoke(seen: Seen): Promise<void>
+}
+
+/** What Prometheus has seen of the servers of a trouble. */
+export interface Seen {
+  /** Waits until alerts have fired, by `alertname`. */
+  hasFired(...alerts: readonly string[]): Promise<void>
+  /** Waits until an expression has samples. */
+  shows(expression: string): Promise<void>
 }
 
 /** A server with a port that stays when it is started again. */
@@ -148,7 +156,7 @@ export async function fullDisk(t: Test, dir: string): Promise<Trouble | string> 
   return {
     targets: [member.target],
     alerts: ['AnnalDiskNearlyFull', 'AnnalReadOnly', 'AnnalRequestsFail'].map((alert) => `annal-full ${alert}`),
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await member.start()
       await member.createDocs()
       await writeFile(path.join(place, 'filler'), Buffer.alloc(390 * 1_048_576)).catch(() => undefined)
@@ -170,19 +178,22 @@ export async function busyServer(t: Test, dir: string): Promise<Trouble> {
   return {
     targets: [member.target],
     alerts: names.map((name) => `annal-busy Annal${name}`),
-    async provoke(hasFired) {
+    async provoke({ hasFired, shows }) {
       // Two days ago.
       const clock = `const { now } = Date; Date.now = () => now() - ${2 * dayMs}`
       await member.start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` })
       await member.createDocs()
       await member.backUp()
-      // Prometheus must have seen each start.
-      await sleep(1_200)
-      await member.end('SIGTERM')
-      for (let starts = 0; starts < 3; starts++) {
+      const untilSeen = async () => {
+        const { text } = await member.send('GET', '/metrics')
+        const [, start] = /^process_start_time_seconds (.+)$/m.exec(text) ?? []
+        await shows(`process_start_time_seconds{job="annal-busy"} == ${start}`)
+      }
+      await untilSeen()
+      for (const signal of ['SIGTERM', 'SIGKILL', 'SIGKILL'] as const) {
+        await member.end(signal)
         await member.start()
-        await sleep(1_200)
-        if (starts < 2) await member.end('SIGKILL')
+        await untilSeen()
       }
       await hasFired('AnnalRestarts', 'AnnalBackupOld')
       await member.must('POST', '/api/v2/collection/docs/search', search)
@@ -254,7 +265,7 @@ export async function endingTerms(t: Test, dir: string): Promise<Trouble> {
   return {
     targets: [member.target],
     alerts: ['annal-terms AnnalLicenseEnds', 'annal-terms AnnalCertificateEnds'],
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await member.start()
       await hasFired('AnnalLicenseEnds', 'AnnalCertificateEnds')
     },
@@ -278,7 +289,7 @@ export async function lostBucket(t: Test, dir: string): Promise<Trouble> {
   return {
     targets: [writer.target, follower.target],
     alerts: ['annal-writer AnnalArchiveLate', 'annal-writer AnnalDegraded', 'annal-follower AnnalFollowerLate'],
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await writer.start()
       await writer.createDocs()
       await writer.shows(/^annal_bucket_archive_lsn [1-9]/m)
@@ -302,7 +313,7 @@ export async function lostNats(t: Test, dir: string): Promise<Trouble> {
   return {
     targets: [member.target],
     alerts: ['Starting', 'NoLeader', 'NodeLate', 'Failed'].map((name) => `annal-node Annal${name}`),
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       member.launch()
       await hasFired('AnnalStarting')
       nats.start()
@@ -342,7 +353,7 @@ export async function badDevices(t: Test, dir: string): Promise<Trouble | string
   return {
     targets: [member.target],
     alerts: ['SyncSlow', 'CheckpointsFail', 'ProviderFails'].map((name) => `annal-devices Annal${name}`),
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await member.start()
       await member.createDocs()
       const embed = { provider: 'local', from: 'body' }
@@ -383,13 +394,22 @@ export async function littleMemory(t: Test, dir: string): Promise<Trouble | stri
   return {
     targets: [member.target],
     alerts: ['annal-memory AnnalMemoryHigh'],
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await member.start()
-      const { text } = await member.send('GET', '/metrics')
-      const resident = Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1])
-      // Code that is mapped from files is not charged to the group.
-      await group.limit(Math.ceil(resident * 1.05))
+      let isOver = false
+      const tighten = async () => {
+        while (!isOver) {
+          const { text } = await member.send('GET', '/metrics')
+          const resident = Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1])
+          // Code that is mapped from files is not charged to the group. The server may give memory back, so the limit follows.
+          await group.limit(Math.ceil(resident * 1.05))
+          await sleep(1_000)
+        }
+      }
+      const tightening = tighten()
       await hasFired('AnnalMemoryHigh')
+      isOver = true
+      await tightening
     },
   }
 }
@@ -403,7 +423,7 @@ export async function lostThread(t: Test): Promise<Trouble> {
   return {
     targets: [{ job: 'annal-threads', address: new URL(url).host }],
     alerts: ['annal-threads AnnalThreadsLost', 'annal-threads AnnalBackupMissing'],
-    async provoke(hasFired) {
+    async provoke({ hasFired }) {
       await hasFired('AnnalBackupMissing')
       // The type of the server that the framework declares does not include it.
       const { threads } = app.server as unknown as ThreadedServer
