@@ -51,6 +51,9 @@ test('adapters answer as their harnesses ask', { skip }, async (t) => {
       { rows },
     )
   })
+  t.test('VectorDBBench: texts by their words, and by a filter', async (t) => {
+    finds(t, await run('vectordbbench-text', '--k', `${rows / queries}`), 3, 1)
+  })
   t.test('vector-db-benchmark: ranges, matches, and sparse vectors', async (t) => {
     finds(t, await run('vector-db-benchmark'), 3)
     finds(t, await run('vector-db-benchmark-sparse'), 1, 1)
@@ -74,6 +77,24 @@ print(done.exit_code, db.value, config.to_dict(), case.index_param(), case.searc
     lines[0],
     "0 Annal {'url': 'http://a:1', 'token': 'secret'} {'space_type': 'cosine', 'precision': 'int4', 'M': 24, 'ef_con': 128} {'recall': 0.9} False",
   )
+})
+
+test('a full-text case of VectorDBBench takes k1 and b of its data set, and reports what it does not take', {
+  skip,
+}, async (t) => {
+  const lines = await pythonLines(`
+from vectordb_bench.backend.clients.annal.config import AnnalFtsConfig
+bm25, analyzer = {"k1": 0.9, "b": 0.4, "avgdl": 56.7}, {"tokenizer": "standard", "filter": ["lowercase"]}
+config, report = AnnalFtsConfig().apply_fts_manifest(bm25, analyzer)
+print(config.index_param())
+print(report)
+print(AnnalFtsConfig(language="english").apply_fts_manifest({}, analyzer)[1]["unapplied_analyzer_params"])`)
+  t.strictSame(lines, [
+    "{'language': 'none', 'k1': 0.9, 'b': 0.4}",
+    "{'applied_bm25_params': {'k1': 0.9, 'b': 0.4}, 'unapplied_bm25_params': {'avgdl': 56.7}, " +
+      "'applied_analyzer_params': {'tokenizer': 'standard', 'filter': ['lowercase']}, 'unapplied_analyzer_params': {}}",
+    "{'tokenizer': 'standard', 'filter': ['lowercase']}",
+  ])
 })
 
 test('conditions of vector-db-benchmark become filters, and those that Annal lacks are named', { skip }, async (t) => {
@@ -191,7 +212,25 @@ function writeSet(t: Test): string {
     Uint8Array.from({ length: rows }, (_, i) => i % labels),
   )
   writeSparse(write)
+  writeTexts(folder)
   return folder
+}
+
+/** Every text has the word of one query, and is one of its answers. */
+function writeTexts(folder: string): void {
+  const line = (id: number, text: string) => JSON.stringify({ id: `${id}`, text })
+  const write = (name: string, lines: readonly string[]) =>
+    writeFileSync(path.join(folder, name), lines.map((one) => `${one}\n`).join(''))
+  write(
+    'docs.jsonl',
+    Array.from({ length: rows }, (_, i) => line(i, `a text with word${i % queries}`)),
+  )
+  write(
+    'queries.jsonl',
+    Array.from({ length: queries }, (_, i) => line(i, `word${i}`)),
+  )
+  const judged = Array.from({ length: rows }, (_, i) => `${i % queries}\t${i}\t1`)
+  write('qrels.tsv', ['query-id\tcorpus-id\tscore', ...judged])
 }
 
 function writeSparse(write: (name: string, array: Uint8Array | Int32Array | Float32Array) => void): void {

@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { answersKept, type Dataset, makeClustered } from '../src/ann/dataset.ts'
-import { exactAnswers } from '../src/ann/exact.ts'
 import { readHdf5, writeHdf5 } from '../src/formats/hdf5.ts'
 import { openPublicSet } from '../src/formats/open.ts'
 import { readVecs, writeVecs } from '../src/formats/vecs.ts'
+import { answersKept, type Dataset, makeClustered } from '../src/sets/dataset.ts'
+import { exactAnswers } from '../src/sets/exact.ts'
 
 async function inDirectory(act: (dir: string) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-formats-'))

@@ -149,7 +149,7 @@ def read_spmat(file):
     indices = np.fromfile(file, dtype="<i4", count=count, offset=starts)
     data = np.fromfile(file, dtype="<f4", count=count, offset=starts + 4 * count)
     if len(data) != count or indptr[-1] != count or (count > 0 and not 0 <= indices.min() <= indices.max() < columns):
-        raise ValueError(f"{file} is no matrix in CSR form of {rows} x {columns} with {count} values")
+        raise ValueError(f"{file} is not a matrix in CSR form of {rows} x {columns} with {count} values")
     return Sparse((rows, columns), indptr, indices, data)
 
 

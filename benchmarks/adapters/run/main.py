@@ -41,7 +41,7 @@ def parse():
     options = parser.parse_args()
     options.adapters = here.parent
     options.peers = [name for name in options.peers.split(",") if name]
-    options.k = options.k or (100 if options.harness == "vectordbbench" else 10)
+    options.k = options.k or (100 if options.harness.startswith("vectordbbench") else 10)
     return options
 
 
@@ -55,6 +55,17 @@ def vectordbbench(options):
         for peer in _peers(options)
     ]
     run_vectordbbench.run(data, options, peers)
+
+
+def vectordbbench_text(options):
+    import run_vectordbbench_text
+
+    peers = []
+    if "exact" in options.peers:
+        from peers import exact
+
+        peers.append(exact.VectorDBBenchTextPeer)
+    run_vectordbbench_text.run(run_vectordbbench_text.Texts(options.data, options.queries), options, peers)
 
 
 def ann_benchmarks(options):
@@ -86,7 +97,12 @@ def vector_db_benchmark_sparse(options):
 
     base, queries = read_spmat(options.data / "sparse_base.csr"), read_spmat(options.data / "sparse_queries.csr")
     truth = np.fromfile(options.data / "sparse_groundtruth.i32", dtype="<i4").reshape(-1, ANSWERS)
-    run_vector_db_benchmark.run_sparse(options.data.name, base, queries, truth, options)
+    peers = []
+    if "exact" in options.peers:
+        from peers import exact
+
+        peers.append(exact.vector_db_benchmark_sparse_peer())
+    run_vector_db_benchmark.run_sparse(options.data.name, base, queries, truth, options, peers)
 
 
 def big_ann_filter(options):
@@ -193,6 +209,7 @@ def _peers(options):
 
 HARNESSES = {
     "vectordbbench": vectordbbench,
+    "vectordbbench-text": vectordbbench_text,
     "ann-benchmarks": ann_benchmarks,
     "vector-db-benchmark": vector_db_benchmark,
     "vector-db-benchmark-sparse": vector_db_benchmark_sparse,

@@ -159,10 +159,13 @@ def run(data, options, peers):
         run_engine(engine, own, engine["host"], data.name, wanted, records, config)
 
 
-def run_sparse(name, base, queries, truth, options):
+def run_sparse(name, base, queries, truth, options, peers):
     records, queries, config = sparse_case(name, base, queries, truth, options.k)
     configurations = options.adapters / "vector-db-benchmark" / "experiments" / "configurations"
     experiment = experiment_of(configurations / "annal-single-node.json", "annal-sparse")
     experiment["search_params"] = [{"parallel": parallel} for parallel in options.parallel]
     experiment["upload_params"] = {**experiment["upload_params"], "parallel": 1}
     run_engine(annal_engine(), experiment, options.url, name, queries, records, config)
+    for engine, own in peers:
+        own["search_params"] = experiment["search_params"]
+        run_engine(engine, own, engine["host"], name, queries, records, config)

@@ -27,8 +27,9 @@ const runs: Readonly<Record<string, Run>> = {
     peers: ['hnswlib', 'pgvector'],
     options: ['--rate', '2000', '--capacity-seconds', '30'],
   },
+  'vectordbbench-text': { harness: 'vectordbbench-text', set: 'npl', peers: ['exact'] },
   'vector-db-benchmark': { harness: 'vector-db-benchmark', set: 'fashion-mnist', peers: ['hnswlib', 'pgvector'] },
-  'vector-db-benchmark-sparse': { harness: 'vector-db-benchmark-sparse', set: 'npl', peers: [] },
+  'vector-db-benchmark-sparse': { harness: 'vector-db-benchmark-sparse', set: 'npl', peers: ['exact'] },
   'big-ann-filter': { harness: 'big-ann-filter', set: 'fashion-mnist', peers: ['exact', 'pgvector'] },
   'big-ann-sparse': { harness: 'big-ann-sparse', set: 'npl', peers: ['exact'] },
 }

@@ -3,10 +3,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { freePort } from '../free-port.ts'
 
 const packages = [
   '@electric-sql/pglite@0.5.14',
@@ -58,16 +58,6 @@ function install(): string {
   }
   writeFileSync(path.join(folder, 'server.mjs'), program)
   return folder
-}
-
-/** The socket of PGlite does not say which port it got. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

@@ -38,7 +38,10 @@ function rowOf(line: Line): string {
   return row([
     line.contender,
     line.case,
-    typeof recall === 'number' ? recall.toFixed(4) : '',
+    [
+      ...(typeof recall === 'number' ? [recall.toFixed(4)] : []),
+      ...(typeof line.ndcg === 'number' ? [`nDCG ${line.ndcg.toFixed(4)}`] : []),
+    ].join(', '),
     speed.join(', '),
     number('mean_ms'),
     number('p99_ms'),

@@ -7,21 +7,19 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { pairedVerdict } from '@annal/replay'
 import { median } from '../ann/contender.ts'
+import { readOptions } from '../options.ts'
 import { checkOut } from './checkout.ts'
 import { type Benchmark, benchmarks, type Figure, type Size } from './figures.ts'
 
-const { values } = parseArgs({
-  options: {
-    size: { type: 'string', default: 'small' },
-    only: { type: 'string' },
-    data: { type: 'string' },
-    out: { type: 'string' },
-    against: { type: 'string' },
-    pairs: { type: 'string', default: '4' },
-  },
+const values = readOptions({
+  size: 'small',
+  only: String,
+  data: String,
+  out: String,
+  against: String,
+  pairs: 4,
 })
 if (values.size !== 'small' && values.size !== 'full') throw new Error('--size is small or full')
 const size: Size = values.size
@@ -65,7 +63,7 @@ function compareAll(list: readonly Benchmark[], against: string): void {
   const ref = refOf(against === 'results' ? lastChangeOf(committed) : against)
   const before = path.join(scratch, 'before')
   checkOut(house, ref, before)
-  const pairs = Number(values.pairs)
+  const { pairs } = values
   const comparisons = list.flatMap((benchmark) => compare(benchmark, { before, pairs }))
   for (const { name, unit, before: was, after, ratio, verdict } of comparisons)
     console.log(

@@ -1,11 +1,10 @@
 // Annal's index, searched in the calling thread and built by one worker by default. Precisions that are rescored by default are rescored here.
+import type { Precision } from '@annal/engine'
 import { isCoarse, openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
+import type { Dataset } from '../sets/dataset.ts'
+import { fill } from '../sets/fill.ts'
 import { type Contender, recallOf } from './contender.ts'
-import type { Dataset } from './dataset.ts'
-import { fill } from './fill.ts'
 import { openRescorer } from './rescorer.ts'
-
-export type Precision = 'binary' | 'int2' | 'int4' | 'int8' | 'int16' | 'float16' | 'float32'
 
 export async function openAnnal(set: Dataset, precision: Precision, threads = 1): Promise<Contender> {
   const { dimension, metric, base, queries, truth } = set

@@ -5,34 +5,32 @@
 // Markdown.
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import { candidatesMaxFor, openDenseField, openWorkerPool, planDense, rulesNewest } from '@annal/engine/testing'
-import { type Dataset, normalizeForMetric, readDataset } from './dataset.ts'
-import { type Field, fill } from './fill.ts'
+import { dataFolder, listOf, readOptions } from '../options.ts'
+import { type Dataset, normalizeForMetric, readDataset } from '../sets/dataset.ts'
+import { type Field, fill } from '../sets/fill.ts'
 import { rescoringCost } from './rescoring-cost.ts'
 import { kthBest, type Metric, similarity } from './similarity.ts'
 import { Spread } from './spread.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
-    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl' },
-    metrics: { type: 'string', default: 'cosine,l2,ip' },
-    rules: { type: 'string', default: `2,${rulesNewest}` },
-    k: { type: 'string', default: '10' },
-    ef: { type: 'string', default: '128' },
-    queries: { type: 'string', default: '200' },
-    reads: { type: 'string' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder(),
+  sets: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl',
+  metrics: 'cosine,l2,ip',
+  rules: `2,${rulesNewest}`,
+  k: 10,
+  ef: 128,
+  queries: 200,
+  reads: String,
+  out: String,
 })
 const version = 1e6
-const [k, ef] = [Number(values.k), Number(values.ef)]
+const { k, ef } = values
 /** Number of queries whose error of all rows is measured. Each has as many samples as there are rows. */
 const scannedQueries = 10
 const pool = await openWorkerPool()
 const lines: string[] = []
-for (const name of values.sets.split(',').filter((one) => one !== ''))
+for (const name of listOf(values.sets))
   for (const metric of values.metrics.split(',') as Metric[]) await measure(await readSet(name, metric), metric)
 await pool.close()
 const reads = values.reads === undefined ? [] : await measureReads(values.reads)
@@ -55,7 +53,7 @@ if (values.out !== undefined) writeFileSync(values.out, page)
 async function readSet(name: string, metric: Metric): Promise<Dataset> {
   const set = await readDataset(values.data, name)
   const prepared = metric === 'cosine' ? normalizeForMetric({ ...set, metric }) : set
-  return { ...prepared, queries: prepared.queries.subarray(0, Number(values.queries) * prepared.dimension) }
+  return { ...prepared, queries: prepared.queries.subarray(0, values.queries * prepared.dimension) }
 }
 
 async function measure(set: Dataset, metric: Metric): Promise<void> {

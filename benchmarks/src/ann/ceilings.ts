@@ -2,28 +2,26 @@
 // ordered by the original vectors, as `rescore` does. Compared with exact float32 search by similarity, not by ordinal, so that equal rows
 // count the same. `--sets`, `--metrics`, `--precisions`, `--ef`, `--queries N` at most, `--out FILE` for a page of Markdown.
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
-import type { Precision } from './annal.ts'
-import { type Dataset, normalizeForMetric, readDataset } from './dataset.ts'
-import { fill } from './fill.ts'
+import { dataFolder, readOptions } from '../options.ts'
+import { type Dataset, normalizeForMetric, readDataset } from '../sets/dataset.ts'
+import { fill } from '../sets/fill.ts'
 import { openRescorer } from './rescorer.ts'
 import { kthBest, type Metric, similarity } from './similarity.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
-    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl' },
-    metrics: { type: 'string', default: 'cosine,l2,ip' },
-    precisions: { type: 'string', default: 'float32,float16,int16,int8,int4,int2,binary' },
-    ef: { type: 'string', default: '128' },
-    queries: { type: 'string', default: '200' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder(),
+  sets: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl',
+  metrics: 'cosine,l2,ip',
+  precisions: 'float32,float16,int16,int8,int4,int2,binary',
+  ef: 128,
+  queries: 200,
+  out: String,
 })
 const k = 10
 const version = 1e6
-const ef = Number(values.ef)
+const { ef } = values
 const precisions = values.precisions.split(',') as Precision[]
 const pool = await openWorkerPool()
 const rows: string[] = []
@@ -32,10 +30,7 @@ for (const name of values.sets.split(','))
     const set = await readDataset(values.data, name)
     const dataset = metric === 'cosine' ? normalizeForMetric({ ...set, metric }) : set
     rows.push(
-      await measure(
-        { ...dataset, queries: dataset.queries.subarray(0, Number(values.queries) * dataset.dimension) },
-        metric,
-      ),
+      await measure({ ...dataset, queries: dataset.queries.subarray(0, values.queries * dataset.dimension) }, metric),
     )
     console.log(rows.at(-1))
   }

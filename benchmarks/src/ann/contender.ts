@@ -1,5 +1,5 @@
 // One index that is measured: built once, then runs all queries at an ef each time it is its turn.
-import { answersKept } from './dataset.ts'
+import { answersKept } from '../sets/dataset.ts'
 
 export interface Run {
   readonly recall: number

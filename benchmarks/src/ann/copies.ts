@@ -1,43 +1,32 @@
 // `npm run bench:copies`: recall@10 of default walks if many rows are copies of one row, compared with hnswlib on the same rows. `first
 // rules` are those of graphs built before equal rows became one node. Without `--data`, rows are normally distributed; with `--data DIR`,
 // they are those of a set there. `--set NAME`, `--metrics`, `--precisions`, `--queries N` at most, `--out FILE` for a page of Markdown.
+
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
-import type { Precision } from './annal.ts'
-import { readDataset } from './dataset.ts'
-import { fill } from './fill.ts'
+import { seededRandom } from '@annal/wal/testing'
+import { readOptions } from '../options.ts'
+import { readDataset } from '../sets/dataset.ts'
+import { fill } from '../sets/fill.ts'
 import { openHnswlibNode } from './peers/hnswlib-node.ts'
 import { kthBest, type Metric, similarity } from './similarity.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    set: { type: 'string', default: 'bge-micro-notes-a' },
-    metrics: { type: 'string', default: 'cosine,l2' },
-    precisions: { type: 'string', default: 'float32' },
-    rows: { type: 'string', default: '5200' },
-    queries: { type: 'string', default: '200' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: String,
+  set: 'bge-micro-notes-a',
+  metrics: 'cosine,l2',
+  precisions: 'float32',
+  rows: 5_200,
+  queries: 200,
+  out: String,
 })
 const [k, ef, version] = [10, 128, 1e6]
 const precisions = values.precisions.split(',') as Precision[]
 const pool = await openWorkerPool({ threads: 1 })
 
-/** Numbers in [0, 1) that depend on the seed only. */
-function createRandom(seed: number): () => number {
-  let s = seed >>> 0
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0
-    let t = Math.imul(s ^ (s >>> 15), s | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 function normal(n: number, dimension: number, seed: number): Float32Array {
-  const random = createRandom(seed)
+  const random = seededRandom(seed).next
   const one = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return Float32Array.from({ length: n * dimension }, one)
 }
@@ -50,9 +39,9 @@ interface Made {
 
 async function readOrGenerate(): Promise<Made> {
   if (values.data === undefined)
-    return { dimension: 32, unique: normal(2_000, 32, 1), queries: normal(Number(values.queries), 32, 2) }
+    return { dimension: 32, unique: normal(2_000, 32, 1), queries: normal(values.queries, 32, 2) }
   const { dimension, base, queries } = await readDataset(values.data, values.set)
-  const first = (rows: Float32Array, n: string) => rows.slice(0, Number(n) * dimension)
+  const first = (rows: Float32Array, n: number) => rows.slice(0, n * dimension)
   return { dimension, unique: first(base, values.rows), queries: first(queries, values.queries) }
 }
 
@@ -60,7 +49,7 @@ const { dimension, unique, queries } = await readOrGenerate()
 const rowAt = (i: number) => unique.subarray(i * dimension, (i + 1) * dimension)
 
 function copies(row: Float32Array, n: number, noise = 0): Float32Array {
-  const random = createRandom(n)
+  const random = seededRandom(n).next
   return Float32Array.from({ length: n * dimension }, (_, i) => {
     return (row[i % dimension] as number) + (noise === 0 ? 0 : noise * (2 * random() - 1))
   })

@@ -1,8 +1,9 @@
 // Generates rows that resemble normalized text embeddings: a common mean, topics and subtopics of very different sizes, and a local part whose
 // variance falls by a power law, half of it in directions of the topic. So no single projection fits all rows, as in real embeddings.
 // Named `embeddings-100k-768`, or `embeddings-100k-768-seed2` for another seed.
-import type { Dataset } from './dataset.ts'
-import { createRandom, normalizeRows } from './dataset.ts'
+import { seededRandom } from '@annal/wal/testing'
+import type { Dataset } from '../sets/dataset.ts'
+import { normalizeRows } from '../sets/dataset.ts'
 
 const [topics, subtopicsEach] = [64, 40]
 const share = { mean: 0.55, topic: 0.62, subtopic: 0.38, local: 0.55, noise: 0.08 }
@@ -22,7 +23,7 @@ export function parseEmbeddingsName(name: string): EmbeddingsName | undefined {
 
 /** `rows` unit rows and 1,000 queries of the same kind. */
 export function makeEmbeddings(name: string, { rows, dimension, seed }: EmbeddingsName): Omit<Dataset, 'truth'> {
-  const random = createRandom(seed)
+  const random = seededRandom(seed).next
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const drawn = (weights: Float64Array) => Float64Array.from(weights, (weight) => weight * gauss())
   const rotate = makeRotation(dimension, random)

@@ -8,44 +8,45 @@
 // with the files of a kept set. `--pictures FOLDER` writes one picture for each set, `--markdown FILE` a table for each set.
 //   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3]
 //     [--queries 2000] [--k 10,100] [--keep FOLDER] [--together] [--build-threads 1] [--json FILE] [--markdown FILE] [--pictures FOLDER]
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
 import { openPublicSet } from '../formats/open.ts'
-import { openAnnal, type Precision } from './annal.ts'
+import { listOf, readOptions } from '../options.ts'
+import { type Dataset, makeClustered, readDataset, writeDataset } from '../sets/dataset.ts'
+import { exactAnswers } from '../sets/exact.ts'
+import { openAnnal } from './annal.ts'
 import type { Contender, Point } from './contender.ts'
-import { type Dataset, makeClustered, readDataset, writeDataset } from './dataset.ts'
 import { makeEmbeddings, parseEmbeddingsName } from './embeddings.ts'
-import { exactAnswers } from './exact.ts'
 import { openHnswlib } from './peers/hnswlib.ts'
 import { openHnswlibNode } from './peers/hnswlib-node.ts'
 import { openUsearch } from './peers/usearch.ts'
 import { type Curve, drawCurves } from './picture.ts'
 import { buildRatio, type Measured, speedRatios, tableOf } from './ratios.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a' },
-    peers: { type: 'string', default: 'hnswlib,usearch,hnswlib-node' },
-    precisions: { type: 'string', default: 'float32,int8' },
-    rounds: { type: 'string', default: '3' },
-    queries: { type: 'string', default: '2000' },
-    keep: { type: 'string' },
-    together: { type: 'boolean', default: false },
-    'build-threads': { type: 'string', default: '1' },
-    k: { type: 'string', default: '10' },
-    json: { type: 'string' },
-    markdown: { type: 'string' },
-    pictures: { type: 'string' },
-  },
+const values = readOptions({
+  data: String,
+  sets: 'fashion-mnist,sift-bsds-a',
+  peers: 'hnswlib,usearch,hnswlib-node',
+  precisions: 'float32,int8',
+  rounds: 3,
+  queries: 2_000,
+  keep: String,
+  together: false,
+  'build-threads': 1,
+  k: '10',
+  json: String,
+  markdown: String,
+  pictures: String,
 })
 const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512]
+const warmMs = 4_000
 /** The largest ef for k = 10. More results need more candidates. */
 const efMaxAtTen = 256
 const ks = values.k.split(',').map(Number)
-const buildThreads = Number(values['build-threads'])
+const buildThreads = values['build-threads']
 const peers: Readonly<Record<string, (set: Dataset, buildThreads: number) => Promise<Contender>>> = {
   hnswlib: openHnswlib,
   usearch: openUsearch,
@@ -59,7 +60,7 @@ const say = (line: object) => {
   console.log(lines.at(-1))
 }
 
-say({ machine: cpus()[0]?.model, cores: cpus().length, node: process.version, rounds: Number(values.rounds) })
+say({ machine: cpus()[0]?.model, cores: cpus().length, node: process.version, rounds: values.rounds })
 const tables: string[] = []
 for (const name of values.sets.split(',')) await measure(await openSet(name))
 if (values.json !== undefined) writeFileSync(values.json, `${lines.join('\n')}\n`)
@@ -81,7 +82,7 @@ async function openSet(name: string): Promise<Dataset> {
 }
 
 function atMostQueries(set: Dataset): Dataset {
-  return { ...set, queries: set.queries.subarray(0, Number(values.queries) * set.dimension) }
+  return { ...set, queries: set.queries.subarray(0, values.queries * set.dimension) }
 }
 
 async function openGenerated(name: string, make: () => Omit<Dataset, 'truth'>): Promise<Dataset> {
@@ -93,7 +94,7 @@ async function openGenerated(name: string, make: () => Omit<Dataset, 'truth'>): 
 }
 
 function formatName(list: string): string[] {
-  return list.split(',').filter((name) => name !== '')
+  return listOf(list)
 }
 
 async function build(set: Dataset): Promise<Contender[]> {
@@ -123,7 +124,7 @@ async function measure(set: Dataset): Promise<void> {
   const contenders = await build(set)
   for (const { name, buildCpuSeconds, bytesPerRow } of contenders)
     say({ set: set.name, contender: name, build_cpu_s: round(buildCpuSeconds), bytes_per_row: bytesPerRow })
-  for (const contender of contenders) await contender.run(32, 10) // compile and warm up
+  for (const contender of contenders) await warmUp(contender)
   const measured = contenders.map(({ name, buildCpuSeconds, bytesPerRow }) => {
     const curves = new Map<number, Point[][]>()
     return { name, buildCpuSeconds, bytesPerRow, curves }
@@ -137,10 +138,16 @@ async function measure(set: Dataset): Promise<void> {
   for (const contender of contenders) await contender.close()
 }
 
+/** Searches until what is compiled at run time is compiled: the first searches take up to twice as long. */
+async function warmUp({ run }: Contender): Promise<void> {
+  const from = performance.now()
+  while (performance.now() - from < warmMs) await run(32, 10)
+}
+
 /** The points of each contender in each round. */
 async function measureAt(set: Dataset, contenders: readonly Contender[], k: number): Promise<Point[][][]> {
   const nq = set.queries.length / set.dimension
-  const rounds = Number(values.rounds)
+  const { rounds } = values
   const points = contenders.map(() => Array.from({ length: rounds }, (): Point[] => []))
   for (const ef of efs.filter((one) => one >= k && (k > 10 || one <= efMaxAtTen)))
     for (let round = 0; round < rounds; round++)

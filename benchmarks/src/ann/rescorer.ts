@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Precision } from '@annal/engine'
 import { candidatesFor, OriginalComparer, Originals, rankCandidates } from '@annal/engine/testing'
 import { nodeVfs } from '@annal/wal'
-import type { Precision } from './annal.ts'
-import type { Field } from './fill.ts'
+import type { Field } from '../sets/fill.ts'
 import type { Metric } from './similarity.ts'
 
 const batch = 4096

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
+import type { Dataset } from '../sets/dataset.ts'
 import { median } from './contender.ts'
-import type { Dataset } from './dataset.ts'
 
 const batch = 1_000
 const rounds = 7

@@ -1,5 +1,5 @@
 // Exact answers by plain arithmetic: slow, and independent of Annal's code.
-import type { Dataset } from './dataset.ts'
+import type { Dataset } from '../sets/dataset.ts'
 
 export type Metric = Dataset['metric'] | 'ip'
 

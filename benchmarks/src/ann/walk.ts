@@ -5,7 +5,7 @@
 // `--precision`, `--k`, `--efs 10,16,32`, `--queries N` at most, `--seconds` of turns; 0 seconds only count.
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
 import {
   AttachedArena,
   graphQuery,
@@ -16,28 +16,26 @@ import {
   Segment,
   VectorRows,
 } from '@annal/engine/testing'
-import type { Precision } from './annal.ts'
+import { dataFolder, listOf, readOptions } from '../options.ts'
+import { type Dataset, readDataset } from '../sets/dataset.ts'
+import { exactAnswers } from '../sets/exact.ts'
+import { norms } from '../sets/fill.ts'
 import { median, type Point, recallOf, speedAt } from './contender.ts'
-import { type Dataset, readDataset } from './dataset.ts'
 import { makeEmbeddings, parseEmbeddingsName } from './embeddings.ts'
-import { exactAnswers } from './exact.ts'
-import { norms } from './fill.ts'
 import { targets } from './ratios.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
-    set: { type: 'string', default: 'fashion-mnist' },
-    precision: { type: 'string', default: 'int8' },
-    k: { type: 'string', default: '10' },
-    efs: { type: 'string', default: '10,12,16,24,32,48,64,96,128' },
-    queries: { type: 'string', default: '2000' },
-    seconds: { type: 'string', default: '30' },
-    'without-heads': { type: 'boolean', default: false },
-    against: { type: 'string', default: '' },
-  },
+const values = readOptions({
+  data: dataFolder(),
+  set: 'fashion-mnist',
+  precision: 'int8',
+  k: 10,
+  efs: '10,12,16,24,32,48,64,96,128',
+  queries: 2_000,
+  seconds: 30,
+  'without-heads': false,
+  against: '',
 })
-const k = Number(values.k)
+const { k } = values
 const efs = values.efs.split(',').map(Number)
 const version = 1e6
 const turnQueries = 50
@@ -60,7 +58,7 @@ const { arena } = segment
 const modes = await openModes()
 const counted = modes.map((mode) => efs.map((ef) => countAt(mode, ef)))
 const times = modes.map(() => efs.map((): number[] => []))
-for (const end = Date.now() + Number(values.seconds) * 1000; Date.now() < end; ) takeTurns()
+for (const end = Date.now() + values.seconds * 1000; Date.now() < end; ) takeTurns()
 print()
 segment.close()
 await pool.close()
@@ -70,7 +68,7 @@ async function openSet(name: string): Promise<Dataset> {
   const whole = generated
     ? await exactAnswers(makeEmbeddings(name, generated))
     : await readDataset(name.includes('/') ? dirname(name) : values.data, basename(name))
-  return { ...whole, queries: whole.queries.subarray(0, Number(values.queries) * whole.dimension) }
+  return { ...whole, queries: whole.queries.subarray(0, values.queries * whole.dimension) }
 }
 
 async function buildSegment(): Promise<Segment> {
@@ -96,7 +94,7 @@ async function openModes(): Promise<Mode[]> {
   const own = { attached: arena.attached, takeHeads: () => arena.kernel.takeHeads() }
   const opened: Mode[] = [{ name: 'kernel', hasHeads: arena.hasHeads, ...own }]
   if (values['without-heads']) opened.push({ name: 'without heads', hasHeads: false, ...own })
-  for (const file of values.against.split(',').filter((one) => one !== '')) {
+  for (const file of listOf(values.against)) {
     const module = await WebAssembly.compile(await readFile(file))
     const kernel = instantiateKernel(module, arena.memory)
     const attached = new AttachedArena(arena.handle, module, arena.ownThread, kernel)

@@ -6,24 +6,21 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
+import { readOptions } from '../options.ts'
 import { measureTime } from '../start/load.ts'
 import { definition, objectOf, vectorOf } from '../start/objects.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '10000,200000' },
-    backups: { type: 'string', default: '40' },
-    quiet: { type: 'string', default: '10000' },
-    dir: { type: 'string' },
-    fill: { type: 'boolean', default: false },
-    out: { type: 'string' },
-  },
+const options = readOptions({
+  objects: '10000,200000',
+  backups: 40,
+  quiet: 10_000,
+  dir: String,
+  fill: false,
+  out: String,
 })
 const sizes = options.objects.split(',').map(Number)
-const backups = Number(options.backups)
-const quietMs = Number(options.quiet)
+const { backups, quiet: quietMs } = options
 const writers = 4
 const searchers = 4
 const pauseMs = 5

@@ -1,14 +1,12 @@
 // `node scripts/run.mjs benchmarks/src/browse/load.ts --dir DIR [--objects 1000000]`: fills a data directory for browsing in
 // `packages/dashboard/test/million.test.ts`. Vectors and graph are small, because only lists are tested.
-import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
+import { readOptions } from '../options.ts'
 
-const { values: options } = parseArgs({
-  options: { dir: { type: 'string' }, objects: { type: 'string', default: '1000000' } },
-})
+const options = readOptions({ dir: String, objects: 1_000_000 })
 if (options.dir === undefined) throw new Error('--dir DIR is required')
-const objects = Number(options.objects)
+const { objects } = options
 const batch = 1_000
 const dimension = 16
 const colors = ['red', 'green', 'blue']

@@ -2,10 +2,11 @@
 // check of the remaining data. Everything is observed from outside, as a client sees it.
 import path from 'node:path'
 import type { VectorRecord } from '@annal/client'
+import { freePort } from '../free-port.ts'
 import { type Accuracy, answersExactly, measureAccuracy } from './accuracy.ts'
 import type { Dataset } from './dataset.ts'
 import { type Batch, batchesOf, load } from './load.ts'
-import { freePort, type ServerProcess, startServer } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 import { countSurvivors, type Survivors } from './survivors.ts'
 import { formatCount, type Terminal } from './terminal.ts'
 

@@ -4,22 +4,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../options.ts'
 import { type Dataset, readDataset } from './dataset.ts'
 import { type DemoOptions, efDefault, runDemo } from './demo.ts'
 import { generateDataset } from './generated.ts'
 import { judge } from './targets.ts'
 import { type Terminal, terminal } from './terminal.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    json: { type: 'string' },
-    queries: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    quick: { type: 'boolean', default: false },
-  },
-})
+const values = readOptions({ data: String, json: String, queries: Number, seed: 1, quick: false })
 
 const out = terminal(process.stdout)
 const data = chooseDataset(out)
@@ -33,7 +25,7 @@ const options: DemoOptions = {
   data,
   scratch,
   efs: [64, efDefault, 256],
-  queries: Math.min(data.queryCount, Number(values.queries ?? 1_000)),
+  queries: Math.min(data.queryCount, values.queries ?? 1_000),
 }
 const figures = await runDemo(options, out)
 const verdicts = judge(figures, { timed: !values.quick })
@@ -45,7 +37,7 @@ if (values.json !== undefined) {
 process.exitCode = verdicts.every(({ ok }) => ok) ? 0 : 1
 
 function chooseDataset(terminal: Terminal): Dataset {
-  const seed = Number(values.seed)
+  const { seed } = values
   if (values.quick) return generateDataset({ count: 3_000, dimension: 48, queryCount: 1_000 }, seed)
   const folder = values.data ?? fileURLToPath(new URL('../../../../shared/data/fashion-mnist', import.meta.url))
   if (existsSync(path.join(folder, 'meta.json'))) return readDataset(folder)

@@ -1,7 +1,6 @@
 // The real server as a child process: starts it, waits for it, kills it, stops it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '@annal/client'
@@ -60,16 +59,6 @@ export function startServer({ dataDir, port }: ServerOptions): ServerProcess {
       return ended
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // The address of a TCP server is an AddressInfo; a string is for pipes only.
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** The status that health reports, or the error. */

@@ -3,9 +3,9 @@ import { createReadStream, createWriteStream, existsSync, renameSync } from 'nod
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Precision } from '@annal/engine'
 import { loadDenseField, openDenseField, rulesNewest, sourceOf, type WorkerPool } from '@annal/engine/testing'
-import type { Precision } from '../ann/annal.ts'
-import { type Field, fill } from '../ann/fill.ts'
+import { type Field, fill } from '../sets/fill.ts'
 import type { VectorSet } from './sets.ts'
 
 /** `keep` is a directory for built fields. */

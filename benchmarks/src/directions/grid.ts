@@ -35,8 +35,8 @@ export interface Grid {
   readonly cells: readonly Cell[]
 }
 
-export const recallLeast = 0.95
-export const costMost = 3
+const recallLeast = 0.95
+const costMost = 3
 
 /** The step of least CPU time that has the required recall. */
 export function cheapest(steps: readonly Step[]): Step | undefined {

@@ -8,35 +8,33 @@
 // 1 if a cell does not reach the recall, or at a higher cost than is required.
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
-import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
 import { type Bitmap, candidatesFor, isCoarse, openWorkerPool, planDense } from '@annal/engine/testing'
-import type { Precision } from '../ann/annal.ts'
 import type { Metric } from '../ann/similarity.ts'
+import { dataFolder, readOptions } from '../options.ts'
 import { type Direction, directionsOf, distance } from './directions.ts'
 import { openField } from './field.ts'
 import { type Cell, cheapest, drawGrid, type Grid, isGood, type Step, tableOf } from './grid.ts'
 import { type Mask, prepare, type Truth } from './masks.ts'
 import { readSet, type VectorSet } from './sets.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
-    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,clustered:100000' },
-    precision: { type: 'string', default: 'int8' },
-    metric: { type: 'string' },
-    queries: { type: 'string', default: '100' },
-    first: { type: 'string', default: '0' },
-    directions: { type: 'string' },
-    shares: { type: 'string', default: '0.9,0.5,0.25,0.1,0.05,0.02,0.01' },
-    ef: { type: 'string', default: '128' },
-    efs: { type: 'string', default: '16,32,64,128,256,512' },
-    keep: { type: 'string' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder(),
+  sets: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,clustered:100000',
+  precision: 'int8',
+  metric: String,
+  queries: 100,
+  first: 0,
+  directions: String,
+  shares: '0.9,0.5,0.25,0.1,0.05,0.02,0.01',
+  ef: 128,
+  efs: '16,32,64,128,256,512',
+  keep: String,
+  out: String,
 })
 const k = 10
 const version = 1e6
-const ef = Number(values.ef)
+const { ef } = values
 const efs = [...new Set([ef, ...values.efs.split(',').map(Number)])]
 /** Values of ef without a filter, from which the reference is chosen. */
 const ladder = [...new Set([ef, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512])]
@@ -68,7 +66,7 @@ process.exitCode = grids.every(({ cells }) => cells.every(isGood)) ? 0 : 1
 
 async function measure(name: string): Promise<Grid> {
   const metric = values.metric as Metric | undefined
-  const [first, queries] = [Number(values.first), Number(values.queries)]
+  const { first, queries } = values
   const set = await readSet(values.data, name, { metric, first, queries, keep: values.keep })
   const { dimension } = set
   const n = set.base.length / dimension

@@ -1,8 +1,8 @@
 // The sets that filters are measured on: those of a data directory, and generated ones of any size.
 import { closeSync, existsSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { makeClustered, normalizeForMetric, readDataset } from '../ann/dataset.ts'
 import type { Metric } from '../ann/similarity.ts'
+import { makeClustered, normalizeForMetric, readDataset } from '../sets/dataset.ts'
 import { centers, dimension as scatteredDimension, vectorOf } from '../start/objects.ts'
 
 export interface VectorSet {

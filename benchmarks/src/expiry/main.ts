@@ -9,40 +9,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { type Collection, type Filter, openEngine } from '@annal/engine'
+import { readOptions } from '../options.ts'
+import { seededPoints } from '../sets/points.ts'
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '50000' },
-    dimension: { type: 'string', default: '128' },
-    rounds: { type: 'string', default: '12' },
-    hidden: { type: 'string', default: '10' },
-  },
-})
-const [rows, dimension, rounds, hidden] = [values.rows, values.dimension, values.rounds, values.hidden].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-]
+const values = readOptions({ rows: 50_000, dimension: 128, rounds: 12, hidden: 10 })
+const { rows, dimension, rounds, hidden } = values
 const batch = 1_000
 const queriesOfRound = 300
 const writesOfRound = 500
 const hourMs = 3_600_000
 const k = 10
 
-let state = 42
-const random = () => {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-  return state / 2 ** 32
-}
-const centers = Array.from({ length: 200 }, () => Array.from({ length: dimension }, () => random() - 0.5))
-/** A point near one of 200 centers. */
-function vector(): number[] {
-  const center = centers[Math.floor(random() * centers.length)] as number[]
-  return center.map((value) => value + (random() - 0.5) * 0.6)
-}
+const { random, point } = seededPoints(dimension)
 
 const clock = {
   ms: Date.parse('2030-01-01T00:00:00Z'),
@@ -103,11 +82,11 @@ async function compare(what: string, count: number, plain: () => Promise<unknown
 }
 
 try {
-  const vectors = Array.from({ length: rows }, vector)
+  const vectors = Array.from({ length: rows }, point)
   const plain = await filled('plain', vectors, none)
   const expiring = await filled('expiring', vectors, expiryOf)
   const share = await filled('hidden', vectors, (n) => (n % 100 < hidden ? past() : expiryOf(n)))
-  const queries = Array.from({ length: queriesOfRound }, vector)
+  const queries = Array.from({ length: queriesOfRound }, point)
   const filter: Filter = [{ n: { $range: [10, 59] } }]
   const searching =
     (collection: Collection, more: object = {}) =>
@@ -131,7 +110,7 @@ try {
   const writing = (collection: Collection, expiry: Expiry) => async () => {
     for (let i = 0; i < writesOfRound; i++) {
       const n = Math.floor(random() * rows)
-      await collection.upsert([{ id: `object-${n}`, fields: { v: vector() }, ...expiry(n) }])
+      await collection.upsert([{ id: `object-${n}`, fields: { v: point() }, ...expiry(n) }])
     }
   }
   await compare('writes of one object', writesOfRound, writing(plain, none), writing(expiring, expiryOf))

@@ -12,28 +12,17 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { type BenchedServer, startServer } from '../http/server-process.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    consumers: { type: 'string', default: '100' },
-    connections: { type: 'string', default: '8' },
-    objects: { type: 'string', default: '10' },
-    rows: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '12' },
-    seconds: { type: 'string', default: '1' },
-  },
+const { consumers, connections, objects, rows, rounds, seconds } = readOptions({
+  consumers: 100,
+  connections: 8,
+  objects: 10,
+  rows: 20_000,
+  rounds: 12,
+  seconds: 1,
 })
-const numbers = [values.consumers, values.connections, values.objects, values.rows, values.rounds, values.seconds]
-const [consumers, connections, objects, rows, rounds, seconds] = numbers.map(Number) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-]
 const dimension = 128
 const loadBatch = 500
 const bodiesKept = 256

@@ -5,28 +5,26 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, openEngine } from '@annal/engine'
+import { dataFolder, readOptions } from '../options.ts'
 import { byLabel, byShare, type Case, definitionOf, field, insert, unfiltered } from './load.ts'
 import { readPhotos } from './photos.ts'
 import { nearest, squaredDistance } from './things.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: path.join(process.env.ANNAL_DATA ?? '../shared/data', 'fashion-mnist') },
-    rows: { type: 'string', default: '20000' },
-    queries: { type: 'string', default: '100' },
-    precision: { type: 'string', default: 'int8' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder('fashion-mnist'),
+  rows: 20_000,
+  queries: 100,
+  precision: 'int8',
+  out: String,
 })
 const k = 10
 const cycles = 10
 const lossMax = 0.01
-const alive = Number(values.rows)
+const { rows: alive } = values
 const replaced = Math.floor(alive / 5)
 const things = readPhotos(values.data, alive + cycles * replaced)
-const queries = Math.min(Number(values.queries), things.queries)
+const queries = Math.min(values.queries, things.queries)
 const cases: readonly Case[] = [
   unfiltered,
   ...[0.01, 0.1, 0.5].map((share) => byShare(things, share)),

@@ -1,6 +1,6 @@
 // Generated rows in clusters, of any number: those of the index benchmark, or scattered ones, whose thousand centers are as far from each
 // other as possible, so that few links connect clusters. A label covers a tenth of the clusters.
-import { makeClustered as makeRows } from '../ann/dataset.ts'
+import { makeClustered as makeRows } from '../sets/dataset.ts'
 import { dimension, vectorOf } from '../start/objects.ts'
 import { shuffled, type Things } from './things.ts'
 

@@ -7,8 +7,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, openEngine, type SearchHit } from '@annal/engine'
+import { dataFolder, readOptions } from '../options.ts'
 import { makeClustered, makeScattered } from './clustered.ts'
 import { fillOrOpen } from './filled.ts'
 import { byLabel, byShare, type Case, field, unfiltered } from './load.ts'
@@ -16,27 +16,25 @@ import { readPhotos } from './photos.ts'
 import { drawSelectivity } from './picture.ts'
 import { nearest, squaredDistance } from './things.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: path.join(process.env.ANNAL_DATA ?? '../shared/data', 'fashion-mnist') },
-    clustered: { type: 'boolean', default: false },
-    scattered: { type: 'boolean', default: false },
-    rows: { type: 'string' },
-    queries: { type: 'string', default: '100' },
-    precision: { type: 'string', default: 'int8' },
-    out: { type: 'string' },
-    dir: { type: 'string' },
-    minutes: { type: 'string', default: 'Infinity' },
-    cases: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder('fashion-mnist'),
+  clustered: false,
+  scattered: false,
+  rows: Number,
+  queries: 100,
+  precision: 'int8',
+  out: String,
+  dir: String,
+  minutes: Number.POSITIVE_INFINITY,
+  cases: String,
 })
 const k = 10
 /** Minimum speed, relative to a search without a filter. */
 const speedAim = 0.4
 const shares = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1]
 const made = values.clustered ? makeClustered : values.scattered ? makeScattered : undefined
-const things = made ? made(Number(values.rows ?? 1_000_000)) : readPhotos(values.data, Number(values.rows ?? 60_000))
-const queries = Math.min(Number(values.queries), things.queries)
+const things = made ? made(values.rows ?? 1_000_000) : readPhotos(values.data, values.rows ?? 60_000)
+const queries = Math.min(values.queries, things.queries)
 const every: readonly Case[] = [
   ...shares.map((share) => byShare(things, share)),
   byLabel(things, "the query's own class, 10 %", (query) => things.queryLabel(query)),
@@ -66,7 +64,7 @@ const dataDir = values.dir ?? mkdtempSync(path.join(os.tmpdir(), 'annal-filtered
 const engine = await openEngine({ dataDir, fsync: 'none' })
 try {
   const { precision } = values
-  const collection = await fillOrOpen(engine, things, { precision, minutes: Number(values.minutes) })
+  const collection = await fillOrOpen(engine, things, { precision, minutes: values.minutes })
   if (collection === undefined) console.error(`the time is over; the next run with --dir ${dataDir} continues`)
   else await measure(collection)
 } finally {

@@ -3,23 +3,13 @@
 // `--out FILE` for a page of Markdown, `--json FILE`.
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
-import { parseArgs } from 'node:util'
 import { FilterIndex, parseFilter, SectionReader, sourceOf, writeSections } from '@annal/engine/testing'
+import { readOptions } from '../options.ts'
 import { type FilterCase, filterCases } from './cases.ts'
 import { objectsOf } from './objects.ts'
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '1000000' },
-    repeats: { type: 'string', default: '201' },
-    seed: { type: 'string', default: '1' },
-    out: { type: 'string' },
-    json: { type: 'string' },
-  },
-})
-const count = Number(values.objects)
-const repeats = Number(values.repeats)
-const seed = Number(values.seed)
+const values = readOptions({ objects: 1_000_000, repeats: 201, seed: 1, out: String, json: String })
+const { objects: count, repeats, seed } = values
 
 interface Answer extends FilterCase {
   readonly count: number

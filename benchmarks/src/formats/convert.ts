@@ -2,15 +2,13 @@
 // that other tools can run it.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { answersKept, makeClustered, readDataset } from '../ann/dataset.ts'
-import { exactAnswers } from '../ann/exact.ts'
+import { readOptions } from '../options.ts'
+import { answersKept, makeClustered, readDataset } from '../sets/dataset.ts'
+import { exactAnswers } from '../sets/exact.ts'
 import { writeHdf5 } from './hdf5.ts'
 import { writeVecs } from './vecs.ts'
 
-const { values } = parseArgs({
-  options: { data: { type: 'string' }, set: { type: 'string' }, to: { type: 'string' } },
-})
+const values = readOptions({ data: String, set: String, to: String })
 const { data, set: name, to } = values
 if (name === undefined || to === undefined) throw new Error('--set NAME and --to FILE.hdf5 or --to FOLDER are required')
 const made = /^clustered-(\d+)$/.exec(name)

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import h5wasm, { type Dataset as H5Dataset } from 'h5wasm/node'
-import { answersKept, answersOf, type Dataset, normalizeForMetric } from '../ann/dataset.ts'
+import { answersKept, answersOf, type Dataset, normalizeForMetric } from '../sets/dataset.ts'
 
 const distances = { angular: 'cosine', euclidean: 'l2' } as const
 

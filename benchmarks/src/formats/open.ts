@@ -1,7 +1,7 @@
 // Opens a set by path: an HDF5 file of ann-benchmarks, or a folder with the `base`, `query`, and `groundtruth` files of TEXMEX.
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { answersOf, type Dataset, normalizeForMetric } from '../ann/dataset.ts'
+import { answersOf, type Dataset, normalizeForMetric } from '../sets/dataset.ts'
 import { readHdf5 } from './hdf5.ts'
 import { readVecs } from './vecs.ts'
 

@@ -12,7 +12,7 @@ type Values = Float32Array | Int32Array | Uint8Array
 const kinds = { fvecs: Float32Array, ivecs: Int32Array, bvecs: Uint8Array } as const
 export type VecsKind = keyof typeof kinds
 
-export function vecsKindOf(path: string): VecsKind {
+function vecsKindOf(path: string): VecsKind {
   const kind = /\.(fvecs|ivecs|bvecs)$/.exec(path)?.[1]
   if (kind === undefined) throw new Error(`${path} must have the extension fvecs, ivecs, or bvecs`)
   return kind as VecsKind

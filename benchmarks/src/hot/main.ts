@@ -3,22 +3,14 @@
 //
 //   npm run bench:hot -- [--dimension 784] [--rounds 15] [--searches 2000]
 import { availableParallelism, cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
 import type { HitBytes, ReaderCollection, ReaderSearch } from '@annal/engine'
+import type { Admission } from '../../../packages/server/src/hot/contract.ts'
 import { createHotRoutes } from '../../../packages/server/src/hot/hot-routes.ts'
-import type { Admission } from '../../../packages/server/src/serving/contract.ts'
 import { type BodyForm, bodyForms, searchRequest } from '../http/requests.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    dimension: { type: 'string', default: '784' },
-    rounds: { type: 'string', default: '15' },
-    searches: { type: 'string', default: '2000' },
-  },
-})
-const dimension = Number(values.dimension)
-const rounds = Number(values.rounds)
-const searches = Number(values.searches)
+const values = readOptions({ dimension: 784, rounds: 15, searches: 2000 })
+const { dimension, rounds, searches } = values
 
 const query = Float32Array.from({ length: dimension }, (_, i) => Math.fround(Math.sin(i * 7.3) * 0.9))
 const ids = Array.from({ length: 10 }, (_, i) => Buffer.from(`object-${i * 1_237}`))

@@ -1,9 +1,9 @@
 // The vectors that the measured servers hold, with the exact answers to every search that is measured.
-import { type Dataset, makeClustered, readDataset } from '../ann/dataset.ts'
-import { exactAnswers } from '../ann/exact.ts'
+import { type Dataset, makeClustered, readDataset } from '../sets/dataset.ts'
+import { exactAnswers } from '../sets/exact.ts'
+import { truthAmong } from '../sets/truth-among.ts'
 import { type FilterName, filters } from './requests.ts'
 import { generateTerms, type TermSet } from './terms.ts'
-import { truthAmong } from './truth.ts'
 
 /**
  * `images` is Fashion-MNIST or, without data sets, generated; `texts` is generated and has 768 dimensions; `terms` is generated and has a sparse

@@ -16,7 +16,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { listOf, readOptions } from '../options.ts'
 import { startClients } from './clients.ts'
 import { type Contender, type ContenderPlan, directoryOf, fill, startContender } from './contender.ts'
 import { type Corpus, type CorpusName, readCorpus } from './corpus.ts'
@@ -26,32 +26,30 @@ import { type RowResult, ratioText, resultOf, tableHead, tableLine } from './res
 import { gridRows, type Row, rows } from './rows.ts'
 import { type Warmth, warmUp } from './warm.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    dir: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    grid: { type: 'boolean', default: false },
-    rows: { type: 'string' },
-    rounds: { type: 'string' },
-    sessions: { type: 'string' },
-    seconds: { type: 'string' },
-    sets: { type: 'string' },
-    warm: { type: 'string' },
-    threads: { type: 'string', default: '' },
-    against: { type: 'string', multiple: true, default: [] },
-    url: { type: 'string', multiple: true, default: [] },
-    token: { type: 'string' },
-    ef: { type: 'string' },
-    with: { type: 'string', multiple: true, default: [] },
-    profile: { type: 'string' },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  data: String,
+  dir: String,
+  quick: false,
+  grid: false,
+  rows: String,
+  rounds: Number,
+  sessions: Number,
+  seconds: Number,
+  sets: Number,
+  warm: Number,
+  threads: '',
+  against: [],
+  url: [],
+  token: String,
+  ef: Number,
+  with: [],
+  profile: String,
+  json: String,
 })
-const rounds = Number(values.sets ?? values.rounds ?? (values.quick ? 3 : 20))
-const sessions = Number(values.sessions ?? (values.quick || values.sets !== undefined ? 1 : 2))
-const seconds = Number(values.seconds ?? (values.sets === undefined ? (values.quick ? 0.4 : 1) : 0.25))
-const warmLeast = Number(values.warm ?? 60_000)
+const rounds = values.sets ?? values.rounds ?? (values.quick ? 3 : 20)
+const sessions = values.sessions ?? (values.quick || values.sets !== undefined ? 1 : 2)
+const seconds = values.seconds ?? (values.sets === undefined ? (values.quick ? 0.4 : 1) : 0.25)
+const warmLeast = values.warm ?? 60_000
 const warmMost = 3 * warmLeast
 /** Of each row, less in proportion with a smaller --warm. */
 const warmOfRow = Math.min(10_000, warmLeast)
@@ -91,7 +89,7 @@ if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(re
 
 /** The server of this checkout comes first; the others are compared with the first. */
 function planContenders(): ContenderPlan[] {
-  const threads = values.threads.split(',').filter(Boolean).map(Number)
+  const threads = listOf(values.threads).map(Number)
   const each = (name: string, options: Partial<ContenderPlan>, counts = threads): ContenderPlan[] =>
     counts.length === 0
       ? [{ name, ...options }]
@@ -251,7 +249,7 @@ function needsEf({ form }: Row): boolean {
 
 async function knownEf(row: Row, contender: Contender, corpus: Corpus): Promise<number> {
   const key = efKey(row, contender.name)
-  const fixed = row.ef ?? (values.ef === undefined ? undefined : Number(values.ef))
+  const fixed = row.ef ?? values.ef
   const ef = efOf.get(key) ?? fixed ?? (await efFor(row, contender, corpus, clients))
   efOf.set(key, ef)
   return ef

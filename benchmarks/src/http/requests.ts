@@ -43,7 +43,7 @@ export interface Search {
 }
 
 /** Objects have one key of 100 values in their filter, so that one value selects 1 % and ten select 10 %. */
-export function filterValueOf(row: number): number {
+function filterValueOf(row: number): number {
   return (Math.imul(row, 2_654_435_761) >>> 0) % 100
 }
 

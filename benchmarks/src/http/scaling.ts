@@ -10,27 +10,25 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { median } from '../ann/contender.ts'
+import { readOptions } from '../options.ts'
 import { startClients } from './clients.ts'
 import { type Contender, fill, startContender } from './contender.ts'
 import { readCorpus } from './corpus.ts'
 import { measure, requestsOf } from './measure.ts'
 import type { Row } from './rows.ts'
 
-const { values } = parseArgs({
-  options: {
-    threads: { type: 'string', default: '2,16' },
-    rounds: { type: 'string', default: '20' },
-    seconds: { type: 'string', default: '0.5' },
-    spin: { type: 'string', default: '0' },
-    each: { type: 'string', default: '8' },
-    data: { type: 'string' },
-    dir: { type: 'string' },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  threads: '2,16',
+  rounds: 20,
+  seconds: 0.5,
+  spin: 0,
+  each: 8,
+  data: String,
+  dir: String,
+  json: String,
 })
-const spinUs = Number(values.spin)
+const { spin: spinUs } = values
 const threads = values.threads.split(',').map(Number)
 const row: Row = { name: 'spin', corpus: 'images', connections: 0, form: 'json', recall: 0, isSpin: true }
 const ef = 24
@@ -49,7 +47,7 @@ console.log(
 const contenders = new Map<number, Contender>()
 try {
   for (const count of threads) contenders.set(count, await start(count))
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < values.rounds; round++) {
     for (const count of round % 2 === 0 ? threads : threads.toReversed()) {
       const contender = contenders.get(count)!
       const requests = requestsOf(row, contender, corpus, ef)
@@ -59,7 +57,7 @@ try {
         requests,
         clients,
         writer: clients,
-        seconds: Number(values.seconds),
+        seconds: values.seconds,
         seed: round,
       }
       const before = await contender.server?.switches()
@@ -80,7 +78,7 @@ if (values.json !== undefined)
   await writeFile(values.json, `${JSON.stringify(Object.fromEntries(rest), undefined, 1)}\n`)
 
 function connectionsOf(count: number): number {
-  return count * Number(values.each)
+  return count * values.each
 }
 
 /** Loads with the real kernel, then starts again with the replaced one. */

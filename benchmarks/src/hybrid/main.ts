@@ -4,11 +4,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, type Fusion, openEngine, type SearchRequest } from '@annal/engine'
 import { ndcg10, readTextSet, type TextSet, textSetNames } from '../../../packages/engine/test/search/text-set.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({ options: { out: { type: 'string' } } })
+const values = readOptions({ out: String })
 const pool = 100
 
 /** Exact search, RRF with k = 60 over both lists of 100. */

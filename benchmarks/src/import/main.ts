@@ -9,14 +9,14 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { connect, denseField } from '@annal/client'
-import { readDataset } from '../ann/dataset.ts'
 import { sendInTurn } from '../http/connection.ts'
 import { createRequest, insertRequest } from '../http/requests.ts'
 import { type BenchedServer, startServer } from '../http/server-process.ts'
+import { readOptions } from '../options.ts'
+import { readDataset } from '../sets/dataset.ts'
 
-const { values } = parseArgs({ options: { data: { type: 'string' }, pairs: { type: 'string', default: '3' } } })
+const values = readOptions({ data: String, pairs: 3 })
 if (values.data === undefined) throw new Error('--data DIR must name the folder that contains fashion-mnist')
 const batch = 1_000
 const field = 'dense'
@@ -39,7 +39,7 @@ console.log(
 )
 try {
   const ratios: number[] = []
-  for (let pair = 0; pair < Number(values.pairs); pair++) {
+  for (let pair = 0; pair < values.pairs; pair++) {
     const raw = await withServer(loadOverHttp)
     const imported = await withServer(runImport)
     ratios.push(imported / raw)

@@ -1,23 +1,21 @@
 // Removes a tenth of the rows and inserts as many others under their ordinals, twenty times, and compares recall, reachability, and speed
 // with a new graph of the same rows.
-import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
-import { makeClustered } from '../ann/dataset.ts'
-import { type Field, fill, norms } from '../ann/fill.ts'
-import { progress } from '../ann/progress.ts'
 import { kthBest, similarity } from '../ann/similarity.ts'
+import { readOptions } from '../options.ts'
+import { makeClustered } from '../sets/dataset.ts'
+import { type Field, fill, norms } from '../sets/fill.ts'
+import { progress } from '../sets/progress.ts'
 import { printFigures } from './figure.ts'
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '50000' }, cycles: { type: 'string', default: '20' } },
-})
+const values = readOptions({ rows: 50_000, cycles: 20 })
 const dimension = 128
 const k = 10
 const ef = 64
 const version = 1e6
 const rounds = 15
-const [n, cycles] = [Number(values.rows), Number(values.cycles)]
+const { rows: n, cycles } = values
 const replaced = Math.floor(n / 10)
 const set = makeClustered(n + cycles * replaced, dimension, 3)
 const metric = set.metric

@@ -1,21 +1,19 @@
 // The cost of a search of about 50 us in two workers: the latency for one caller, the throughput for eight callers compared with the same
 // searches in the calling thread, and the CPU time of that thread for each search.
-import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
-import { makeClustered } from '../ann/dataset.ts'
-import { fill } from '../ann/fill.ts'
+import { readOptions } from '../options.ts'
+import { makeClustered } from '../sets/dataset.ts'
+import { fill } from '../sets/fill.ts'
 import { runCallers } from './callers.ts'
 import { printFigures } from './figure.ts'
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '50000' }, rounds: { type: 'string', default: '15' } },
-})
+const values = readOptions({ rows: 50_000, rounds: 15 })
 const dimension = 128
 const wantedUs = 50
 const count = 2_000
-const rounds = Number(values.rounds)
-const set = makeClustered(Number(values.rows), dimension, 2)
+const { rounds } = values
+const set = makeClustered(values.rows, dimension, 2)
 const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
 const queryOf = (i: number) => queries[i % queries.length] as Float32Array
 const pool = await openWorkerPool({ threads: 2 })

@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
+import { readOptions } from '../options.ts'
 import { printFigures } from './figure.ts'
 import { residentBytes } from './resident.ts'
 
-const { values } = parseArgs({ options: { collections: { type: 'string', default: '500' } } })
-const count = Number(values.collections)
+const values = readOptions({ collections: 500 })
+const { collections: count } = values
 const dataDir = await mkdtemp(path.join(tmpdir(), 'annal-empty-'))
 const engine = await openEngine({ dataDir, threads: 2, fsync: 'none' })
 try {

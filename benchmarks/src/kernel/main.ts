@@ -8,16 +8,14 @@ import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import type { Size } from '../all/figures.ts'
+import { readOptions } from '../options.ts'
 import { isReached, type LimitedFigure } from './figure.ts'
 
-const { values } = parseArgs({
-  options: {
-    parts: { type: 'string', default: 'threads,dispatch,churn,memory,empty' },
-    size: { type: 'string', default: 'full' },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  parts: 'threads,dispatch,churn,memory,empty',
+  size: 'full',
+  json: String,
 })
 if (values.size !== 'small' && values.size !== 'full') throw new Error('--size is small or full')
 const size: Size = values.size

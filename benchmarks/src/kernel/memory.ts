@@ -1,18 +1,17 @@
 // The growth of a process for each row of one precision: everything that a field needs, with two workers and the calling thread. Compared
 // with what the field counts (`bytes`), which is what descriptions of collections and metrics show.
-import { parseArgs } from 'node:util'
+
+import type { Precision } from '@annal/engine'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
-import type { Precision } from '../ann/annal.ts'
-import { makeClustered } from '../ann/dataset.ts'
-import { type Field, norms } from '../ann/fill.ts'
-import { progress } from '../ann/progress.ts'
 import { mappingsOf } from '../load/mappings.ts'
+import { readOptions } from '../options.ts'
+import { makeClustered } from '../sets/dataset.ts'
+import { type Field, norms } from '../sets/fill.ts'
+import { progress } from '../sets/progress.ts'
 import { printFigures } from './figure.ts'
 import { residentBytes } from './resident.ts'
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '200000' }, precision: { type: 'string', default: 'int8' } },
-})
+const values = readOptions({ rows: 200_000, precision: 'int8' })
 /** Maximum bytes per dimension. */
 const perDimension: Readonly<Record<Precision, number>> = {
   binary: 0.2,
@@ -27,7 +26,7 @@ const beside = 170
 const dimension = 128
 const batch = 10_000
 const precision = values.precision as Precision
-const n = Number(values.rows)
+const { rows: n } = values
 const pool = await openWorkerPool({ threads: 2 })
 // Lists take the same space for any neighbors, and are filled faster with few candidates.
 const params = { dimension, spaceType: 'l2', precision, M: 16, efConstruction: 24, rules: rulesNewest } as const

@@ -8,24 +8,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { openEngine } from '@annal/engine'
-import type { Precision } from '../ann/annal.ts'
-import { makeClustered } from '../ann/dataset.ts'
-import { progress } from '../ann/progress.ts'
+import { openEngine, type Precision } from '@annal/engine'
 import { type Mappings, mappingsOf } from '../load/mappings.ts'
+import { readOptions } from '../options.ts'
+import { makeClustered } from '../sets/dataset.ts'
+import { progress } from '../sets/progress.ts'
 import { printFigures } from './figure.ts'
 import { residentBytes } from './resident.ts'
 
-const { values } = parseArgs({
-  options: {
-    few: { type: 'string', default: '60000' },
-    rows: { type: 'string', default: '160000' },
-    precision: { type: 'string', default: 'int8' },
-    opens: { type: 'string', default: '5' },
-    measure: { type: 'string' },
-    parts: { type: 'boolean', default: false },
-  },
+const values = readOptions({
+  few: 60_000,
+  rows: 160_000,
+  precision: 'int8',
+  opens: 5,
+  measure: String,
+  parts: false,
 })
 const dimension = 128
 const batch = 1_000
@@ -43,11 +40,8 @@ if (values.measure === undefined) compareProcesses(values.precision as Precision
 else console.log(JSON.stringify(await measure(values.measure)))
 
 function compareProcesses(precision: Precision): void {
-  const [few, many] = [values.few, values.rows].map((rows) => measureRows(precision, Number(rows))) as [
-    Measured,
-    Measured,
-  ]
-  const grown = Number(values.rows) - Number(values.few)
+  const [few, many] = [values.few, values.rows].map((rows) => measureRows(precision, rows)) as [Measured, Measured]
+  const grown = values.rows - values.few
   const counted = (many.counted - few.counted) / grown
   const resident = (many.resident - few.resident) / grown
   if (values.parts) {
@@ -76,10 +70,7 @@ function measureRows(precision: Precision, rows: number): Measured {
   const dir = mkdtempSync(path.join(tmpdir(), 'annal-process-'))
   try {
     run('fill', dir, precision, rows)
-    const opens = Array.from(
-      { length: Number(values.opens) },
-      () => JSON.parse(run('open', dir, precision, rows)) as Measured,
-    )
+    const opens = Array.from({ length: values.opens }, () => JSON.parse(run('open', dir, precision, rows)) as Measured)
     return opens.sort((a, b) => a.resident - b.resident)[opens.length >> 1]!
   } finally {
     rmSync(dir, { recursive: true })
@@ -99,7 +90,7 @@ function run(step: 'fill' | 'open', dir: string, precision: Precision, rows: num
 async function measure(step: string): Promise<Measured | undefined> {
   const dataDir = step.slice(step.indexOf(':') + 1)
   if (step.startsWith('fill:')) {
-    await fill(dataDir, Number(values.rows))
+    await fill(dataDir, values.rows)
     return undefined
   }
   const engine = await openEngine({ dataDir, threads: 2, fsync: 'none' })

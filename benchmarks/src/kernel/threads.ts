@@ -1,21 +1,19 @@
 // Compares two workers with one: loads the same rows and runs the same searches, alternately.
-import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool, rulesNewest, type WorkerPool } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
-import { makeClustered } from '../ann/dataset.ts'
-import { type Field, fill } from '../ann/fill.ts'
+import { readOptions } from '../options.ts'
+import { makeClustered } from '../sets/dataset.ts'
+import { type Field, fill } from '../sets/fill.ts'
 import { runCallers } from './callers.ts'
 import { printFigures } from './figure.ts'
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '30000' }, rounds: { type: 'string', default: '5' } },
-})
+const values = readOptions({ rows: 30_000, rounds: 5 })
 const dimension = 768
 // With this ef a walk is too large for the calling thread to run it, so only workers search.
 const ef = 320
 const callers = 32
-const rounds = Number(values.rounds)
-const set = makeClustered(Number(values.rows), dimension, 1)
+const { rounds } = values
+const set = makeClustered(values.rows, dimension, 1)
 const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
 
 const params = {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Collection, openEngine } from '@annal/engine'
-import { progress } from '../ann/progress.ts'
+import { progress } from '../sets/progress.ts'
 import { collectionName, fieldName, k, type LargeOptions, queriesFile, queryBatch, queryCounts } from './options.ts'
 import { openRows } from './rows.ts'
 import { Truth } from './truth.ts'

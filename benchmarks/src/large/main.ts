@@ -9,22 +9,20 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../options.ts'
 import { load } from './load.ts'
 import { measure } from './measure.ts'
 import type { LargeOptions } from './options.ts'
 
-const { values } = parseArgs({
-  options: {
-    dir: { type: 'string' },
-    precision: { type: 'string', default: 'int2' },
-    rows: { type: 'string', default: '1000000' },
-    dimension: { type: 'string', default: '768' },
-    seed: { type: 'string', default: '1' },
-    queries: { type: 'string', default: '100' },
-    ef: { type: 'string', default: '128' },
-    'only-measure': { type: 'boolean', default: false },
-  },
+const values = readOptions({
+  dir: String,
+  precision: 'int2',
+  rows: 1_000_000,
+  dimension: 768,
+  seed: 1,
+  queries: 100,
+  ef: 128,
+  'only-measure': false,
 })
 if (values.dir === undefined) throw new Error('--dir FOLDER is required')
 const dir = join(values.dir, `${values.precision}-${values.rows}-${values.dimension}-seed${values.seed}`)
@@ -32,11 +30,11 @@ mkdirSync(dir, { recursive: true })
 const options: LargeOptions = {
   dir,
   precision: values.precision as LargeOptions['precision'],
-  rows: Number(values.rows),
-  dimension: Number(values.dimension),
-  seed: Number(values.seed),
-  queries: Number(values.queries),
-  ef: Number(values.ef),
+  rows: values.rows,
+  dimension: values.dimension,
+  seed: values.seed,
+  queries: values.queries,
+  ef: values.ef,
 }
 if (values['only-measure']) await measure(options)
 else if (await load(options)) {

@@ -1,7 +1,8 @@
 // Seeded rows that resemble normalized text embeddings, generated in batches that do not depend on each other: a common mean, topics and
 // subtopics of very different sizes, a local part whose variance falls by a power law, and noise. A batch takes little time and no memory
 // besides its rows, so that a million rows need not be kept.
-import { createRandom, normalizeRows } from '../ann/dataset.ts'
+import { seededRandom } from '@annal/wal/testing'
+import { normalizeRows } from '../sets/dataset.ts'
 
 const [topics, subtopicsEach] = [64, 40]
 const share = { mean: 0.55, topic: 0.62, subtopic: 0.38, local: 0.55, noise: 0.08 }
@@ -15,7 +16,7 @@ export interface RowSource {
 }
 
 export function openRows(dimension: number, seed: number): RowSource {
-  const random = createRandom(seed)
+  const random = seededRandom(seed).next
   const normal = Float32Array.from(
     { length: tableSize },
     () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()),
@@ -36,7 +37,7 @@ export function openRows(dimension: number, seed: number): RowSource {
 
   return {
     batch(number, rows) {
-      const drawn = createRandom(seed * 1_000_003 + number + 1)
+      const drawn = seededRandom(seed * 1_000_003 + number + 1).next
       const made = new Float32Array(rows * dimension)
       for (let row = 0; row < rows; row++) {
         const topic = pick(topicLimits, drawn())

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
-import { readDataset } from '../ann/dataset.ts'
+import { readDataset } from '../sets/dataset.ts'
 
 const [data = '', size = ''] = process.argv.slice(2)
 const { base, dimension } = await readDataset(data, 'fashion-mnist')

@@ -1,8 +1,8 @@
 // Builds the graph of Fashion-MNIST from memory, in batches, with as many threads as a server, and prints the seconds of CPU time:
 // graph-alone.ts DIR BATCH
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
-import { readDataset } from '../ann/dataset.ts'
-import { norms } from '../ann/fill.ts'
+import { readDataset } from '../sets/dataset.ts'
+import { norms } from '../sets/fill.ts'
 
 const [data = '', size = ''] = process.argv.slice(2)
 const { base, dimension } = await readDataset(data, 'fashion-mnist')

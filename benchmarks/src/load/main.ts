@@ -10,22 +10,15 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { readDataset } from '../ann/dataset.ts'
 import { sendInTurn } from '../http/connection.ts'
 import { createRequest } from '../http/requests.ts'
 import { cpuBetween, startServer } from '../http/server-process.ts'
+import { readOptions } from '../options.ts'
+import { readDataset } from '../sets/dataset.ts'
 import { insertRequest, type VectorForm } from './inserts.ts'
 import { type Memory, memoryOf } from './memory.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    rounds: { type: 'string', default: '3' },
-    pause: { type: 'string', default: '5' },
-    profile: { type: 'string' },
-  },
-})
+const values = readOptions({ data: String, rounds: 3, pause: 5, profile: String })
 if (values.data === undefined) throw new Error('--data DIR must name the folder that contains fashion-mnist')
 const { data, profile } = values
 const batch = 1_000
@@ -41,7 +34,7 @@ const forms = [
   { name: 'binary data', form: 'bytes' },
 ] as const
 const ratios = forms.map(() => ({ graph: [] as number[], engine: [] as number[] }))
-for (let round = 0; round < Number(values.rounds); round++) {
+for (let round = 0; round < values.rounds; round++) {
   const graph = await secondsOf('graph-alone.ts')
   const engine = await secondsOf('engine-alone.ts')
   console.log(`graph in process ${graph.toFixed(2)} s of CPU, embedded engine ${engine.toFixed(2)} s; ${loaded()}`)
@@ -104,7 +97,7 @@ async function loadOverHttp(form: VectorForm) {
     await sendInTurn(target, requests)
     const ended = await server.cpu()
     const loaded = await memoryOf(server.pid)
-    await sleep(Number(values.pause) * 1_000)
+    await sleep(values.pause * 1_000)
     const later = await memoryOf(server.pid)
     const main = String(server.pid)
     return {

@@ -4,20 +4,14 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { openEngine, type SearchHit } from '@annal/engine'
 import { type Random, seededRandom } from '@annal/wal/testing'
+import { dataFolder, readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    made: { type: 'string', default: '5000' },
-    queries: { type: 'string', default: '60' },
-    out: { type: 'string' },
-  },
-})
+const values = readOptions({ made: 5000, queries: 60, out: String })
 const counts = [10, 100]
 const poolings = ['mean', 'max'] as const
-const queries = Number(values.queries)
+const { queries } = values
 const pools = [undefined, 512]
 
 interface Documents {
@@ -28,7 +22,7 @@ interface Documents {
 }
 
 const rows: string[] = []
-for (const set of [readNotes(), splitNotes(), generateDocuments(Number(values.made))])
+for (const set of [readNotes(), splitNotes(), generateDocuments(values.made)])
   for (const pooling of poolings) if (set) rows.push(...(await measure(set, pooling)))
 const page = report()
 console.log(page)
@@ -36,7 +30,7 @@ if (values.out !== undefined) writeFileSync(values.out, page)
 
 /** Passages of Markdown notes. A query is a passage that was removed from its note. */
 function readNotes(): Documents | undefined {
-  const folder = path.join(process.env.ANNAL_DATA ?? '../shared/data', 'bge-micro-notes-a')
+  const folder = dataFolder('bge-micro-notes-a')
   if (!existsSync(folder)) {
     console.error(`${folder} does not exist: skipped`)
     return undefined

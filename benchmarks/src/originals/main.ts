@@ -3,17 +3,16 @@
 // other work on the machine changes least.
 //
 //   npm run bench:originals -- [--objects 10000] [--dimension 384]
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, openEngine, type Precision } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
+import { bytesOnDisk } from '../bytes-on-disk.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: { objects: { type: 'string', default: '10000' }, dimension: { type: 'string', default: '384' } },
-})
-const [count, dimension] = [Number(values.objects), Number(values.dimension)]
+const values = readOptions({ objects: 10_000, dimension: 384 })
+const { objects: count, dimension } = values
 const batch = 500
 const searches = 400
 const pages = 30
@@ -33,6 +32,7 @@ const cases: readonly Case[] = [
 ]
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'annal-originals-'))
+const originals = path.join(dataDir, 'originals')
 const engine = await openEngine({ dataDir, fsync: 'none' })
 console.log(
   `${count} x ${dimension}; ${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}`,
@@ -53,7 +53,7 @@ async function measure({ name, precision, lengthMax }: Case, index: number): Pro
     const length = Math.hypot(...v) / (lengthMax === 1 ? 1 : random.next() * lengthMax)
     return Float32Array.from(v, (x) => x / length)
   }
-  const before = await bytesIn('originals')
+  const before = bytesOnDisk(originals)
   const make = (keepOriginals: boolean) => {
     const params = { dimension, spaceType: 'cosine', precision, keepOriginals } as const
     const fields = [{ name: 'v', type: 'vector', params }] as const
@@ -87,7 +87,7 @@ async function measure({ name, precision, lengthMax }: Case, index: number): Pro
   report(name, 'search, k = 10, with vectors', found)
   report(name, 'page of 1,000 with vectors', scrolled)
   console.log(`| ${name} | longest turn of a page | ${delays.map((ms) => `${ms.toFixed(1)} ms`).join(' | ')} | |`)
-  const disk = ((await bytesIn('originals')) - before) / count
+  const disk = (bytesOnDisk(originals) - before) / count
   console.log(`| ${name} | disk for each object | 0 | ${disk.toFixed(0)} bytes | |`)
 }
 
@@ -155,11 +155,4 @@ function cpuOf(spent: readonly Spent[]): number {
 
 function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[numbers.length >> 1] as number
-}
-
-async function bytesIn(folder: string): Promise<number> {
-  const dir = path.join(dataDir, folder)
-  let bytes = 0
-  for (const name of await readdir(dir).catch(() => [])) bytes += (await stat(path.join(dir, name))).size
-  return bytes
 }

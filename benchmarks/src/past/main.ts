@@ -7,39 +7,27 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, type Engine, openEngine, type Precision } from '@annal/engine'
+import { readOptions } from '../options.ts'
+import { seededPoints } from '../sets/points.ts'
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '100000' },
-    dimension: { type: 'string', default: '128' },
-    precision: { type: 'string', default: 'float32' },
-    changed: { type: 'string', default: '500' },
-    rounds: { type: 'string', default: '12' },
-    only: { type: 'string' },
-  },
+const values = readOptions({
+  rows: 100_000,
+  dimension: 128,
+  precision: 'float32',
+  changed: 500,
+  rounds: 12,
+  only: String,
 })
-const numbers = [values.rows, values.dimension, values.changed, values.rounds].map(Number)
-const [rows, dimension, changed, rounds] = numbers as [number, number, number, number]
+const { rows, dimension, changed, rounds } = values
 const batch = 1_000
 const queriesOfRound = 200
 const upsertsOfRound = 1_000
 const k = 10
 const mebibyte = 2 ** 20
 
-let state = 42
-const random = () => {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-  return state / 2 ** 32
-}
-const centers = Array.from({ length: 200 }, () => Array.from({ length: dimension }, () => random() - 0.5))
-/** A point near one of 200 centers. */
-function vector(): number[] {
-  const center = centers[Math.floor(random() * centers.length)] as number[]
-  return center.map((value) => value + (random() - 0.5) * 0.6)
-}
-const object = (n: number) => ({ id: `object-${n}`, fields: { v: vector() } })
+const { random, point } = seededPoints(dimension)
+const object = (n: number) => ({ id: `object-${n}`, fields: { v: point() } })
 
 interface Opened {
   readonly engine: Engine
@@ -83,7 +71,7 @@ async function searches(): Promise<void> {
   const { engine, collection } = await opened(600)
   const lsn = engine.lsnApplied
   await replace(collection, changed)
-  const queries = Array.from({ length: queriesOfRound }, vector)
+  const queries = Array.from({ length: queriesOfRound }, point)
   const request = (query: number[]) => ({ fields: { v: { query, limit: k } } })
   const past = await collection.asOf({ lsn })
   const round = async (target: Pick<Collection, 'search'>) => {
@@ -146,7 +134,7 @@ async function load(): Promise<void> {
   const started = performance.now()
   const cpu = await cpuMs(async () => {
     const past = await collection.asOf({ lsn })
-    await past.search({ fields: { v: { query: vector(), limit: k } } })
+    await past.search({ fields: { v: { query: point(), limit: k } } })
   })
   const ms = performance.now() - started
   const more = process.memoryUsage().rss - rss

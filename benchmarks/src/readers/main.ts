@@ -8,26 +8,13 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    rows: { type: 'string', default: '60000' },
-    ef: { type: 'string', default: '24' },
-    rounds: { type: 'string', default: '9' },
-    searches: { type: 'string', default: '2000' },
-  },
-})
+const values = readOptions({ data: String, rows: 60_000, ef: 24, rounds: 9, searches: 2000 })
 const { data = '' } = values
-const [rows, ef, rounds, searches] = [values.rows, values.ef, values.rounds, values.searches].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-]
+const { rows, ef, rounds, searches } = values
 const { d: dimension } = JSON.parse(readFileSync(join(data, 'meta.json'), 'utf8')) as { d: number }
 const base = readFileSync(join(data, 'base.u8'))
 const queries = Float32Array.from(readFileSync(join(data, 'queries.u8')).subarray(0, searches * dimension))

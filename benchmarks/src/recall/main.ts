@@ -8,25 +8,23 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Collection, type Engine, type Filter, openEngine, type Precision } from '@annal/engine'
 import { median } from '../ann/contender.ts'
-import { type Dataset, readDataset } from '../ann/dataset.ts'
 import { shuffled } from '../filtered/things.ts'
+import { dataFolder, readOptions } from '../options.ts'
+import { type Dataset, readDataset } from '../sets/dataset.ts'
 import { filteredTruth } from './truth.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
-    sets: { type: 'string', default: 'npl,bge-micro-notes-a,sift-bsds-a,fashion-mnist' },
-    precisions: { type: 'string', default: 'float32,int8' },
-    queries: { type: 'string', default: '2000' },
-    rounds: { type: 'string', default: '3' },
-    rescore: { type: 'boolean', default: false },
-    keep: { type: 'string' },
-    cpu: { type: 'string' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  data: dataFolder(),
+  sets: 'npl,bge-micro-notes-a,sift-bsds-a,fashion-mnist',
+  precisions: 'float32,int8',
+  queries: 2_000,
+  rounds: 3,
+  rescore: false,
+  keep: String,
+  cpu: String,
+  out: String,
 })
 
 const k = 10
@@ -108,7 +106,7 @@ function keptDir(keep: string, name: string, precision: string): string {
 async function openSet(name: string): Promise<Dataset> {
   const at = name.lastIndexOf('/')
   const set = await (at < 0 ? readDataset(values.data, name) : readDataset(name.slice(0, at), name.slice(at + 1)))
-  return { ...set, queries: set.queries.subarray(0, Number(values.queries) * set.dimension) }
+  return { ...set, queries: set.queries.subarray(0, values.queries * set.dimension) }
 }
 
 function queriesOf({ queries, dimension }: Dataset, odd: boolean): Float32Array[] {
@@ -259,7 +257,7 @@ async function measureCpuOf(cells: readonly Cell[], world: World): Promise<void>
   for (const cell of cells) {
     if (cell.bestEf === undefined) continue
     const ratios: number[] = []
-    for (let round = 0; round < Number(values.rounds); round++)
+    for (let round = 0; round < values.rounds; round++)
       ratios.push((await cpuOf(cell.ef, cell.share)) / (await cpuOf(cell.bestEf, cell.share)))
     cell.cpuRatio = median(ratios)
   }

@@ -1,7 +1,7 @@
 // Exact answers under filters, by scans of float32 rows.
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
-import type { Dataset } from '../ann/dataset.ts'
-import { fill } from '../ann/fill.ts'
+import type { Dataset } from '../sets/dataset.ts'
+import { fill } from '../sets/fill.ts'
 
 /** Rows in the order of a scan that contain the ten best of most filters. */
 const scanned = 2_000

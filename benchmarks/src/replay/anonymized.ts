@@ -4,7 +4,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import {
   type Comparison,
   compareResults,
@@ -16,22 +15,16 @@ import {
   replayTrace,
 } from '@annal/replay'
 import { median } from '../ann/contender.ts'
+import { readOptions } from '../options.ts'
 import { loadDirectly } from './direct.ts'
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '10000' },
-    dimension: { type: 'string', default: '128' },
-    pairs: { type: 'string', default: '5' },
-    json: { type: 'string' },
-  },
-})
+const values = readOptions({ objects: 10_000, dimension: 128, pairs: 5, json: String })
 
 const parent = mkdtempSync(join(os.tmpdir(), 'annal-anonymized-bench-'))
 try {
   const live = join(parent, 'live')
   const made = join(parent, 'made.trace')
-  const size = { objects: Number(values.objects), dimension: Number(values.dimension), batch: 100, seed: 1 }
+  const size = { objects: values.objects, dimension: values.dimension, batch: 100, seed: 1 }
   await generateTrace({ workload: 'churn', out: made, ...size, queriesPerThousand: 20 })
   await loadDirectly(await openTrace(made), live)
   const [plain, hidden] = [join(parent, 'plain.trace'), join(parent, 'hidden.trace')]
@@ -39,7 +32,7 @@ try {
   await recordTrace({ dataDir: live, out: hidden, anonymize: { rotate: true } })
   const comparisons: Comparison[][] = []
   const recalls: { plain: number | undefined; anonymized: number | undefined }[] = []
-  for (let pair = 0; pair < Number(values.pairs); pair++) {
+  for (let pair = 0; pair < values.pairs; pair++) {
     // Every other pair runs in reverse order.
     const paths = pair % 2 === 0 ? [plain, hidden] : [hidden, plain]
     const results = [await replayFile(paths[0] as string), await replayFile(paths[1] as string)]

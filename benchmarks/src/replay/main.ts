@@ -4,7 +4,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Precision } from '@annal/engine'
 import {
   engineTarget,
@@ -15,16 +14,15 @@ import {
   replayTrace,
   reportOf,
 } from '@annal/replay'
+import { readOptions } from '../options.ts'
 import { loadDirectly } from './direct.ts'
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '20000' },
-    dimension: { type: 'string', default: '128' },
-    pairs: { type: 'string', default: '5' },
-    json: { type: 'string' },
-    html: { type: 'string' },
-  },
+const values = readOptions({
+  objects: 20_000,
+  dimension: 128,
+  pairs: 5,
+  json: String,
+  html: String,
 })
 
 /** Minimum rate of a replay, as a share of the direct rate. */
@@ -33,11 +31,11 @@ const ratioFloor = 0.9
 const parent = mkdtempSync(join(os.tmpdir(), 'annal-replay-bench-'))
 try {
   const path = join(parent, 'churn.trace')
-  const size = { objects: Number(values.objects), dimension: Number(values.dimension), batch: 100, seed: 1 }
+  const size = { objects: values.objects, dimension: values.dimension, batch: 100, seed: 1 }
   await generateTrace({ workload: 'churn', out: path, ...size, queriesPerThousand: 20 })
   const trace = await openTrace(path)
   const ratios: number[] = []
-  for (let pair = 0; pair < Number(values.pairs); pair++) {
+  for (let pair = 0; pair < values.pairs; pair++) {
     const dataDir = (name: string) => join(parent, `${name}-${pair}`)
     const direct = await loadDirectly(trace, dataDir('direct'))
     const { objectsPerSecond } = await replayOnce(trace, dataDir('replay'))

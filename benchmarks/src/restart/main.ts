@@ -16,29 +16,22 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { encode } from '@msgpack/msgpack'
 import { type Mappings, mappingsOf } from '../load/mappings.ts'
+import { readOptions } from '../options.ts'
 import { dimension, groups, vectorOf } from '../start/objects.ts'
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '1000000' },
-    kills: { type: 'string', default: '6' },
-    apart: { type: 'string', default: '17000' },
-    cost: { type: 'string', default: '0' },
-    parts: { type: 'boolean', default: false },
-    dir: { type: 'string' },
-    against: { type: 'string' },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  objects: 1_000_000,
+  kills: 6,
+  apart: 17_000,
+  cost: 0,
+  parts: false,
+  dir: String,
+  against: String,
+  json: String,
 })
-const [objects, kills, apart, cost] = [values.objects, values.kills, values.apart, values.cost].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-]
+const { objects, kills, apart, cost } = values
 const batch = 1_000
 const pollMs = 10
 const costTurn = 50_000

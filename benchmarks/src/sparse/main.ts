@@ -4,17 +4,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
 import { readTextSet, type SparseRow, textSetNames } from '../../../packages/engine/test/search/text-set.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '200000' },
-    seed: { type: 'string', default: '1' },
-    out: { type: 'string' },
-  },
-})
+const values = readOptions({ rows: 200_000, seed: 1, out: String })
 const k = 10
 
 interface Rows {
@@ -44,7 +38,7 @@ for (const name of textSetNames) {
   if (set) sets.push({ ...set, dimension: set.sparseDimension })
   else console.error(`${name} is not on this machine (ANNAL_DATA): skipped`)
 }
-sets.push(generateRows(Number(values.rows), Number(values.seed)))
+sets.push(generateRows(values.rows, values.seed))
 const lines: Line[] = []
 for (const set of sets) lines.push(await compare(set))
 const page = report()

@@ -8,21 +8,18 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import os from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../options.ts'
 import { type Load, roundMs } from './load.ts'
 
-const { values } = parseArgs({
-  options: {
-    objects: { type: 'string', default: '1000000' },
-    tail: { type: 'string', default: '50000' },
-    dir: { type: 'string' },
-    probe: { type: 'string' },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  objects: 1_000_000,
+  tail: 50_000,
+  dir: String,
+  probe: Number,
+  json: String,
 })
-const objects = Number(values.objects)
-const tail = Number(values.tail)
-const probe = Number(values.probe ?? Math.floor(objects / 7))
+const { objects, tail } = values
+const probe = values.probe ?? Math.floor(objects / 7)
 const dir = values.dir ?? mkdtempSync(join(os.tmpdir(), 'annal-start-'))
 const dataDir = join(dir, 'data')
 
@@ -49,7 +46,7 @@ interface Opened {
 }
 
 const factsFile = join(dir, 'filled.json')
-if (!existsSync(factsFile)) writeFileSync(factsFile, await runChild('fill.ts', [dataDir, values.objects, values.tail]))
+if (!existsSync(factsFile)) writeFileSync(factsFile, await runChild('fill.ts', [dataDir, `${objects}`, `${tail}`]))
 const filled = JSON.parse(readFileSync(factsFile, 'utf8')) as Filled
 const withTail = await measureOpen()
 // Many replayed rows cause a checkpoint; an orderly stop writes one in any case.

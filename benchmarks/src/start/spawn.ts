@@ -7,27 +7,25 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
+import { freePort } from '../free-port.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    against: { type: 'string', multiple: true, default: [] },
-    rounds: { type: 'string', default: '9' },
-    objects: { type: 'string', default: '60000' },
-    threads: { type: 'string' },
-    dir: { type: 'string' },
-  },
+const values = readOptions({
+  against: [],
+  rounds: 9,
+  objects: 60_000,
+  threads: String,
+  dir: String,
 })
 const dimension = 784
 const batch = 1_000
-const objects = Number(values.objects)
+const { objects } = values
 /** A server trims its heap when it was idle for a second. */
 const settleMs = 4_000
 const pollMs = 2
@@ -82,15 +80,6 @@ function cpuMsOf(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`)
   const ns = tasks.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]))
   return ns.reduce((sum, one) => sum + one, 0) / 1e6
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Sends a request until it succeeds. Throws unless that reply contains `wanted`. */
@@ -165,7 +154,7 @@ for (const copy of copies) cpSync(filled, copy, { recursive: true })
 const loadBefore = os.loadavg().map((load) => load.toFixed(1))
 const empty = checkouts.map((): Start[] => [])
 const full = checkouts.map((): Start[] => [])
-for (let round = 0; round < Number(values.rounds); round++) {
+for (let round = 0; round < values.rounds; round++) {
   for (const [i, checkout] of checkouts.entries()) {
     const dataDir = mkdtempSync(path.join(dir, 'empty-'))
     empty[i]?.push(await measureStart(checkout, dataDir))

@@ -1,6 +1,6 @@
 // Queries of several kinds, chosen from the words of the texts by a seed, and the texts that have all words of a query, found without an index.
+import { seededRandom } from '@annal/wal/testing'
 import type { Texts } from './texts.ts'
-import { createRandom } from './zipf.ts'
 
 export type Combine = 'all' | 'any'
 
@@ -15,7 +15,7 @@ const frequentShares = [0.02, 0.2] as const
 const rareShares = [0.0001, 0.002] as const
 
 export function queryClasses(texts: Texts, queriesPerClass: number, seed: number): QueryClass[] {
-  const random = createRandom(seed + 1)
+  const random = seededRandom(seed + 1).next
   const { rows, having } = texts
   const isWithin = (word: string, [low, high]: readonly [number, number]) => {
     const count = having.get(word) ?? 0

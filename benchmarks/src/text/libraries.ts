@@ -1,5 +1,5 @@
 // Annal in this process, and the libraries that it is compared with, each with one index of texts: search for all given words, or for any of them.
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -8,6 +8,7 @@ import { openEngine } from '@annal/engine'
 import { create, insertMultiple, search } from '@orama/orama'
 import { Index } from 'flexsearch'
 import MiniSearch from 'minisearch'
+import { bytesOnDisk } from '../bytes-on-disk.ts'
 import type { Combine } from './classes.ts'
 import type { Texts } from './texts.ts'
 
@@ -130,11 +131,6 @@ export function* batchesOf({ rows }: Pick<Texts, 'rows'>): Generator<number[]> {
 
 function splitWords(text: string): string[] {
   return text.split(' ')
-}
-
-export function bytesOnDisk(folder: string): number {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return files.reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0)
 }
 
 export function megabytes(bytes: number): string {

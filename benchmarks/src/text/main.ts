@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { listOf, readOptions } from '../options.ts'
 import { compileCaller } from './callers.ts'
 import { type Having, type QueryClass, queryClasses, rowsHaving } from './classes.ts'
 import { megabytes, openers, type TextIndex } from './libraries.ts'
@@ -17,32 +17,30 @@ import { seededTexts, type Texts, textsOf } from './texts.ts'
 import { cellsOf, measureByTurns, type Turns } from './turns.ts'
 import { compareOverWire, type WireResult } from './wire.ts'
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '60000' },
-    docs: { type: 'string' },
-    vocabulary: { type: 'string', default: '200000' },
-    libraries: { type: 'string', default: 'minisearch,flexsearch,orama' },
-    peers: { type: 'string', default: '' },
-    callers: { type: 'string', default: '8' },
-    rounds: { type: 'string', default: '5' },
-    queries: { type: 'string', default: '50' },
-    turn: { type: 'string', default: '200' },
-    clock: { type: 'string', default: 'wall' },
-    seed: { type: 'string', default: '1' },
-    out: { type: 'string' },
-  },
+const values = readOptions({
+  rows: 60_000,
+  docs: String,
+  vocabulary: 200_000,
+  libraries: 'minisearch,flexsearch,orama',
+  peers: '',
+  callers: 8,
+  rounds: 5,
+  queries: 50,
+  turn: 200,
+  clock: 'wall',
+  seed: 1,
+  out: String,
 })
-const [rows, vocabulary, seed] = [values.rows, values.vocabulary, values.seed].map(Number) as [number, number, number]
+const { rows, vocabulary, seed } = values
 const { clock } = values
 if (clock !== 'wall' && clock !== 'cpu') throw new Error(`--clock is wall or cpu, not ${clock}`)
-const turns: Turns = { rounds: Number(values.rounds), turnMs: Number(values.turn), clock }
+const turns: Turns = { rounds: values.rounds, turnMs: values.turn, clock }
 const k = 10
 
 const texts = values.docs === undefined ? seededTexts({ rows, vocabulary, seed }) : textsOf(values.docs, rows)
-const classes = queryClasses(texts, Number(values.queries), seed)
+const classes = queryClasses(texts, values.queries, seed)
 const having = rowsHaving(texts, classes)
-const libraries = values.libraries.split(',').filter((name) => name !== '')
+const libraries = listOf(values.libraries)
 const parts = [...(await overWire()), ...(libraries.length > 0 ? [await inProcess(texts, classes, having)] : [])]
 const page = ['# Text search', '', ...parts.map(({ page }) => page), machine(), ''].join('\n')
 console.log(page)
@@ -50,7 +48,7 @@ if (values.out !== undefined) writeFileSync(values.out, page)
 process.exitCode = parts.some(({ differences }) => differences > 0) ? 1 : 0
 
 async function overWire(): Promise<readonly WireResult[]> {
-  const peers = values.peers.split(',').filter((name) => name !== '')
+  const peers = listOf(values.peers)
   const unknown = peers.find((name) => name !== 'postgres')
   if (unknown !== undefined) throw new Error(`no peer ${unknown}`)
   if (peers.length === 0) return []
@@ -66,7 +64,7 @@ async function overWire(): Promise<readonly WireResult[]> {
       console.error('postgres: skipped, because there is no C compiler for the callers')
       return []
     }
-    const callers = Number(values.callers)
+    const { callers } = values
     return [await compareOverWire(texts, classes, having, { ...turns, clock: 'wall', callers, programs, caller })]
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -96,8 +94,8 @@ async function inProcess(texts: Texts, classes: readonly QueryClass[], having: H
   for (const index of indexes) await index.close()
   const compared = classes.filter(({ combine }) => combine === 'all').flatMap(({ queries }) => queries).length
   const page = [
-    `${texts.description} Microseconds${clock === 'cpu' ? ' of CPU time, of all threads,' : ''} for each query of the ${k} best, by turns in one process; in brackets as a multiple of ours, the median of the`,
-    `quotients of each round. Every library found the ids of all texts with all words of ${compared} queries (${differences} differences). minisearch ranks by`,
+    `${texts.description} Microseconds${clock === 'cpu' ? ' of CPU time of all threads' : ''} for each query of the ${k} best, by turns in one process. Brackets have the ratio to Annal, the median of`,
+    `all rounds. Every library found the ids of all texts with all words of ${compared} queries (${differences} differences). minisearch ranks by`,
     'BM25+, orama by BM25, flexsearch by the position of words.',
     `Median of ${turns.rounds} rounds, turns of at least ${turns.turnMs} ms.`,
     '',

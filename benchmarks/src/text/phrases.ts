@@ -1,30 +1,29 @@
 // `npm run bench:text-phrases -- --docs FILE [--rows 60000] [--language english] [--queries 50] [--rounds 5] [--turn 200] [--seed 1]`: searches and
 // counts of phrases of two frequent words next to those of texts with both words anywhere, by turns in one process, and the first count of each phrase,
 // for which texts are analyzed. Exits with code 1 if the number of texts with a phrase is not the one that is found without an index.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { openEngine, type TextQuery } from '@annal/engine'
+import { seededRandom } from '@annal/wal/testing'
 import { analyzerOf, loadAnalyzers } from '../../../packages/engine/src/text/analyzers.ts'
+import { readOptions } from '../options.ts'
 import { megabytes } from './libraries.ts'
 import { textsOf } from './texts.ts'
 import { measureByTurns } from './turns.ts'
-import { createRandom } from './zipf.ts'
 
-const { values } = parseArgs({
-  options: {
-    docs: { type: 'string' },
-    rows: { type: 'string', default: '60000' },
-    language: { type: 'string', default: 'english' },
-    queries: { type: 'string', default: '50' },
-    rounds: { type: 'string', default: '5' },
-    turn: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-  },
+const values = readOptions({
+  docs: String,
+  rows: 60_000,
+  language: 'english',
+  queries: 50,
+  rounds: 5,
+  turn: 200,
+  seed: 1,
 })
 if (values.docs === undefined) throw new Error('--docs names a file')
-const turns = { rounds: Number(values.rounds), turnMs: Number(values.turn), clock: 'cpu' as const }
+const turns = { rounds: values.rounds, turnMs: values.turn, clock: 'cpu' as const }
 const [frequentMin, frequentMax] = [0.02, 0.2]
 const batch = 500
 const limit = 10
@@ -35,7 +34,7 @@ interface Phrase {
   readonly rows: number
 }
 
-const texts = textsOf(values.docs, Number(values.rows))
+const texts = textsOf(values.docs, values.rows)
 await loadAnalyzers()
 const analyzer = analyzerOf({ language: values.language, analyzer: 1 })
 const termsOf = Array.from({ length: texts.rows }, (_, row) => {
@@ -45,7 +44,7 @@ const termsOf = Array.from({ length: texts.rows }, (_, row) => {
   })
   return terms
 })
-const random = createRandom(Number(values.seed))
+const random = seededRandom(values.seed).next
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
 const isFrequent = (word: string) => {
   const share = (texts.having.get(word) ?? 0) / texts.rows
@@ -58,7 +57,7 @@ const classes: readonly { readonly name: string; readonly phrases: readonly Phra
 ]
 
 function phrases(choose: () => readonly [string, string]): readonly Phrase[] {
-  return Array.from({ length: Number(values.queries) }, () => {
+  return Array.from({ length: values.queries }, () => {
     const words = choose()
     const [first, second] = words.map((word) => analyzer.queryTokens(word)[0]?.term)
     const rows = termsOf.filter((terms) => terms.some((term, i) => term === first && terms[i + 1] === second)).length

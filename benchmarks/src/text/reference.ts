@@ -5,23 +5,17 @@
 // Both files have one JSON object per line, with `id`, `text`, and optionally `title`. Without queries, two to four words of every hundredth
 // text are used. Each query is searched for any and for all of its words. Exits with code 1 if a hit is missing, or a score differs by more than
 // 1e-6 of it.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
 import { analyzerOf, loadAnalyzers } from '../../../packages/engine/src/text/analyzers.ts'
+import { bytesOnDisk } from '../bytes-on-disk.ts'
+import { readOptions } from '../options.ts'
 
-const { values } = parseArgs({
-  options: {
-    docs: { type: 'string' },
-    queries: { type: 'string' },
-    language: { type: 'string', default: 'english' },
-    limit: { type: 'string', default: '100' },
-  },
-})
+const values = readOptions({ docs: String, queries: String, language: 'english', limit: 100 })
 if (values.docs === undefined) throw new Error('--docs names a file')
-const limit = Number(values.limit)
+const { limit } = values
 const [k1, b] = [1.2, 0.75]
 const batch = 500
 const errorMax = 1e-6
@@ -54,11 +48,6 @@ const queries =
           : [],
       )
     : linesOf(values.queries).map(({ text }) => text)
-
-function bytesIn(folder: string): number {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return files.reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0)
-}
 
 /** Terms of each text with their counts, and the texts with each term. */
 const counts: Map<string, number>[] = []
@@ -141,7 +130,7 @@ console.log(
 )
 const newest = readdirSync(path.join(dataDir, 'checkpoints')).sort().at(-1) as string
 for (const folder of ['wal', path.join('checkpoints', newest)])
-  console.log(`${folder}: ${bytesIn(path.join(dataDir, folder))} bytes on disk`)
+  console.log(`${folder}: ${bytesOnDisk(path.join(dataDir, folder))} bytes on disk`)
 for (const fault of faults.slice(0, 10)) console.log(fault)
 await engine.close()
 rmSync(dataDir, { recursive: true, force: true })

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { type Collection, connect } from '@annal/client'
+import { bytesOnDisk } from '../bytes-on-disk.ts'
 import { startServer } from '../http/server-process.ts'
 import {
   type Callers,
@@ -14,7 +15,7 @@ import {
   startCallers,
 } from './callers.ts'
 import type { Having, QueryClass } from './classes.ts'
-import { batchesOf, bytesOnDisk, megabytes } from './libraries.ts'
+import { batchesOf, megabytes } from './libraries.ts'
 import { type PostgresTexts, ranked, startPostgres } from './postgres.ts'
 import type { Texts } from './texts.ts'
 import { cellsOf, measureByTurns, type Turns } from './turns.ts'
@@ -109,8 +110,8 @@ export async function compareOverWire(
     for (const { alone, together } of peers) for (const callers of [alone, together]) callers.close()
     const { description } = texts
     const page = [
-      `${description} Microseconds for each query of the ${k} best, ranked on both sides, with 1 caller and with ${options.callers} at a time; in brackets`,
-      'as a multiple of ours, the median of the quotients of each round. CPU is that of the server for a query.',
+      `${description} Microseconds for each query of the ${k} best, ranked on both sides, with 1 caller and with ${options.callers} concurrent callers.`,
+      'Brackets have the ratio to Annal, the median of all rounds. CPU is the CPU time of the server for each query.',
       `${wanted.flatMap(({ queries }) => queries).length} queries: PostgreSQL found the ids of all texts with all words, and Annal the same ones, the first ${limitMax} at most (${differences} differences).`,
       `Annal: ${megabytes(before)} resident, ${megabytes(bytesOnDisk(dataDir))} on disk, stored in ${seconds.toFixed(0)} s. PostgreSQL ${postgres.version}: table ${megabytes(postgres.tableBytes)}, indexes ${megabytes(postgres.indexBytes)}, stored in ${postgres.seconds.toFixed(0)} s.`,
       `Median of ${options.rounds} rounds, turns of at least ${options.turnMs} ms.`,

@@ -1,4 +1,5 @@
 // Seeded texts whose words have the frequencies of a language (Zipf): the word of rank r is in a text with a probability of about 1/r.
+import { seededRandom } from '@annal/wal/testing'
 
 /** Letters of a word: no word begins another one. */
 const letters = 5
@@ -16,7 +17,7 @@ export function zipfTexts(options: {
   readonly seed: number
 }): RankedTexts {
   const { rows, vocabulary, seed } = options
-  const random = createRandom(seed)
+  const random = seededRandom(seed).next
   const starts = new Float64Array(rows + 1)
   for (let row = 0; row < rows; row++) starts[row + 1] = (starts[row] as number) + 10 + Math.floor(51 * random())
   const all = new Uint32Array(starts[rows] as number)
@@ -43,15 +44,4 @@ export function wordOf(rank: number): string {
     rest = Math.floor(rest / 26)
   }
   return word
-}
-
-/** Numbers in [0, 1) that depend on the seed only. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
 }

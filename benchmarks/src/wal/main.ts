@@ -4,19 +4,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../options.ts'
 import { type Appending, type Load, measureAppending } from './appending.ts'
 import { measureScanning, type Scanning } from './scanning.ts'
 
-const { values } = parseArgs({
-  options: {
-    dir: { type: 'string', default: os.tmpdir() },
-    pairs: { type: 'string', default: '5' },
-    quick: { type: 'boolean', default: false },
-    out: { type: 'string' },
-    json: { type: 'string' },
-  },
-})
+const values = readOptions({ dir: os.tmpdir(), pairs: 5, quick: false, out: String, json: String })
 
 const ratioFloor = 0.6
 const verifyFloor = 200
@@ -38,7 +30,7 @@ const scannings: Scanning[] = []
 try {
   for (const load of loads) {
     const sized = values.quick ? { ...load, records: Math.ceil(load.records / 10) } : load
-    appendings.push(await measureAppending(parent, sized, Number(values.pairs)))
+    appendings.push(await measureAppending(parent, sized, values.pairs))
   }
   for (const recordBytes of [1024, 64 * 1024, 3_000_000]) {
     scannings.push(await measureScanning(parent, recordBytes, values.quick ? 50 : 400))

@@ -15,7 +15,7 @@ from annal import filters as conditions
 from ...filter import Filter, FilterOp
 from ...payload import PayloadProfile
 from ..api import VectorDB
-from .config import AnnalIndexConfig
+from .config import AnnalFtsConfig, AnnalIndexConfig
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,9 @@ VECTOR_FIELD = "vector"
 ID_KEY = "id"
 LABEL_KEY = "labels"
 TENANT_KEY = "tenant"
+TEXT_FIELD = "text"
+# The harness numbers documents for filters, because their ids are strings.
+FILTER_ID_KEY = "filter_id"
 # A batch of the harness is one request up to the limit of the server.
 BATCH_SIZE = 1_000
 # The runner of streaming cases inserts with a thread for each core.
@@ -44,7 +47,7 @@ class Annal(VectorDB):
         self,
         dim: int,
         db_config: dict,
-        db_case_config: AnnalIndexConfig | None,
+        db_case_config: AnnalIndexConfig | AnnalFtsConfig | None,
         collection_name: str = "vdbbench",
         drop_old: bool = False,
         with_scalar_labels: bool = False,
@@ -55,6 +58,7 @@ class Annal(VectorDB):
         self.collection_name = collection_name
         self.with_scalar_labels = with_scalar_labels
         self.multitenant_tenant_labels: list[str] = []
+        self._is_fts = isinstance(self.case_config, AnnalFtsConfig)
         self._filter: list[dict] | None = None
         self._options = self.case_config.search_param()
         self._client: AnnalClient | None = None
@@ -64,8 +68,13 @@ class Annal(VectorDB):
             if drop_old:
                 self._drop(client)
             if all(one["name"] != collection_name for one in client.list_collections()):
-                params = {"dimension": dim, **self.case_config.index_param()}
-                client.create_collection(collection_name, [{"name": VECTOR_FIELD, "type": "vector", "params": params}])
+                client.create_collection(collection_name, [self._field(dim)])
+
+    def _field(self, dim: int) -> dict:
+        params = self.case_config.index_param()
+        if self._is_fts:
+            return {"name": TEXT_FIELD, "type": "text", "params": params}
+        return {"name": VECTOR_FIELD, "type": "vector", "params": {"dimension": dim, **params}}
 
     def __getstate__(self) -> dict:
         """Connections stay in the process that opened them."""
@@ -102,6 +111,13 @@ class Annal(VectorDB):
         # Filter values are part of every hit. Vectors are returned on request.
         return payload_profile.value in ("ids_only", "scalar_label", "vector")
 
+    @classmethod
+    def supports_full_text_search(cls) -> bool:
+        return True
+
+    def has_text_field(self) -> bool:
+        return self._is_fts
+
     def supports_multitenant(self) -> bool:
         return True
 
@@ -117,7 +133,6 @@ class Annal(VectorDB):
         **kwargs: Any,
     ) -> tuple[int, Exception | None]:
         """The number counts objects that are stored, also if a later batch failed. Storing them again changes nothing."""
-        assert self._collection is not None, "call init() first"
         if self.with_scalar_labels and labels_data is None:
             return 0, ValueError("labels_data is required when with_scalar_labels is set")
         labels = labels_data if self.with_scalar_labels else None
@@ -129,6 +144,34 @@ class Annal(VectorDB):
             if tenant_labels_data is not None:
                 values[TENANT_KEY] = tenant_labels_data[i]
             objects.append({"id": str(number), "filter": values, "fields": {VECTOR_FIELD: embeddings[i]}})
+        return self._upsert(objects)
+
+    def insert_documents(
+        self,
+        texts: list[str],
+        doc_ids: list[str],
+        filter_ids: list[int | None] | None = None,
+        **kwargs: Any,
+    ) -> tuple[int, Exception | None]:
+        self._check_fts("insert")
+        if len(texts) != len(doc_ids):
+            msg = f"Mismatch between texts ({len(texts)}) and doc_ids ({len(doc_ids)}) lengths"
+            raise ValueError(msg)
+        objects = []
+        for i, name in enumerate(doc_ids):
+            one = {"id": str(name), "fields": {TEXT_FIELD: texts[i]}}
+            if filter_ids is not None and filter_ids[i] is not None:
+                one["filter"] = {FILTER_ID_KEY: int(filter_ids[i])}
+            objects.append(one)
+        return self._upsert(objects)
+
+    def _check_fts(self, what: str) -> None:
+        if not self._is_fts:
+            msg = f"{self.name} full-text {what} requires AnnalFtsConfig"
+            raise RuntimeError(msg)
+
+    def _upsert(self, objects: list[dict]) -> tuple[int, Exception | None]:
+        assert self._collection is not None, "call init() first"
         try:
             self._collection.upsert(objects, batch_size=BATCH_SIZE, progress=False)
         except AnnalError as error:
@@ -137,7 +180,9 @@ class Annal(VectorDB):
         return len(objects), None
 
     def prepare_filter(self, filters: Filter) -> None:
-        if filters.type == FilterOp.NonFilter:
+        if self._is_fts and filters.type != FilterOp.NonFilter:
+            self._prepare_document_filter(filters)
+        elif filters.type == FilterOp.NonFilter:
             self._filter = None
         elif filters.type == FilterOp.NumGE:
             self._filter = [conditions.gte(ID_KEY, filters.int_value)]
@@ -146,6 +191,12 @@ class Annal(VectorDB):
         else:
             msg = f"Not support Filter for Annal - {filters}"
             raise ValueError(msg)
+
+    def _prepare_document_filter(self, filters: Filter) -> None:
+        if filters.type != FilterOp.NumGE or filters.int_field != FILTER_ID_KEY:
+            msg = f"documents have only the filter value {FILTER_ID_KEY}, not {filters}"
+            raise ValueError(msg)
+        self._filter = [conditions.gte(FILTER_ID_KEY, filters.int_value)]
 
     def search_embedding(
         self,
@@ -167,6 +218,19 @@ class Annal(VectorDB):
             **self._options,
         )
         return [int(hit["id"]) for hit in found["results"][VECTOR_FIELD]]
+
+    def search_documents(
+        self,
+        query: str,
+        k: int = 100,
+        payload_profile: PayloadProfile = PayloadProfile.IDS_ONLY,
+        **kwargs: Any,
+    ) -> list[str]:
+        self._check_fts("search")
+        assert self._collection is not None, "call init() first"
+        include_texts = payload_profile.value == "text"
+        found = self._collection.search({TEXT_FIELD: query}, filter=self._filter, limit=k, include_texts=include_texts)
+        return [hit["id"] for hit in found["results"][TEXT_FIELD]]
 
     def poll_insert_readiness(self, expected_count: int) -> dict:
         assert self._collection is not None, "call init() first"

@@ -58,3 +58,40 @@ class AnnalIndexConfig(BaseModel, DBCaseConfig):
             "prefilter_cardinality_threshold": self.prefilter_threshold,
         }
         return {name: value for name, value in options.items() if value is not None}
+
+
+class AnnalFtsConfig(BaseModel, DBCaseConfig):
+    """The text field of full-text cases. Annal's words are those of Unicode (UAX #29) in lower case. Without a language there are no stems and
+    no stop words; accents are removed. The mean length is that of the collection, at every moment.
+    """
+
+    metric_type: MetricType | None = MetricType.BM25
+    language: str = "none"
+    bm25_k1: float | None = None
+    bm25_b: float | None = None
+
+    def apply_fts_manifest(
+        self, bm25_params: dict[str, float], analyzer_params: dict
+    ) -> tuple["AnnalFtsConfig", dict[str, dict]]:
+        """Takes k1 and b of a data set. Its tokenizer and lower case are what a field without a language has anyway."""
+        own = {"k1": "bm25_k1", "b": "bm25_b"}
+        bm25 = {name: value for name, value in bm25_params.items() if name in own}
+        is_plain = self.language == "none"
+        fixed = {"tokenizer": "standard", "filter": ["lowercase"]} if is_plain else {}
+        analyzer = {name: value for name, value in analyzer_params.items() if fixed.get(name) == value}
+        changes = {own[name]: value for name, value in bm25.items()}
+        return type(self)(**{**dict(self), **changes}), {
+            "applied_bm25_params": bm25,
+            "unapplied_bm25_params": {name: value for name, value in bm25_params.items() if name not in bm25},
+            "applied_analyzer_params": analyzer,
+            "unapplied_analyzer_params": {
+                name: value for name, value in analyzer_params.items() if name not in analyzer
+            },
+        }
+
+    def index_param(self) -> dict:
+        params = {"language": self.language, "k1": self.bm25_k1, "b": self.bm25_b}
+        return {name: value for name, value in params.items() if value is not None}
+
+    def search_param(self) -> dict:
+        return {}

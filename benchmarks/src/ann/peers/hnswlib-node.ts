@@ -1,7 +1,8 @@
 // hnswlib-node: hnswlib bound to Node, compiled by its own installation. One call for each row and each query, as its users do.
+
+import type { Dataset } from '../../sets/dataset.ts'
+import { progress } from '../../sets/progress.ts'
 import { type Contender, recallOf } from '../contender.ts'
-import type { Dataset } from '../dataset.ts'
-import { progress } from '../progress.ts'
 import { installed } from './install.ts'
 
 interface Index {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Dataset } from '../../sets/dataset.ts'
 import type { Contender } from '../contender.ts'
-import type { Dataset } from '../dataset.ts'
 
 export async function openHnswlib(set: Dataset): Promise<Contender> {
   const directory = mkdtempSync(join(tmpdir(), 'annal-hnswlib-'))

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Dataset } from '../../sets/dataset.ts'
+import { progress } from '../../sets/progress.ts'
 import { type Contender, recallOf } from '../contender.ts'
-import type { Dataset } from '../dataset.ts'
-import { progress } from '../progress.ts'
 import { installed } from './install.ts'
 
 const batch = 10_000

@@ -7,3 +7,4 @@ class PayloadProfile(str, Enum):
     IDS_ONLY = "ids_only"
     VECTOR = "vector"
     SCALAR_LABEL = "scalar_label"
+    TEXT = "text"

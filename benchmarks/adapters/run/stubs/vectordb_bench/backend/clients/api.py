@@ -13,6 +13,7 @@ class MetricType(str, Enum):
     COSINE = "COSINE"
     IP = "IP"
     DP = "DP"
+    BM25 = "BM25"
     HAMMING = "HAMMING"
 
 
@@ -34,6 +35,10 @@ class DBCaseConfig(ABC):
     @abstractmethod
     def search_param(self):
         ...
+
+
+    def apply_fts_manifest(self, bm25_params, analyzer_params):
+        raise NotImplementedError
 
 
 class VectorDB(ABC):
@@ -70,3 +75,10 @@ class VectorDB(ABC):
     @abstractmethod
     def optimize(self, data_size=None):
         ...
+
+    @classmethod
+    def supports_full_text_search(cls):
+        return False
+
+    def has_text_field(self):
+        return False

@@ -1,6 +1,8 @@
 // Sets with exact answers: from a data directory, or clustered sets generated from a seed, whose answers are computed here.
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { seededRandom } from '@annal/wal/testing'
 
 export interface Dataset {
   readonly name: string
@@ -88,7 +90,7 @@ export interface Clustered extends Omit<Dataset, 'truth'> {
 
 /** Generates `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind. */
 export function makeClustered(n: number, dimension: number, seed: number): Clustered {
-  const random = createRandom(seed)
+  const random = seededRandom(seed).next
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const rank = 32
   const basis = Float32Array.from({ length: rank * dimension }, () => gauss() / Math.sqrt(dimension))
@@ -121,16 +123,5 @@ export function makeClustered(n: number, dimension: number, seed: number): Clust
     queries: queries.rows,
     baseClusters: base.drawn,
     queryClusters: queries.drawn,
-  }
-}
-
-/** Numbers in [0, 1) that only depend on the seed. */
-export function createRandom(seed: number): () => number {
-  let s = seed >>> 0
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0
-    let t = Math.imul(s ^ (s >>> 15), s | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 }
