@@ -19,7 +19,7 @@ export function commitFaults(): string[] {
 }
 
 /** `entry` is a short hash, a line break and the message. */
-export function messageFaults(entry: string): string[] {
+function messageFaults(entry: string): string[] {
   const [hash, subject = '', ...rest] = entry.split('\n')
   const body = rest.join('\n').trim().split('\n')
   const faults: string[] = []

@@ -1,5 +1,5 @@
 // No file may import itself through others: neither for values, nor for types (`import type`), nor when it runs (`import()`).
-// Files of a cycle cannot be read, tested or moved one at a time.
+// Files of a cycle cannot be read, tested or moved one at a time. Neither may a folder: the folders of a cycle are one folder in pieces.
 import path from 'node:path'
 import type { SourceFile } from './source-files.ts'
 
@@ -10,6 +10,36 @@ export function cycleFaults(files: readonly Pick<SourceFile, 'path' | 'imports'>
     .map((group) => shortestCycle(group, edges))
     .filter((cycle) => cycle.length > 0)
     .map((cycle) => `import cycle: ${cycle.join(' -> ')}`)
+}
+
+/** One line for each group of folders next to each other that import each other, with a shortest cycle and an import for each step. */
+export function folderCycleFaults(files: readonly Pick<SourceFile, 'path' | 'imports'>[]): string[] {
+  const imports = new Map<string, Map<string, string>>()
+  for (const [from, targets] of edgesOf(files)) {
+    for (const to of targets) {
+      const [folder, other] = siblingFolders(from, to)
+      if (folder === undefined || other === undefined) continue
+      imports.set(folder, (imports.get(folder) ?? new Map<string, string>()).set(other, `${from} -> ${to}`))
+    }
+  }
+  const edges = new Map([...imports].map(([folder, others]) => [folder, [...others.keys()]]))
+  return groupsOf(edges)
+    .map((group) => shortestCycle(group, edges))
+    .filter((cycle) => cycle.length > 0)
+    .map((cycle) => {
+      const steps = cycle.slice(1).map((next, i) => imports.get(cycle[i] as string)?.get(next))
+      return `folder cycle: ${cycle.join(' -> ')} (${steps.join(', ')})`
+    })
+}
+
+/** The folders next to each other that have the two files; undefined for a file that is next to the folder of the other one. */
+function siblingFolders(from: string, to: string): (string | undefined)[] {
+  const names = to.split('/')
+  const same = from.split('/').findIndex((name, i) => name !== names[i])
+  return [from, to].map((file) => {
+    const parts = file.split('/')
+    return same >= 0 && parts.length > same + 1 ? parts.slice(0, same + 1).join('/') : undefined
+  })
 }
 
 type Edges = ReadonlyMap<string, readonly string[]>

@@ -1,6 +1,6 @@
 // Who may import whom: between packages, between the rooms of the engine, and which outside modules belong behind a seam.
 import path from 'node:path'
-import { cycleFaults } from './cycles.ts'
+import { cycleFaults, folderCycleFaults } from './cycles.ts'
 import { type SourceFile, sourceFiles } from './source-files.ts'
 
 /** Package to the siblings it may import at run time. Types may come from anywhere below; tests may use any door. */
@@ -28,13 +28,18 @@ const writtenInto: Readonly<Record<string, string>> = {
   'packages/client/src/model.ts': 'packages/engine/src/model/shared.ts',
 }
 
+/** Sources besides those of packages: what AssemblyScript compiles, and programs that are not published. */
+const besides = ['packages/engine/assembly', 'packages/server/assembly', 'benchmarks/src', 'scripts']
+
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'file-damage', 'memory', 'node-version', 'wait-limit'],
+  ['errors', 'limits', 'disk-errors', 'file-damage', 'admission', 'memory', 'node-version', 'wait-limit'],
   ['model', 'events', 'requests', 'defaults', 'text'],
   ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
   ['input'],
-  ['replica', 'sharing'],
+  ['originals'],
+  ['sharing'],
+  ['replica'],
   ['search', 'snapshot'],
   [
     'commit',
@@ -77,7 +82,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(own-files|dense\/kernel|sparse\/kernel|threads\/thread-state|address-space)/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(own-files|dense\/kernel|sparse\/kernel|threads\/thread-state|address-space)|^packages\/engine\/src\/admission\/memory-reading/,
     why: 'the disk is reached through the Vfs seam',
   },
   {
@@ -108,7 +113,11 @@ export async function importFaults(): Promise<string[]> {
     const files = await sourceFiles(`packages/${name}/src`)
     for (const file of files) faults.push(...siblingFaults(file, name), ...seamFaults(file), ...strangerFaults(file))
     if (name === 'engine') for (const file of files) faults.push(...levelFaults(file))
-    faults.push(...cycleFaults(files))
+    faults.push(...cycleFaults(files), ...folderCycleFaults(files))
+  }
+  for (const folder of besides) {
+    const files = await sourceFiles(folder)
+    faults.push(...cycleFaults(files), ...folderCycleFaults(files))
   }
   return faults
 }

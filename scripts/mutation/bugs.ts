@@ -18,9 +18,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a commit is acknowledged before it is durable',
     caughtBy: essentials,
-    file: `${engine}/engine.ts`,
-    find: "fsync: this.#options.fsync ?? 'always'",
-    put: "fsync: this.#options.fsync ?? 'none'",
+    file: `${engine}/engine/life.ts`,
+    find: "fsync: options.fsync ?? 'always'",
+    put: "fsync: options.fsync ?? 'none'",
   },
   {
     name: 'a record that could not be applied is acknowledged',
@@ -94,15 +94,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a vector is read from another chunk of its field',
-    caughtBy: `${tests}/replica/originals.test.ts`,
-    file: `${engine}/replica/read-originals.ts`,
+    caughtBy: `${tests}/originals/originals.test.ts`,
+    file: `${engine}/originals/read-originals.ts`,
     find: 'await readRun(chunks, chunk, row, into)',
     put: 'await readRun(chunks, 0, row, into)',
   },
   {
     name: 'a checkpoint claims records that it does not have',
     caughtBy: essentials,
-    file: `${engine}/engine.ts`,
+    file: `${engine}/engine/checkpoints.ts`,
     find: 'lsn: committer.lsnApplied,',
     // One may be a marker of the log.
     put: 'lsn: committer.lsnApplied + 2,',
@@ -180,7 +180,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a clone shares the file that its source appends to',
     caughtBy: essentials,
-    file: `${engine}/backup/load-image.ts`,
+    file: `${engine}/backup/image/load-image.ts`,
     find: 'if (full) await linkOrCopy(vfs, from, path)',
     put: 'if (full || bytes > 0) await linkOrCopy(vfs, from, path)',
   },

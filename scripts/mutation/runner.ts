@@ -71,6 +71,8 @@ export class Runner {
         ...withoutTap(process.env),
         NODE_OPTIONS: `--conditions=annal-source --import=${hook}`,
         NODE_COMPILE_CACHE: path.join(this.#scratch, 'compiled'),
+        // Servers of the sources, which have the change.
+        ANNAL_BUILT: '',
         TAP_BAIL: '1',
         TAP_TIMEOUT: '600',
         ANNAL_SEED: '1',

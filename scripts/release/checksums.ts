@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { archiveDifferences, isArchive } from './archive-differences.ts'
 
 export const checksumsFile = 'SHA256SUMS'
 
@@ -29,12 +30,19 @@ export async function writeChecksums(dir: string): Promise<string> {
   return file
 }
 
-/** A sentence for each file that only one folder has, or that has other bytes in the other. */
+/** A sentence for each file that only one folder has, or that has other bytes in the other, and for what differs in it if it is an archive. */
 export async function differences(first: string, second: string): Promise<string[]> {
   const [one, other] = [await digestsOf(first), await digestsOf(second)]
-  return [...new Set([...one.keys(), ...other.keys()])].sort().flatMap((name) => {
+  const found: string[] = []
+  for (const name of [...new Set([...one.keys(), ...other.keys()])].sort()) {
     const [a, b] = [one.get(name), other.get(name)]
-    if (a === undefined || b === undefined) return [`${name} is in one of two builds only`]
-    return a === b ? [] : [`${name} has other bytes in a second build: ${a} and ${b}`]
-  })
+    if (a === b) continue
+    if (a === undefined || b === undefined) {
+      found.push(`${name} is in one of two builds only`)
+      continue
+    }
+    const inside = isArchive(name) ? await archiveDifferences(path.join(first, name), path.join(second, name)) : []
+    found.push([`${name} has other bytes in a second build: ${a} and ${b}`, ...inside].join('\n  '))
+  }
+  return found
 }

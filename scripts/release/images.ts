@@ -1,8 +1,9 @@
 // The images as OCI archives whose layers have the same bytes in every build of a commit. That needs a builder that writes archives and sets
 // the times of files: the driver docker-container, or an engine that keeps images in containerd.
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Checkout } from './build-packages.ts'
+import { archiveLayout } from './image-layout.ts'
 import { runStep } from './run-step.ts'
 
 /** Resolves to what is missing here, or to undefined. */
@@ -31,20 +32,16 @@ export async function buildImages(
 ): Promise<void> {
   await mkdir(out, { recursive: true })
   const archive = (name: string) => path.join(out, `annal-${name}-${version}.oci.tar`)
-  await build(checkout, options, ['-f', 'docker/server.Dockerfile', ...archived(archive('server'), version), '.'])
-  const layout = path.join(out, 'layout')
+  const layouts = await mkdtemp(path.join(out, 'layouts-'))
+  const [server, web] = [path.join(layouts, 'server'), path.join(layouts, 'web')]
   try {
-    const server = await unpackLayout(archive('server'), layout)
-    const base = ['--build-context', `server=oci-layout://${layout}@${server}`, '--build-arg', 'SERVER_IMAGE=server']
-    await build(checkout, options, [
-      '-f',
-      'docker/web.Dockerfile',
-      ...base,
-      ...archived(archive('web'), version),
-      'docker',
-    ])
+    await build(checkout, options, ['-f', 'docker/server.Dockerfile', ...writtenTo(server, version), '.'])
+    const digest = await archiveLayout(server, archive('server'))
+    const base = ['--build-context', `server=oci-layout://${server}@${digest}`, '--build-arg', 'SERVER_IMAGE=server']
+    await build(checkout, options, ['-f', 'docker/web.Dockerfile', ...base, ...writtenTo(web, version), 'docker'])
+    await archiveLayout(web, archive('web'))
   } finally {
-    await rm(layout, { recursive: true, force: true })
+    await rm(layouts, { recursive: true, force: true })
   }
 }
 
@@ -58,25 +55,13 @@ export async function listComponents(
   await build(checkout, options, ['-f', 'docker/server.Dockerfile', ...target, '.'])
 }
 
-/** The archive has no attestations, which state times. A published image has them. */
-function archived(file: string, version: string): string[] {
-  const output = `type=oci,dest=${file},rewrite-timestamp=true,annotation.org.opencontainers.image.version=${version}`
-  return ['--provenance=false', '--output', output]
+/** The layout has no attestations, which state times. A published image has them. */
+function writtenTo(layout: string, version: string): string[] {
+  const annotation = `annotation.org.opencontainers.image.version=${version}`
+  return ['--provenance=false', '--output', `type=oci,tar=false,dest=${layout},rewrite-timestamp=true,${annotation}`]
 }
 
 async function build({ dir, epoch }: Checkout, options: readonly string[], args: readonly string[]): Promise<void> {
   const given = ['--build-arg', `SOURCE_DATE_EPOCH=${epoch}`]
   await runStep('docker', ['buildx', 'build', '--progress=plain', ...given, ...options, ...args], { cwd: dir })
-}
-
-/** Unpacks an archive to a folder and resolves to the digest of its image. */
-async function unpackLayout(archive: string, folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true })
-  await runStep('tar', ['--extract', '--file', archive, '-C', folder])
-  const index = JSON.parse(await readFile(path.join(folder, 'index.json'), 'utf8')) as {
-    readonly manifests: readonly { readonly digest: string }[]
-  }
-  const [image] = index.manifests
-  if (image === undefined) throw new Error(`${archive} has no image`)
-  return image.digest
 }

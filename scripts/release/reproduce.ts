@@ -1,6 +1,6 @@
 // `npm run reproduce -- [--images] [COMMIT]`: builds the packages of a commit twice, in folders of other lengths, with another umask and another
 // time zone, and compares the bytes of each npm tarball, the wheel, and the source distribution; with `--images` those of each layer of the
-// images, too. Prints a line for each file and exits with 1 if one differs.
+// images, too. Prints a line for each file. If one differs, it says what in it differs, keeps both builds, and exits with 1.
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -20,29 +20,32 @@ const places = [
   { folder: 'another folder/with a longer name', umask: 0o027, env: { TZ: 'Asia/Tokyo', LC_ALL: 'C.UTF-8' } },
 ]
 
-/** Resolves to a sentence for each difference. */
+/** Resolves to a sentence for each difference, and for the folder with both builds if there is one. */
 export async function compareTwoBuilds(
   commit: string,
   options: { readonly images: boolean; readonly dockerOptions: readonly string[] },
 ): Promise<string[]> {
   const top = await mkdtemp(path.join(os.tmpdir(), 'annal-reproduce-'))
+  const outs = [path.join(top, 'first'), path.join(top, 'second')] as const
+  let keep = false
   try {
-    const outs: string[] = []
-    for (const { folder, umask, env } of places) {
+    for (const [index, { folder, umask, env }] of places.entries()) {
       const dir = path.join(top, folder)
-      const out = path.join(top, `out-${outs.length}`)
+      const out = outs[index] ?? ''
       const checkout = await checkOut(root, commit, dir)
       await buildPackages(checkout, out, { umask, env })
       const dockerOptions = ['--no-cache', ...options.dockerOptions]
       if (options.images) await buildImages(checkout, versionOf(dir), out, dockerOptions)
-      outs.push(out)
       await rm(dir, { recursive: true })
     }
-    const [first = '', second = ''] = outs
-    for (const [name, digest] of await digestsOf(first)) console.log(`${digest}  ${name}`)
-    return await differences(first, second)
+    for (const [name, digest] of await digestsOf(outs[0])) console.log(`${digest}  ${name}`)
+    // Also if they cannot be compared.
+    keep = true
+    const found = await differences(...outs)
+    keep = found.length > 0
+    return keep ? [...found, `both builds are in ${outs.join(' and ')}`] : []
   } finally {
-    await rm(top, { recursive: true, force: true })
+    if (!keep) await rm(top, { recursive: true, force: true })
   }
 }
 
@@ -60,6 +63,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`two builds of ${commit}`)
   const found = await compareTwoBuilds(commit, { images: values.images, dockerOptions: values['docker-option'] })
   for (const difference of found) console.error(difference)
-  console.log(found.length === 0 ? 'both builds have the same bytes' : `${found.length} differences`)
+  console.log(found.length === 0 ? 'both builds have the same bytes' : `${found.length - 1} files differ`)
   process.exitCode = found.length === 0 ? 0 : 1
 }

@@ -1,5 +1,5 @@
 // One version in every place that states it: manifests of npm packages with their dependencies on each other, the lock file, the Python
-// client, and the changelog.
+// client, the chart of Helm, and the changelog.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -15,6 +15,7 @@ interface LockFile {
 
 const pythonProject = 'packages/client-python/pyproject.toml'
 const pythonModule = 'packages/client-python/src/annal/__init__.py'
+const chart = 'docker/helm/annal/Chart.yaml'
 const changelog = 'docs/changelog.md'
 const dependencyKinds = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies']
 
@@ -54,16 +55,18 @@ export function versionFaults(root: string): string[] {
     const locked = packages[path.posix.dirname(file).replace(/^\.$/, '')]?.version
     if (locked !== version) faults.push(`package-lock.json: ${name} has version ${locked} instead of ${version}`)
   }
-  for (const [file, pattern] of pythonVersions) {
+  for (const [file, pattern] of otherVersions) {
     const stated = pattern.exec(read(root, file))?.[2]
     if (stated !== version) faults.push(`${file}: version ${stated} instead of ${version}`)
   }
   return faults
 }
 
-const pythonVersions: readonly (readonly [string, RegExp])[] = [
+const otherVersions: readonly (readonly [string, RegExp])[] = [
   [pythonProject, /^(version = ")([^"]*)(")$/m],
   [pythonModule, /^(__version__ = ")([^"]*)(")$/m],
+  [chart, /^(version: )(.*)()$/m],
+  [chart, /^(appVersion: )(.*)()$/m],
 ]
 
 /** A sentence if the changelog has no section of the version, or changes that belong to none. */
@@ -99,7 +102,7 @@ export function setVersion(root: string, version: string, day: string): void {
   for (const file of manifestFiles(root))
     replaceIn(root, file, (text) => withDependencies(text).replace(/^( {2}"version": ")[^"]*(",)$/m, `$1${version}$2`))
   replaceIn(root, 'package-lock.json', (text) => withOwnVersions(withDependencies(text), root, version))
-  for (const [file, pattern] of pythonVersions) replaceIn(root, file, (text) => text.replace(pattern, `$1${version}$3`))
+  for (const [file, pattern] of otherVersions) replaceIn(root, file, (text) => text.replace(pattern, `$1${version}$3`))
   replaceIn(root, changelog, (text) => text.replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} (${day})`))
 }
 

@@ -1,6 +1,7 @@
-// The check of import cycles: of values, of types and of dynamic imports, each reported once with a shortest cycle.
+// The check of import cycles: of values, of types and of dynamic imports, between files and between folders, each reported once with a
+// shortest cycle.
 import t from 'tap'
-import { cycleFaults } from '../check/cycles.ts'
+import { cycleFaults, folderCycleFaults } from '../check/cycles.ts'
 
 const file = (path, ...specifiers) => ({
   path,
@@ -43,3 +44,31 @@ t.test(
     t.strictSame(faults, ['import cycle: a/1.ts -> a/3.ts -> a/1.ts', 'import cycle: b/1.ts -> b/2.ts -> b/1.ts'])
   },
 )
+
+t.test('folders next to each other that import each other are a cycle, even if no file is in one', async (t) => {
+  const faults = folderCycleFaults([
+    file('src/a/1.ts', '../b/1.ts'),
+    file('src/b/1.ts'),
+    file('src/b/deep/2.ts', '../../a/2.ts#type'),
+    file('src/a/2.ts'),
+  ])
+  t.strictSame(faults, [
+    'folder cycle: src/a -> src/b -> src/a (src/a/1.ts -> src/b/1.ts, src/b/deep/2.ts -> src/a/2.ts)',
+  ])
+})
+
+t.test('folders inside a folder are compared with each other, and not with the files next to them', async (t) => {
+  const files = [
+    file('src/a/field.ts', './dense/1.ts', './sparse/1.ts'),
+    file('src/a/dense/1.ts', '../field.ts#type'),
+    file('src/a/sparse/1.ts'),
+  ]
+  t.strictSame(folderCycleFaults(files), [])
+  const [fault, ...others] = folderCycleFaults([
+    ...files,
+    file('src/a/dense/2.ts', '../sparse/1.ts'),
+    file('src/a/sparse/2.ts', '../dense/1.ts'),
+  ])
+  t.match(fault, /^folder cycle: src\/a\/dense -> src\/a\/sparse -> src\/a\/dense \(/)
+  t.strictSame(others, [])
+})

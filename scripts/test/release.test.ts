@@ -22,6 +22,7 @@ function copyOfVersions(t: Test): string {
     'benchmarks/package.json',
     'docs/package.json',
     'docs/changelog.md',
+    'docker/helm/annal/Chart.yaml',
     'packages/client-python/pyproject.toml',
     'packages/client-python/src/annal/__init__.py',
     ...packages.map((name) => `packages/${name}/package.json`),
@@ -74,12 +75,14 @@ test('each place with another version is named', (t) => {
   change('packages/cli/package.json', `"@annal/wal": "${version}"`, '"@annal/wal": "^7.0.0"')
   change('packages/client-python/pyproject.toml', `version = "${version}"`, 'version = "7.0.1"')
   change('packages/client-python/src/annal/__init__.py', `__version__ = "${version}"`, '__version__ = "7.0.2"')
+  change('docker/helm/annal/Chart.yaml', `appVersion: ${version}`, 'appVersion: 7.0.4')
   change(
     'package-lock.json',
     `"name": "@annal/engine",\n      "version": "${version}"`,
     '"name": "@annal/engine",\n      "version": "7.0.3"',
   )
   t.strictSame(versionFaults(dir).sort(), [
+    `docker/helm/annal/Chart.yaml: version 7.0.4 instead of ${version}`,
     `package-lock.json: @annal/engine has version 7.0.3 instead of ${version}`,
     `packages/cli/package.json: dependencies has @annal/wal ^7.0.0 instead of ${version}`,
     `packages/client-python/pyproject.toml: version 7.0.1 instead of ${version}`,

@@ -1,5 +1,5 @@
 // Two builds have the same bytes, whatever the folder, the time, the umask, and the time zone. Here one npm package and the Python client are
-// built; with ANNAL_LONG=1 all of them are, from clones of the commit.
+// built; with ANNAL_LONG=1 all of them are, from clones of the commit. Images are built where a builder can set times.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,6 +8,7 @@ import tap, { test } from 'tap'
 import { packOne } from '../pack.ts'
 import { packPython, pythonWithHatchling } from '../pack-python.ts'
 import { differences, digestsOf } from '../release/checksums.ts'
+import { buildImages, missingForImages } from '../release/images.ts'
 import { compareTwoBuilds } from '../release/reproduce.ts'
 import { runStep } from '../release/run-step.ts'
 
@@ -50,7 +51,7 @@ test('two builds of an npm package have the same bytes', { timeout: 300_000 }, a
   t.match(tarball, /^annal-wal-.*\.tgz$/)
   const listed = execFileSync('tar', ['-tvzf', path.join(top, 'out-b', tarball)], { encoding: 'utf8' })
   const modes = new Map(listed.split('\n').map((line) => [line.split('package/')[1], line.slice(0, 10)]))
-  t.equal(modes.get('dist/annal-wal.js'), '-rwxr-xr-x', 'everybody can run the command')
+  t.equal(modes.get('bin/annal-wal.js'), '-rwxr-xr-x', 'everybody can run the command')
   t.equal(modes.get('dist/index.js'), '-rw-r--r--')
 })
 
@@ -75,6 +76,24 @@ test('two builds of the Python client have the same bytes', {
   writeFileSync(path.join(top, 'b b', 'README.md'), '# Another text\n')
   await packPython(path.join(top, 'out-c'), 1_700_000_000, path.join(top, 'b b'))
   t.equal((await differences(one, path.join(top, 'out-c'))).length, 2, 'other sources have other bytes')
+})
+
+const missingBuilder = await missingForImages()
+
+test('an image has the same bytes after another image was built on it', {
+  skip: missingBuilder ?? false,
+}, async (t) => {
+  const dir = t.testdir({ docker: { a: 'text', b: 'text' } })
+  // A builder remembers under which name it read an image. The time makes an image that this builder has not seen.
+  writeFileSync(path.join(dir, 'docker/server.Dockerfile'), `FROM scratch\nCOPY docker/a /a\nENV TIME=${Date.now()}\n`)
+  writeFileSync(path.join(dir, 'docker/web.Dockerfile'), 'ARG SERVER_IMAGE\nFROM $SERVER_IMAGE\nCOPY b /b\n')
+  const outs = ['first', 'second'].map((name) => path.join(dir, name))
+  for (const out of outs) {
+    utimesSync(path.join(dir, 'docker/a'), new Date(), new Date())
+    await buildImages({ dir, epoch: 1_700_000_000 }, '1.2.3', out, ['--no-cache'])
+  }
+  t.strictSame([...(await digestsOf(outs[0] ?? '')).keys()], ['annal-server-1.2.3.oci.tar', 'annal-web-1.2.3.oci.tar'])
+  t.strictSame(await differences(outs[0] ?? '', outs[1] ?? ''), [])
 })
 
 test('two builds of every package have the same bytes', {

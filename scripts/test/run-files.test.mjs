@@ -6,12 +6,12 @@ import { runFiles } from '../testing/run-files.mjs'
 
 const tapOf = (body) => `${body}\nconsole.log('ok 1 - it\\n1..1')\n`
 
-async function run(t, files, { weights = {}, cores = 2, alone = [] } = {}) {
+async function run(t, files, { weights = {}, cores = 2, alone = [], patience = 1 } = {}) {
   const folder = t.testdir(Object.fromEntries(Object.entries(files).map(([name, body]) => [name, tapOf(body)])))
   const own = Object.fromEntries(Object.entries(weights).map(([name, weight]) => [path.join(folder, name), weight]))
   const results = []
   const jobs = Object.keys(files).map((name) => ({ file: path.join(folder, name), alone: alone.includes(name) }))
-  await runFiles(jobs, { weights: own, cores, seed: '7', ended: (result) => results.push(result) })
+  await runFiles(jobs, { weights: own, cores, seed: '7', patience, ended: (result) => results.push(result) })
   return { folder, resultOf: (name) => results.find(({ file }) => path.basename(file) === name) }
 }
 
@@ -105,6 +105,46 @@ test('a file that crashes fails with what it said', async (t) => {
   const { resultOf } = await run(t, { 'a.mjs': `throw new Error('no good')` })
   t.match(resultOf('a.mjs'), { passed: 0, failed: 1 })
   t.match(resultOf('a.mjs').failures.join('\n'), /no good/)
+})
+
+test('a file that does not end is ended, and says where it waits', async (t) => {
+  const endless = `
+import { setTimeout as sleep } from 'node:timers/promises'
+const until = async (check) => {
+  while (!check()) await sleep(10)
+}
+setInterval(() => undefined, 1_000)
+// Looking each of these up would take longer than the file has to end.
+const wait = new Function('return async () => { await new Promise(() => undefined) }')()
+globalThis.waiting = Array.from({ length: 3_000 }, wait)
+await until(() => false)`
+  const { resultOf } = await run(t, { 'a.mjs': endless }, { patience: 0.02 })
+  const { failed, failures } = resultOf('a.mjs')
+  t.equal(failed, 1)
+  t.match(failures.join('\n'), /the file takes too long, and waits here:\n {2}/)
+  t.match(failures.join('\n'), /a\.mjs:4: while \(!check\(\)\) await sleep/)
+  t.match(failures.join('\n'), /a\.mjs:10: await until\(\(\) => false\)/)
+  t.match(failures.at(-1), /did not end within 6 s/)
+})
+
+test('a test that times out says where it waits', async (t) => {
+  const late = `
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { test } from 'tap'
+const server = createServer().listen(0)
+test('it', { timeout: 50 }, async () => {
+  await once(server, 'connection')
+})
+test('others', async () => server.close())`
+  const folder = t.testdir({ 'a.mjs': late })
+  const results = []
+  await runFiles([{ file: path.join(folder, 'a.mjs') }], { weights: {}, seed: '7', ended: (one) => results.push(one) })
+  t.match(results, [{ passed: 1, failed: 1 }])
+  t.match(
+    results[0].failures.join('\n'),
+    /a test timed out, and waits here:\n.*a\.mjs:7: await once\(server, 'connection'\)/,
+  )
 })
 
 test('the processor time of a file is that of it and its children, and not of files next to it', async (t) => {

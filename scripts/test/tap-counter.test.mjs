@@ -52,6 +52,23 @@ not ok 1 - subtracts # time=14ms
   t.notMatch(result.printed, /at: somewhere/)
 })
 
+test('a test that times out says what passed last', async (t) => {
+  const result = count(
+    `# Subtest: waits
+    ok 1 - the server is there
+    not ok 2 - timeout!
+      ---
+      expired: waits
+      ...
+    1..2
+not ok 1 - waits # time=50ms
+1..1
+`,
+    { code: 1 },
+  )
+  t.match(result, { failed: 1, printed: /timeout!\n {4}the last that passed: the server is there\n.*expired/s })
+})
+
 test('a file that fails without a failed test is a failure', async (t) => {
   t.match(count('TAP version 14\n1..0 # no tests found\n', { code: 1 }), { passed: 0, failed: 1 })
   t.match(count(passing, { code: 1 }), { passed: 1, failed: 1, printed: /ended with 1/ })

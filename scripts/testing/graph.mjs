@@ -7,6 +7,8 @@ import path from 'node:path'
 import { root } from '../setup.mjs'
 
 const code = /\.(ts|tsx|mts|js|mjs|cjs)$/
+/** A line of a block comment: examples in docstrings import nothing. */
+const commentLine = /^\s*\*.*$/gm
 const typesOnly = /^\s*(?:import|export)\s+type\b[^'"]*from\s+'[^']+'/gm
 /** One string of a line, without blanks. */
 const string = /(['"`])([^'"`\s]{1,200}?)\1/g
@@ -64,7 +66,7 @@ export function edgesOf(graph, file) {
   let edges = graph.edges.get(file)
   if (edges !== undefined) return edges
   edges = new Set()
-  const text = textOf(graph, file).replace(typesOnly, '')
+  const text = textOf(graph, file).replace(commentLine, '').replace(typesOnly, '')
   for (const [, , name] of text.matchAll(string)) for (const target of named(graph, file, name)) edges.add(target)
   for (const [list] of text.matchAll(listed)) {
     const joined = list.replaceAll("'", '').split(/,\s*/).join('/')

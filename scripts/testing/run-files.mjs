@@ -10,12 +10,16 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment, node, root } from '../setup.mjs'
+import { tapBundle } from './tap-bundle.mjs'
 import { tapCounter } from './tap-counter.mjs'
 
-const domains = new URL('tap-domains.mjs', import.meta.url).href
-const { ANNAL_LONG, TAP_TIMEOUT = '600' } = process.env
-/** Of one file. Tests end themselves long before; this is for one that cannot. */
-const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
+const preload = new URL('preload.mjs', import.meta.url).href
+const { ANNAL_LONG } = process.env
+/** A file may take so many times as long as it took last, and at least and at most so many seconds. */
+const limitFactor = 10
+const limitSeconds = ANNAL_LONG === undefined ? { min: 300, max: 900 } : { min: 86_400, max: 86_400 }
+/** How long a file may take to say where it waits and to end, before it is killed. */
+const lastWordsMs = 120_000
 /** How long what a file started may take to end once the file has. */
 const leaversMs = 2_000
 /** The least share of a core that a file counts for, however much it waits. */
@@ -32,6 +36,7 @@ const timed = '"$@" 3>&-; code=$?; times >&3; exit $code'
  * skips, seconds, cpu }. `weights` say what each took last; `patience` multiplies the time that tests and files may take.
  */
 export async function runFiles(jobs, { weights, cores = availableParallelism(), seed, ended, patience = 1 }) {
+  const tap = await tapBundle()
   const temporary = mkdtempSync(path.join(tmpdir(), 'annal-test-'))
   const groups = new Set()
   const stopSignals = endOnSignal(groups, temporary)
@@ -49,7 +54,8 @@ export async function runFiles(jobs, { weights, cores = availableParallelism(), 
       const job = waiting.shift()
       used += job.share
       const folder = path.join(temporary, String(number++))
-      const done = runJob(job, { folder, groups, seed, patience }).then((result) => {
+      const secondsMax = secondsMaxOf(job, weights[job.file]) * patience
+      const done = runJob(job, { folder, groups, seed, secondsMax, tap }).then((result) => {
         running.delete(done)
         used -= job.share
         ended(result)
@@ -71,17 +77,23 @@ function demandOf(job, weight = unknown, cores) {
   return { seconds, share: Math.min(Math.max(1, cores / 2), Math.max(shareMin, share)) }
 }
 
+/** What takes longer does not end, as far as can be known. */
+function secondsMaxOf(job, weight = unknown) {
+  if (job.file === undefined) return limitSeconds.max
+  return Math.min(Math.max(limitSeconds.min, limitFactor * weight.seconds), limitSeconds.max)
+}
+
 /** Those that need the machine come last, when the others are done. */
 function byLength(a, b) {
   return Number(a.alone ?? false) - Number(b.alone ?? false) || b.seconds - a.seconds || (a.file < b.file ? -1 : 1)
 }
 
-async function runJob(job, { folder, groups, seed, patience }) {
+async function runJob(job, { folder, groups, seed, secondsMax, tap }) {
   mkdirSync(folder)
   const counter = job.file === undefined ? undefined : tapCounter()
   const output = []
   const keep = counter ? counter.line : (text) => output.push(text)
-  const [command, ...args] = job.command ?? [node, '--conditions=annal-source', `--import=${domains}`, job.file]
+  const [command, ...args] = job.command ?? [node, '--conditions=annal-source', `--import=${preload}`, job.file]
   const startMs = performance.now()
   const child = spawn('/bin/sh', ['-c', timed, 'sh', command, ...args], {
     cwd: root,
@@ -90,8 +102,12 @@ async function runJob(job, { folder, groups, seed, patience }) {
     env: environment({
       TMPDIR: folder,
       NODE_COMPILE_CACHE: path.join(root, 'node_modules', '.cache', 'compiled'),
-      TAP_TIMEOUT: String(Number(TAP_TIMEOUT) * patience),
+      TAP_TIMEOUT: String(secondsMax),
+      ANNAL_FILE_SECONDS: String(secondsMax),
       ANNAL_SEED: seed,
+      ANNAL_TAP: tap,
+      // Who runs files has built before.
+      ANNAL_BUILT: '1',
     }),
   })
   groups.add(child.pid)
@@ -101,7 +117,7 @@ async function runJob(job, { folder, groups, seed, patience }) {
   child.stdio[3].setEncoding('utf8').on('data', (text) => {
     times += text
   })
-  const { code, fault } = await endOf(child, minutesMax * patience)
+  const { code, fault } = await endOf(child, secondsMax)
   groups.delete(child.pid)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   const seconds = (performance.now() - startMs) / 1_000
@@ -133,12 +149,10 @@ function beAsNice(pid) {
 }
 
 /** Resolves when the process and all it started are gone. */
-async function endOf(child, minutes) {
+async function endOf(child, secondsMax) {
   let fault
-  const limit = setTimeout(() => {
-    fault = `the file did not end within ${minutes} minutes`
-    endGroup(child.pid)
-  }, minutes * 60_000)
+  const startMs = performance.now()
+  const limit = setTimeout(() => endGroup(child.pid), secondsMax * 1_000 + lastWordsMs)
   const exited = new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
@@ -146,6 +160,10 @@ async function endOf(child, minutes) {
   const closed = new Promise((resolve) => child.once('close', resolve))
   const code = await exited
   clearTimeout(limit)
+  if (performance.now() - startMs >= secondsMax * 1_000) {
+    fault = `the file did not end within ${secondsMax} s`
+    endGroup(child.pid)
+  }
   const endMs = performance.now() + leaversMs
   while (membersOf(child.pid).length > 0 && performance.now() < endMs) await sleep(20)
   const left = membersOf(child.pid)

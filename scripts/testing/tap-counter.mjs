@@ -8,6 +8,8 @@ export function tapCounter() {
   const file = { passed: 0, failed: 0, skipped: 0, failures: [], skips: [] }
   let failureIndent = 0
   let planned = false
+  /** The last assertion that passed: what a test that times out reached. */
+  let reached = 'nothing'
   // The indented block under a test point: where it ends, and whether the point it explains is a failure worth repeating.
   let diagnosticEnd
   let diagnosticWanted = false
@@ -33,6 +35,8 @@ export function tapCounter() {
     if (indent === 0) file[skipped ? 'skipped' : ok ? 'passed' : 'failed'] += 1
     if (skipped) file.skips.push(name.trim())
     else if (!ok) file.failures.push(text)
+    if (!ok && /^timeout!/.test(name)) file.failures.push(`${' '.repeat(indent)}the last that passed: ${reached}`)
+    if (ok) reached = name
   }
 
   /** `fault`: why the file failed whatever its tests say, such as how it ended. */
