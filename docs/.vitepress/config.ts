@@ -31,7 +31,7 @@ export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: s
   themeConfig: {
     version,
     logo: '/mark.svg',
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { _render: textForSearch } },
     outline: [2, 3],
     nav: [
       { text: 'Start', link: '/guide/quick-start' },
@@ -106,6 +106,17 @@ export default defineConfigWithTheme<DefaultTheme.Config & { readonly version: s
     ],
   },
 })
+
+type RenderForSearch = NonNullable<DefaultTheme.LocalSearchOptions['_render']>
+
+/** A page for the index of the search, which has the words of its code and not their colors. */
+function textForSearch(...[source, env, markdown]: Parameters<RenderForSearch>): string {
+  const { highlight } = markdown.options
+  markdown.set({ highlight: null })
+  const html = markdown.render(source, env)
+  markdown.set({ highlight: highlight ?? null })
+  return env.frontmatter?.search === false ? '' : html
+}
 
 function section(text: string, pages: readonly string[]) {
   const items = pages.map((page) => ({ text: headingOf(page), link: `/${page.replace(/index$/, '')}` }))

@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tap, { test } from 'tap'
+import { commandScript } from '../../packages/server/test/programs.ts'
 import { stepsOf } from './code-blocks.ts'
 import { elsewhere, leftOut, pages, pythonWith, runPage, toRun } from './run-page.ts'
 
@@ -22,8 +23,7 @@ for (const page of pages.filter((page) => elsewhere[page] === undefined)) {
     const bin = mkdtempSync(path.join(os.tmpdir(), 'annal-docs-bin-'))
     t.teardown(() => rmSync(bin, { recursive: true, force: true }))
     const command = path.join(bin, 'annal')
-    const entry = path.join(house, 'packages/cli/src/annal.ts')
-    writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`)
+    writeFileSync(command, commandScript)
     chmodSync(command, 0o755)
     const sources = {
       ...{ node: `${process.execPath} --conditions=annal-source`, python: python ?? 'python3' },

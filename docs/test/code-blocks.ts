@@ -27,7 +27,7 @@ export function stepsOf(page: string): Step[] {
 }
 
 /** Printed between the output of one step and the next. */
-export const divider = '-- step --'
+const divider = '-- step --'
 
 /** Programs are files next to the script, made by `fileOf`, and run by these commands. */
 export function scriptOf(
