@@ -9,6 +9,7 @@ import { recordType } from './frame.ts'
 import type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
 import type { LogNotice } from './notice.ts'
 import type { Reserve } from './reserve.ts'
+import { runEach } from './run-each.ts'
 import { segmentName } from './segment-header.ts'
 import { type HeldSegment, SegmentList } from './segment-list.ts'
 import { acknowledge, recordsOf, refuse } from './settle.ts'
@@ -399,10 +400,12 @@ export class FileLog implements Log {
     await this.#commits.working
     await this.#segments.settled()
     try {
-      await this.#sync()
-      if (this.#failure === undefined) await tip.sync()
-      await tip.close()
-      await this.#tail?.close()
+      await runEach(
+        () => this.#sync(),
+        () => this.#failure ?? tip.sync(),
+        () => tip.close(),
+        () => this.#tail?.close(),
+      )
     } catch (error) {
       this.#fail(error, 'the log cannot be closed')
     }

@@ -1,5 +1,6 @@
 // The collections of an engine, keyed by id: creates them and closes them all.
 
+import { runEach } from '@annal/wal'
 import type { MemoryGuard } from '../admission/memory-guard.ts'
 import type { ReplicaToCome } from '../backup/arrival.ts'
 import { CalibrationQueue } from '../calibration/queue.ts'
@@ -130,13 +131,14 @@ export class Collections {
   }
 
   async close(): Promise<void> {
-    for (const collection of this.#byId.values()) {
+    const close = async (collection: LocalCollection) => {
       await collection.settled()
       // After the running searches have ended.
       await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
       await collection.recovering?.close()
       collection.letGo()
     }
+    await runEach(...[...this.#byId.values()].map((collection) => () => close(collection)))
     this.#byId.clear()
   }
 }

@@ -1,5 +1,5 @@
 // The life of an engine: it opens its directory and recovers its state, removes history that is too old, and closes in the reverse order.
-import type { Lsn } from '@annal/wal'
+import { type Lsn, runEach } from '@annal/wal'
 import { archivedLogDir } from '../backup/archive.ts'
 import { createWorkerPool } from '../vector/open-pool.ts'
 import { checkpointSource } from './checkpoints.ts'
@@ -72,7 +72,7 @@ export class EngineLife {
       // History also expires when nothing is written.
       if (options.archive?.maxAgeMs) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
     } catch (error) {
-      await this.#release()
+      await this.#release().catch(() => undefined)
       throw error
     }
   }
@@ -118,10 +118,7 @@ export class EngineLife {
     // A running start and running rebuilds stop when they see that they are no longer wanted.
     if (base.phase === 'recovering') collections.shut()
     await this.#opening?.catch(() => undefined)
-    await backups.jobs.close()
-    await this.#engine.pastStates.close()
-    this.#engine.recent.close()
-    if (base.phase === 'open' && !base.failure) {
+    const finish = async () => {
       await cursors.close()
       await this.#engine.expiry?.close()
       collections.shut()
@@ -129,22 +126,32 @@ export class EngineLife {
       await catalogWrites.hold(() => collections.allApplied())
       await checkpointer.end()
     }
-    base.phase = 'closed'
-    base.hub?.close()
-    clearInterval(this.#trimTimer)
-    clearInterval(this.#memoryTimer)
-    await this.#engine.expiry?.close()
-    await backups.trimmed()
-    await this.#release()
+    await runEach(
+      () => backups.jobs.close(),
+      () => this.#engine.pastStates.close(),
+      () => this.#engine.recent.close(),
+      () => base.phase === 'open' && !base.failure && finish(),
+      () => {
+        base.phase = 'closed'
+        base.hub?.close()
+        clearInterval(this.#trimTimer)
+        clearInterval(this.#memoryTimer)
+      },
+      () => this.#engine.expiry?.close(),
+      () => backups.trimmed(),
+      () => this.#release(),
+    )
   }
 
-  /** Releases what open acquired, in reverse order. */
-  async #release(): Promise<void> {
+  /** Releases what open acquired, in reverse order, also when the log cannot be closed. */
+  #release(): Promise<void> {
     const { base, catalogWrites, collections } = this.#engine
-    await base.directory?.close()
-    base.hub?.close()
-    await collections.close()
-    await catalogWrites.settled()
-    if (!base.parts.pool) await base.pool?.close()
+    return runEach(
+      () => base.directory?.close(),
+      () => base.hub?.close(),
+      () => collections.close(),
+      () => catalogWrites.settled(),
+      () => !base.parts.pool && base.pool?.close(),
+    )
   }
 }

@@ -1,7 +1,7 @@
 // The open chunk files of the originals of one field: where a slot is in them, and how they are created, grown, synced, and closed. It does
 // not know which ordinal has which slot. originals-file.ts has the format.
 import { join } from 'node:path'
-import { isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
+import { isDiskFull, processFiles, readFully, runEach, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { accessing, isMissing } from '../file-damage.ts'
 import { identify, type ListedOriginals, marksOf } from './check-originals.ts'
@@ -187,7 +187,13 @@ export class OriginalsChunks {
 
   async close(): Promise<void> {
     await this.#preparing.catch(() => undefined)
-    for (const { file } of this.#chunks.splice(0)) await file.close()
+    await runEach(
+      ...this.#chunks.splice(0).map(
+        ({ file }) =>
+          () =>
+            file.close(),
+      ),
+    )
   }
 
   /** Closes and removes the files. */

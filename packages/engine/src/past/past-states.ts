@@ -343,7 +343,10 @@ export class PastStates {
     const own = { lsnCreated: found.start.lsnCreated ?? 0, adopted: found.seen.adopted }
     const as = { id: found.collectionId, name: subject.collection, host: { ...host, originals }, onRead, own }
     const replica = await loadImage(side.vfs, { dir: files, image, sha256: '' }, as)
-    await side.vfs.removeTree(files)
+    await side.vfs.removeTree(files).catch(async (error) => {
+      await replica.close()
+      throw error
+    })
     return replica
   }
 

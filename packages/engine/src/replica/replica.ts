@@ -1,7 +1,7 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It uses no clock and no randomness, so the same events
 // give the same bytes. Only commit, recovery, and restore apply events to it.
 
-import { runToEnd } from '@annal/wal'
+import { runEach, runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
@@ -508,15 +508,17 @@ export class Replica {
     return parts
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
-    await Promise.all(this.originals.map((originals) => originals?.close()))
+  close(): Promise<void> {
+    return runEach(() => this.#closeFields(), ...this.originals.map((originals) => () => originals?.close()))
   }
 
   /** Closes the replica, and removes its files outside of checkpoints. */
-  async remove(): Promise<void> {
+  remove(): Promise<void> {
+    return runEach(() => this.#closeFields(), ...this.originals.map((originals) => () => originals?.remove()))
+  }
+
+  async #closeFields(): Promise<void> {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
-    await Promise.all(this.originals.map((originals) => originals?.remove()))
   }
 }
 

@@ -126,8 +126,9 @@ export class SnapshotSource implements ByteSource {
       throw damagedFile(this.#path, position, 'its chunks do not match its manifest')
   }
 
+  /** Never rejects: a failed close says nothing about bytes that were read. */
   close(): Promise<void> {
-    return this.#file.close()
+    return this.#file.close().catch(() => undefined)
   }
 
   #lengthOf(number: number): number {
