@@ -32,6 +32,7 @@ import { licensePlace } from './license/license-place.ts'
 import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
 import * as limits from './limits.ts'
+import { memoryLimit } from './memory-limit.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { MetricsExport } from './metrics/metrics-export.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
@@ -103,7 +104,13 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
 /** Creates the application with every route. It does not listen yet. */
 export function createApp(given: AppOptions): FastifyInstance {
   const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
-  const { attempts = createAttempts(), shared = new SharedState(config, config.serverThreads) } = given
+  const {
+    attempts = createAttempts(),
+    shared = new SharedState(config, {
+      threads: config.serverThreads,
+      memoryBytes: memoryLimit(config.memoryMegabytesMax),
+    }),
+  } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,

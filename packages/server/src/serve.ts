@@ -54,7 +54,10 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     openMetricsExport(config, version),
     openLogExport(config, version),
   ])
-  const shared = new SharedState(config, config.serverThreads)
+  const shared = new SharedState(config, {
+    threads: config.serverThreads,
+    memoryBytes: memoryLimit(config.memoryMegabytesMax),
+  })
   const collector = new Collector(() => {
     collectGarbage()
     if (isThreaded(app.server)) app.server.threads?.collectGarbage()

@@ -16,7 +16,7 @@ const search = '/api/v2/collection/docs/search'
 async function serve(t: Test, changes: Partial<Config>) {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', serverThreads, ...changes }
-  const shared = new SharedState(config, serverThreads)
+  const shared = new SharedState(config, { threads: serverThreads, memoryBytes: 2 ** 30 })
   const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', readers: 2 * serverThreads })
   if (config.rootToken !== undefined) await layLicense(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)

@@ -164,10 +164,14 @@ test('a lost thread is counted, and the one in its place continues the counts', 
   t.equal(totalOf(text, 'annal_serving_threads'), 3)
   t.equal(totalOf(text, 'annal_serving_threads_lost_total'), 3)
   t.equal(totalOf(text, 'annal_serving_threads_replaced_total'), 3)
-  const health = JSON.parse(await sends[0]!('GET', '/api/v2/health'))
+  // Serving threads answer from what the main thread wrote a moment ago.
+  let health: { readonly status: string; readonly serving_threads?: { readonly replaced: number } } = { status: '' }
+  await until(async () => {
+    health = JSON.parse(await sends[0]!('GET', '/api/v2/health'))
+    return health.serving_threads?.replaced === 3
+  })
   t.match(health, { status: 'ok', serving_threads: { running: 3, configured: 3, lost: 3, replaced: 3 } })
   Object.defineProperty(threads, 'isFailing', { get: () => true })
-  // Serving threads answer from what the main thread wrote a moment ago.
   let failing = health
   while (failing.status === 'ok') failing = JSON.parse(await sends[0]!('GET', '/api/v2/health'))
   t.match(failing, { status: 'degraded', reasons: [/serving threads run/] })

@@ -313,7 +313,7 @@ t.test('a thread that loops is replaced, and other connections are served meanwh
 
 t.test('threads that stay missing are a fault until they listen again', async (t) => {
   const { server, url, notices } = await startServer(t, 2)
-  const shared = new SharedState(readConfig({}).config, 2)
+  const shared = new SharedState(readConfig({}).config, { threads: 2, memoryBytes: 2 ** 30 })
   const figures = watchServing(server, shared)
   await hot(url, '/hot/answer')
   t.match(figures(), { running: 2, configured: 2, lost: 0, replaced: 0, fault: undefined })

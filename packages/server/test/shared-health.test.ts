@@ -34,7 +34,7 @@ async function served(t: Test, changes: Partial<Config>, slot?: EngineSlot) {
     const route = routes.match('GET', url)
     return route && (routes.answer({ route } as Admission, {}, Buffer.alloc(0)) as HotReply | undefined)
   }
-  const shared = new SharedState(config, 1)
+  const shared = new SharedState(config, { threads: 1, memoryBytes: 2 ** 30 })
   const serving = watchServing(app.server, shared)
   const publish = () => main.publish(openHealth({ slot: filled, config, audit, licensing: undefined, serving }))
   return { app, slot: filled, audit, clock, main, hot, shared, publish }
@@ -119,7 +119,7 @@ test('a state that is old, unfinished, too long, or of a server that does not se
 test('serving threads answer health', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', serverThreads: 2 }
-  const shared = new SharedState(config, 2)
+  const shared = new SharedState(config, { threads: 2, memoryBytes: 2 ** 30 })
   const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', readers: 4 })
   const app = createApp({ slot: slotWith(engine), config, shared })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -46,7 +46,7 @@ async function serve(t: Test, changes: Partial<Config>): Promise<Served> {
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
   let ms = 1_000_000
   const now = () => ms
-  const shared = new SharedState(config, 1, now)
+  const shared = new SharedState(config, { threads: 1, memoryBytes: 2 ** 30, now })
   const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
   engine.control.onChange((change) => shared.controlChanged(change))
   if (config.rootToken !== undefined) await layLicense(dataDir)

@@ -37,7 +37,7 @@ function start<T = unknown>(t: Test, job: Job): Running<T> {
 async function serve(t: Test, changes: Partial<Config>) {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
-  const shared = new SharedState(config, threads)
+  const shared = new SharedState(config, { threads, memoryBytes: 2 ** 30 })
   const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
   engine.control.onChange((change) => shared.controlChanged(change))
   if (config.rootToken !== undefined) await layLicense(dataDir)

@@ -13,7 +13,6 @@ import type { Gate, ThreadObserver } from '../hot/contract.ts'
 import { SharedHealth } from '../hot/shared-health.ts'
 import { memorySharesOf } from '../http/memory-shares.ts'
 import * as limits from '../limits.ts'
-import { memoryLimit } from '../memory-limit.ts'
 import { SharedCounters } from '../observe/counters.ts'
 import { RequestCounts, requestCountsLength } from '../observe/request-counts.ts'
 import type { LoggedRequest } from '../observe/request-log.ts'
@@ -79,6 +78,14 @@ export interface ThreadReplies {
 /** Row of the main thread in what threads share. Serving thread n has row n + 1. */
 const mainRow = 0
 
+export interface SharedStateOptions {
+  /** The most serving threads that there will be. */
+  readonly threads: number
+  /** What the process may use. */
+  readonly memoryBytes: number
+  readonly now?: () => number
+}
+
 export class SharedState {
   readonly grants: GrantsOwner
   readonly rates: RateLimit
@@ -99,16 +106,15 @@ export class SharedState {
   /** The clock of grants and rates. */
   readonly now: () => number
 
-  /** For at most `threads` serving threads. Tests pass a clock. */
   readonly #memoryBytes: number
 
-  constructor(config: Config, threads: number, now: () => number = monotonicMs) {
+  constructor(config: Config, { threads, memoryBytes, now = monotonicMs }: SharedStateOptions) {
     this.now = now
     this.health = new SharedHealth(now)
     this.freshness = config.cluster && new SharedFreshness(now)
     this.#config = config
     this.#amounts = new SharedAmounts({ threads: threads + 1 }, mainRow)
-    this.#memoryBytes = memoryLimit(config.memoryMegabytesMax)
+    this.#memoryBytes = memoryBytes
     this.budgets = budgetsOf(this.#amounts, this.#memoryBytes)
     this.rates = createRateLimit(config.rateLimit, now)
     this.counts = new RequestCounts(this.#ownCounters)
