@@ -1,15 +1,14 @@
 // A whole data directory as an earlier Annal left it when it was killed opens, and holds what it held: checkpoints with every
 // kind of field, and records after them. One golden file per format; `ANNAL_GOLDEN=write` makes the one of today's.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import { join } from 'node:path'
 import { type Engine, openEngine, type Precision, verifyDataDirectory } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
 import tap, { test } from 'tap'
 import { rulesNewest } from '../../src/model/schema.ts'
 import { eagerDeltas } from './eager-deltas.ts'
+import { filesOfKilled, formatsOf, type GoldenFiles, storeGolden, writeGolden } from './golden-files.ts'
 
 tap.setTimeout(300_000)
 
@@ -24,7 +23,7 @@ const dimension = 8
 /** Directories before the ninth do not have the last two. */
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32', 'int4', 'int2'] as const
 
-interface Golden {
+interface Golden extends GoldenFiles {
   /** By collection. */
   readonly digests: Readonly<Record<string, string>>
   /** The best hits of a few searches, by field. */
@@ -35,8 +34,6 @@ interface Golden {
   readonly answers?: unknown
   /** LSNs of objects of the collection `keyed` by id; of directories that have them. */
   readonly lsns?: Readonly<Record<string, number>>
-  /** Files by path, in base64. */
-  readonly files: Readonly<Record<string, string>>
 }
 
 /** Objects of one vector: more than a list has room for. */
@@ -221,37 +218,17 @@ async function made(dir: string): Promise<Golden> {
   // What a kill would leave.
   await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
   await engine.close()
-  const files: Record<string, string> = {}
-  for (const name of (await readdir(join(dir, 'killed'), { recursive: true })).sort()) {
-    const path = join(dir, 'killed', name)
-    if (name !== 'LOCK' && (await stat(path)).isFile()) files[name] = (await readFile(path)).toString('base64')
-  }
+  const files = await filesOfKilled(join(dir, 'killed'))
   return { digests, hits, given, answers, lsns, files }
-}
-
-function fileOf(format: string): URL {
-  return new URL(`../golden/${format}.json.br`, import.meta.url)
-}
-
-/** Writes the directory that a golden file holds. */
-async function writeGolden(format: string, dataDir: string): Promise<Golden> {
-  // Ours, made by `made`.
-  const golden = JSON.parse(brotliDecompressSync(readFileSync(fileOf(format))).toString()) as Golden
-  for (const [name, content] of Object.entries(golden.files)) {
-    await mkdir(dirname(join(dataDir, name)), { recursive: true })
-    await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
-  }
-  return golden
 }
 
 for (const format of formats) {
   test(`a directory of ${format} opens with its content`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
     t.teardown(() => rm(dir, { recursive: true }))
-    if (process.env.ANNAL_GOLDEN === 'write' && format === formats.at(-1))
-      writeFileSync(fileOf(format), brotliCompressSync(JSON.stringify(await made(dir))))
+    if (process.env.ANNAL_GOLDEN === 'write' && format === formats.at(-1)) storeGolden(format, await made(dir))
     const dataDir = join(dir, 'data')
-    const golden = await writeGolden(format, dataDir)
+    const golden = await writeGolden<Golden>(format, dataDir)
     const { findings, states } = await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dir })
     t.strictSame(
       findings.filter(({ severity }) => severity === 'damage'),
@@ -283,10 +260,6 @@ for (const format of formats) {
 }
 
 test('an earlier version refuses a directory with int4, int2, a default recall, request keys, LSNs, or expiries, and opens one without', async (t) => {
-  const formatsOf = ({ files }: Golden) =>
-    Object.entries(files)
-      .filter(([name]) => name.endsWith('manifest.json') && name.includes('checkpoint'))
-      .map(([, content]) => Number(/"format":(\d+)/.exec(Buffer.from(content, 'base64').toString())?.[1]))
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const numbers = [8, 9, 11, 12, 13, 14].map(async (number) =>
