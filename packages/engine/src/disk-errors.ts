@@ -36,6 +36,12 @@ export function outOfServiceReason(error: unknown): string {
   return `${message}; its data is complete in the log and its checkpoints: ${cure}`
 }
 
+/** Why a collection is out of service for now. */
+export function loadedAgainReason(error: unknown): string {
+  const { message } = codedDiskError(error) as Error
+  return `${message}; it is loaded again automatically when the cause ends`
+}
+
 /** Runs work on files. Throws read_only or disk_failed for a failed system call. */
 export async function codingDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {

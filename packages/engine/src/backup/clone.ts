@@ -40,10 +40,14 @@ export async function cloneCollection(
   watch: RestoreWatch,
 ): Promise<Cloned> {
   const { side } = host
-  const release = side.memory.admit('the clone', { growth: memoryOf(source.replica) })
+  const growth = memoryOf(source.replica)
+  const admit = () => side.memory.admit('the clone', { growth })
+  const release = admit()
+  /** Memory of the first load. Later ones are admitted when they begin. */
+  let admitted: typeof release | undefined = release
   const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
   // Requests to the clone report a failure, so nothing needs to await this.
-  loaded.catch(() => undefined).finally(release)
+  loaded.catch(() => undefined)
   const stored = await importImage(side, async (dir) => {
     const image = await linkedImage(host, source, dir, watch.checkWanted)
     await checkSpace(side, growingBytes(image) + freeBytesMin)
@@ -58,7 +62,10 @@ export async function cloneCollection(
   const coming = {
     objects: image.objects,
     elements: image.fieldsNow.map(({ elements }) => elements),
-    load(checkWanted: () => void) {
+    isAlone: !host.isShared,
+    async load(checkWanted: () => void) {
+      const releaseThis = admitted ?? admit()
+      admitted = undefined
       const onRead = (bytes: number) => {
         watch.onRead(bytes)
         checkWanted()
@@ -67,7 +74,7 @@ export async function cloneCollection(
         ? loadImage(side.vfs, stored, { ...as, onRead })
         : loadClone(host, source, stored, { ...as, onRead })
       loading.then(resolve, reject)
-      return loading
+      return loading.finally(releaseThis)
     },
   }
   const draft = {

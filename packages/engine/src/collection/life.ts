@@ -53,6 +53,9 @@ export class CollectionLife {
   arrived(replica: Replica): void {
     replica.createdAt(this.entry.lsnCreated)
     this.#replica = replica
+    // An earlier load failed.
+    if (this.#condition === 'quarantined') this.#condition = 'loading'
+    this.#reason = undefined
     this.ready()
   }
 
