@@ -91,10 +91,15 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
     })
   const log = await checkLog(vfs, options, identity, findings)
   const { onProgress } = options
-  const { faults, unproved, whole } = await checkCheckpoints({
+  const { faults, unproved, whole, newestLsn, lsnHeld } = await checkCheckpoints({
     ...{ vfs, dataDir, directory: identity.uuid, isDeep: true, isLogWhole: log.isGood && log.lsnFirst === 1 },
     onFile: (done, total) => onProgress?.({ step: 'checkpoints', done, total }),
   })
+  // While a server runs, the checkpoint may be newer than what was read of the log.
+  const isShort = newestLsn !== undefined && newestLsn > log.lsnLast
+  const { lsnFirst, lsnLast } = isShort ? await verifyLog(logOf(vfs, dataDir, identity)) : log
+  const missing = log.segments === 0 ? [] : missingRecords({ lsnFirst, lsnLast }, { newestLsn, lsnHeld })
+  for (const what of missing) findings.push({ severity: 'damage', file: 'wal', what, cure: repairCure })
   for (const file of unproved) findings.push({ severity: 'notice', ...file })
   const imageFaults = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
   for (const fault of [...faults, ...imageFaults]) findings.push({ severity: 'damage', ...fault })
@@ -111,6 +116,25 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
   }
 }
 
+function logOf(vfs: Vfs, dataDir: string, identity: Identity) {
+  return { vfs, identity, dir: join(dataDir, 'wal') }
+}
+
+/** The log must continue the newest checkpoint, or begin with the first record: a start is refused otherwise. */
+function missingRecords(
+  log: { readonly lsnFirst: number; readonly lsnLast: number },
+  { newestLsn, lsnHeld }: { readonly newestLsn: number | undefined; readonly lsnHeld: number },
+): string[] {
+  const faults: string[] = []
+  if (newestLsn !== undefined && log.lsnLast < newestLsn)
+    faults.push(`the log ends at LSN ${log.lsnLast}, but the newest checkpoint is of LSN ${newestLsn}`)
+  if (log.lsnFirst > lsnHeld + 1) {
+    const needed = newestLsn === undefined ? 'there is no checkpoint' : `the newest checkpoint holds LSN ${lsnHeld}`
+    faults.push(`the log begins with LSN ${log.lsnFirst}, but ${needed}`)
+  }
+  return faults
+}
+
 async function checkLog(
   vfs: Vfs,
   { dataDir, onProgress }: VerifyDirectoryOptions,
@@ -118,9 +142,7 @@ async function checkLog(
   findings: DirectoryFinding[],
 ) {
   const report = await verifyLog({
-    vfs,
-    identity,
-    dir: join(dataDir, 'wal'),
+    ...logOf(vfs, dataDir, identity),
     onProgress: ({ bytes }) => onProgress?.({ step: 'log', done: bytes }),
   })
   if (report.segments === 0) {
