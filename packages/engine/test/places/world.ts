@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Engine, SearchRequest } from '@annal/engine'
+import type { Collection, Engine, SearchRequest } from '@annal/engine'
 import { type Random, seededRandom } from '@annal/wal/testing'
 import type { EngineParts } from '../../src/engine/engine-parts.ts'
 import { openEngine } from '../../src/engine.ts'
@@ -117,13 +117,15 @@ function write(engine: Engine, database: string, name: string, first: number, ra
 export async function answersOf(engine: Engine): Promise<Map<string, Answers>> {
   const answers = new Map<string, Answers>()
   for (const { name: database } of engine.control.databases()) {
-    for (const { name } of engine.database(database).collections()) {
+    const aliases = engine.database(database).aliases()
+    const names = [...engine.database(database).collections(), ...aliases].map(({ name }) => name)
+    for (const name of names) {
       const collection = engine.database(database).collection(name)
       const ids = Array.from({ length: 70 }, (_, i) => `o${i}`)
       answers.set(`${database}/${name}`, {
         digest: await orRefused(async () => collection.stateDigest()),
         objects: await orRefused(async () => JSON.stringify(await collection.getMany(ids))),
-        hits: await orRefused(async () => JSON.stringify((await collection.search(rescored)).results)),
+        hits: await orRefused(async () => JSON.stringify((await collection.search(searchOf(collection))).results)),
       })
     }
   }
@@ -131,10 +133,17 @@ export async function answersOf(engine: Engine): Promise<Map<string, Answers>> {
 }
 
 const query = Array.from({ length: dimension }, (_, index) => Math.sin(index + 1))
-const rescored: SearchRequest = {
-  fields: { v: { query, limit: 5 }, w: { query, limit: 5 }, m: { query: [query, query.toReversed()], limit: 5 } },
-  rescore: true,
-  includeVectors: true,
+const queries = {
+  dense: query,
+  multi: [query, query.toReversed()],
+  sparse: { indices: [1, 2, 11], values: [1, 1, 1] },
+  text: 'word1 word2 word5',
+} as const
+
+/** A search of every field. */
+function searchOf(collection: Collection): SearchRequest {
+  const fields = collection.describe().fields.map(({ name, kind }) => [name, { query: queries[kind], limit: 5 }])
+  return { fields: Object.fromEntries(fields), rescore: true, includeVectors: true }
 }
 
 /** Codes with which a collection may be rejected because of a file. */
