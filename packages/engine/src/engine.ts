@@ -17,7 +17,9 @@ import type { ProviderInfo } from './model/embed.ts'
 import type { Engine, EngineOptions, GraphThreadOptions } from './model/engine.ts'
 import type { EngineHealth, EngineStats } from './model/engine-stats.ts'
 import type { Event } from './model/event.ts'
+import { checkObject } from './model/ids.ts'
 import type { PastState } from './model/moment.ts'
+import { wholeNumber } from './model/numbers.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { ReaderHandle } from './model/reader.ts'
 import type { RequestKeys } from './model/requests.ts'
@@ -129,8 +131,10 @@ class LocalEngine implements ReplicatedEngine {
     return repeatEvent(this.#core, event)
   }
 
-  limitGraphThreads(count: number, { pauses = false }: GraphThreadOptions = {}): void {
-    this.#base.pool?.limitJobs(count, pauses)
+  limitGraphThreads(count: number, options: GraphThreadOptions = {}): void {
+    const threads = wholeNumber(count, 'count', 0, Number.MAX_SAFE_INTEGER)
+    checkObject(options, 'options')
+    this.#base.pool?.limitJobs(threads, options.pauses === true)
   }
 
   readerHandle(): ReaderHandle {
@@ -147,7 +151,8 @@ class LocalEngine implements ReplicatedEngine {
 
   whenApplied(lsn: number, timeoutMs: number): Promise<boolean> {
     this.#base.checkOpen()
-    return (this.#base.committer as Committer).whenApplied(lsn, timeoutMs)
+    const wanted = wholeNumber(lsn, 'lsn', 0, Number.MAX_SAFE_INTEGER)
+    return (this.#base.committer as Committer).whenApplied(wanted, timeoutMs)
   }
 
   get stateDigests(): readonly StateDigest[] {

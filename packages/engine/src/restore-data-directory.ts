@@ -3,6 +3,7 @@ import { restoreDirectory } from './backup/restore-directory.ts'
 import { openEngine } from './engine.ts'
 import { EngineError } from './errors.ts'
 import type { Progress } from './model/engine-stats.ts'
+import { checkObject } from './model/ids.ts'
 
 /** Options of restoreDataDirectory. */
 export interface RestoreDataDirectory {
@@ -25,7 +26,8 @@ export interface RestoreDataDirectory {
  * const { lsn } = await restoreDataDirectory({ from: './data', to: './data-an-hour-ago', timeMs: Date.now() - 3_600_000 })
  * ```
  */
-export function restoreDataDirectory(options: RestoreDataDirectory): Promise<{ readonly lsn: number }> {
+export async function restoreDataDirectory(options: RestoreDataDirectory): Promise<{ readonly lsn: number }> {
+  checkObject(options, 'options')
   const { from, to, lsn, timeMs, onProgress } = options
   if (lsn !== undefined && timeMs !== undefined)
     throw new EngineError('invalid_argument', 'give only one of lsn and timeMs', { field: 'timeMs' })

@@ -6,7 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WalError } from '@annal/wal'
 import { test } from 'tap'
-import { type Collection, type Database, type Engine, EngineError, openEngine } from '../src/index.ts'
+import {
+  type Collection,
+  type Database,
+  type Engine,
+  EngineError,
+  openEngine,
+  restoreDataDirectory,
+  verifyArchive,
+  verifyDataDirectory,
+} from '../src/index.ts'
 
 const params = { dimension: 2, spaceType: 'l2', M: 8, efConstruction: 40 } as const
 const thrown = new Error('of the argument')
@@ -78,6 +87,16 @@ function callsOf(engine: Engine, database: Database, a: Collection): Record<stri
     upload: (value) => backups.upload('made', value),
     'delete a cursor': (value) => cursors.delete(value),
     deleteToken: (value) => engine.control.deleteToken('default', value),
+    repeat: (value) => engine.repeat(value),
+    limitGraphThreads: (value) => engine.limitGraphThreads(value),
+    'limitGraphThreads, options': (value) => engine.limitGraphThreads(1, value),
+    verifyDataDirectory: (value) => verifyDataDirectory(value),
+    'verifyDataDirectory, path': (value) => verifyDataDirectory({ dataDir: value }),
+    verifyArchive: (value) => verifyArchive(value),
+    'verifyArchive, path': (value) => verifyArchive({ dataDir: value }),
+    restoreDataDirectory: (value) => restoreDataDirectory(value),
+    'restoreDataDirectory, from': (value) => restoreDataDirectory({ from: value, to: '/nowhere/at/all' }),
+    'restoreDataDirectory, to': (value) => restoreDataDirectory({ from: '/nowhere/at/all', to: value }),
   }
 }
 
@@ -112,7 +131,7 @@ test('hostile arguments are refused with an error of the engine, and nothing cha
 test('options of an engine that are no objects are refused', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-options-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  for (const name of ['limits', 'asOf'])
+  for (const name of ['limits', 'asOf', 'clock', 'memory', 'requestKeys', 'embed'])
     for (const value of [null, 0, 'x', []]) {
       const refused = openEngine({ dataDir: join(dir, 'data'), threads: 1, [name]: value } as never)
       await t.rejects(

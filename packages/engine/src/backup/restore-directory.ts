@@ -22,6 +22,7 @@ import {
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import { accessing } from '../file-damage.ts'
+import { checkedDataDir } from '../input/engine-options.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { listedRequestKeys, lsnHeldByAll, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
@@ -44,7 +45,7 @@ export interface RestoreDirectoryOptions {
 /** Throws restore_unreachable, invalid_argument or read_only; then nothing was created. */
 export async function restoreDirectory(options: RestoreDirectoryOptions): Promise<{ readonly lsn: number }> {
   const vfs = options.vfs ?? nodeVfs()
-  const [from, to] = [resolve(options.from), resolve(options.to)]
+  const [from, to] = [checkedDataDir(options.from, 'from'), checkedDataDir(options.to, 'to')]
   if (await vfs.exists(to))
     throw new EngineError('invalid_argument', `${to} already exists and is not overwritten`, { field: 'to' })
   const identity = await readIdentity({ dir: from, vfs })

@@ -80,12 +80,12 @@ export class CollectionReads {
     options: ContentOptions | undefined,
     room: AnswerRoom | undefined,
   ): Promise<readonly StoredObject[]> {
+    // Read in the turn of the call, because the caller may change them afterwards.
+    this.#collection.checkOpen()
+    const [contents, wanted] = [parseContents(options), parseIds(ids)]
     await this.#collection.served()
-    const contents = parseContents(options)
     const { replica } = this.#collection
-    const found = parseIds(ids)
-      .map((id) => replica.find(id))
-      .filter((ordinal) => ordinal >= 0)
+    const found = wanted.map((id) => replica.find(id)).filter((ordinal) => ordinal >= 0)
     if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, contents), 0))
     return storedObjects(replica, found, { contents })
   }
@@ -154,8 +154,10 @@ export class CollectionReads {
     checkBatch(given, 'searches', searchesMax)
     const asOf = asOfBatch(given)
     if (asOf !== undefined) return (await this.asOf(asOf)).searchBatch(given, room)
-    await this.#collection.loaded()
-    const requests = await this.#embedder.embedQueries(given, this.#collection.definition, this.#limits)
+    if (!this.#collection.isReady) await this.#collection.loaded()
+    const requests = given.some(hasTextQuery)
+      ? await this.#embedder.embedQueries(given, this.#collection.definition, this.#limits)
+      : [...given]
     const searches = requests.map((request, i) =>
       inSearch(i, () => parseSearch(request, this.#collection.definition, this.#limits)),
     )
@@ -183,14 +185,17 @@ export class CollectionReads {
   }
 
   async countMatching(request: CountRequest): Promise<{ readonly count: number; readonly lsn: number }> {
+    this.#collection.checkOpen()
+    const conditions = parseConditions(request, this.#collection.definition)
     await this.#collection.served()
-    return countMatching(this.#collection.replica, parseConditions(request, this.#collection.definition))
+    return countMatching(this.#collection.replica, conditions)
   }
 
   async facets(request: FacetRequest): Promise<Facets> {
     if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).facets(request)
-    await this.#collection.served()
+    this.#collection.checkOpen()
     const input = parseFacets(request, this.#collection.definition)
+    await this.#collection.served()
     const quick = await countFacetsAtOnce(this.#collection.replica, input)
     if (quick) return quick
     // Between two applies the filters stay those of one version, however many turns it takes. Writers go on appending.
@@ -206,8 +211,10 @@ export class CollectionReads {
     // The parser of requests refuses null.
     const asOf = asOfPage(request ?? {})
     if (asOf !== undefined) return (await this.asOf(asOf)).scroll(request, room)
+    this.#collection.checkOpen()
+    const input = parseScroll(request, this.#collection.definition, this.#limits)
     await this.#collection.served()
-    return scroll(this.#collection.replica, parseScroll(request, this.#collection.definition, this.#limits), room)
+    return scroll(this.#collection.replica, input, room)
   }
 
   async asOf(asOf: AsOf, options?: AsOfOptions): Promise<PastCollection> {
@@ -217,8 +224,10 @@ export class CollectionReads {
 
   async recall(request: RecallRequest): Promise<RecallReport> {
     if (request?.asOf !== undefined) return (await this.asOf(request.asOf)).recall(request)
+    this.#collection.checkOpen()
+    const input = parseRecall(request, this.#collection.definition, this.#limits)
     await this.#collection.served()
-    return measureRecall(this.#collection.replica, parseRecall(request, this.#collection.definition, this.#limits))
+    return measureRecall(this.#collection.replica, input)
   }
 
   neighbors(field: string, id: string): readonly string[] {

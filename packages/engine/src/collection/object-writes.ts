@@ -1,4 +1,5 @@
-// The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes.
+// The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes. While the
+// collection serves, a list is read in the turn of the call: the caller may change it afterwards.
 import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
 import { type Embedder, embedError } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
@@ -47,7 +48,7 @@ export class ObjectWrites {
     objects: ObjectsInput,
     options?: ConditionalOptions,
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
-    await this.#collection.loaded()
+    if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
     const leave = this.#writer.enter(options?.expectedBytes)
     try {
@@ -160,12 +161,13 @@ export class ObjectWrites {
     patches: PatchesInput,
     options?: ConditionalOptions,
   ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
-    await this.#collection.served()
+    if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
     const leave = this.#writer.enter()
     try {
-      const checked = await parsePatches(patches, this.#limits)
       const isAtomic = parseAtomic(options)
+      const checked = await parsePatches(patches, this.#limits)
+      await this.#collection.published()
       const parts = ['patch', JSON.stringify({ isAtomic, checked })]
       const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
         this.#conditional.patch(checked, { isAtomic, claim, facts }),
@@ -201,10 +203,12 @@ export class ObjectWrites {
     ids: readonly string[],
     options?: DeleteOptions,
   ): Promise<Acknowledgement & ConditionalReply & { readonly deleted: readonly string[] }> {
+    this.#collection.checkOpen()
+    const wanted = [...new Set(parseIds(ids))]
+    const ifLsn = options?.ifLsn
     await this.#collection.served()
     this.#writer.committer.checkWritable()
-    const wanted = [...new Set(parseIds(ids))]
-    if (options?.ifLsn !== undefined) return this.#deleteIf(wanted, options.ifLsn, options)
+    if (ifLsn !== undefined) return this.#deleteIf(wanted, ifLsn, options)
     return this.#writer.once(
       options,
       () => ['delete', ...wanted],
@@ -246,22 +250,23 @@ export class ObjectWrites {
   }
 
   async deleteWhere(filter: Filter, options?: WriteOptions): Promise<Acknowledgement & { readonly deleted: number }> {
+    this.#collection.checkOpen()
+    const conditions = parseFilter(filter)
+    const isEmpty = filter.length === 0
+    const said = typeof options?.requestKey === 'string' ? JSON.stringify(filter) : ''
     await this.#collection.served()
     this.#writer.committer.checkWritable()
-    const conditions = parseFilter(filter)
     return this.#writer.once(
       options,
-      () => ['deleteWhere', JSON.stringify(filter)],
-      (claim) => this.#deleteWhere(filter, conditions, claim),
+      () => ['deleteWhere', said],
+      async (claim) => (isEmpty ? { ...this.#writer.nothingToDo(), deleted: 0 } : this.#deleteWhere(conditions, claim)),
     )
   }
 
   async #deleteWhere(
-    filter: Filter,
     conditions: ReturnType<typeof parseFilter>,
     claim: Claim | undefined,
   ): Promise<Acknowledgement & { readonly deleted: number }> {
-    if (filter.length === 0) return { ...this.#writer.nothingToDo(), deleted: 0 }
     // The matching ids are determined after every earlier write is applied and before any later one is appended; the
     // log stores the ids.
     const { written } = await this.#collection.gate.hold(async () => {
@@ -282,11 +287,12 @@ export class ObjectWrites {
     updates: FilterUpdatesInput,
     options?: WriteOptions,
   ): Promise<Acknowledgement & { readonly updated: number }> {
-    await this.#collection.served()
+    if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
     const leave = this.#writer.enter()
     try {
       const filters = await parseFilterUpdates(updates, this.#limits)
+      await this.#collection.published()
       return await this.#writer.once(
         options,
         () => ['updateFilters', ...[...filters].flat()],

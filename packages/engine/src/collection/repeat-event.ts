@@ -4,6 +4,7 @@ import type { CatalogDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import { isCatalogEvent } from '../events/codec.ts'
 import type { CatalogEvent, Event } from '../model/event.ts'
+import { checkObject } from '../model/ids.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { LocalCollection } from './collection.ts'
 
@@ -17,6 +18,7 @@ export interface RepeatHost {
 
 export async function repeatEvent(host: RepeatHost, event: Event): Promise<Acknowledgement> {
   host.checkOpen()
+  checkObject(event, 'event')
   if (isCatalogEvent(event)) {
     return host.commitAlone(() => {
       checkFits(host.catalog, event)

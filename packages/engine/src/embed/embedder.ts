@@ -8,7 +8,7 @@ import type { ObjectColumns } from '../input/objects.ts'
 import { embedQueryBytesMax, embedReasonLengthMax, type Limits } from '../limits.ts'
 import type { EmbedProvider, EmbedPurpose, ProviderInfo } from '../model/embed.ts'
 import type { EngineOptions } from '../model/engine.ts'
-import { printed, shownValue } from '../model/ids.ts'
+import { checkObject, printed, shownValue } from '../model/ids.ts'
 import type { WriteResult } from '../model/object.ts'
 import type { EmbeddedQuery, FieldQuery, SearchRequest } from '../model/query.ts'
 import { type CollectionSchema, type DenseFieldSchema, type FieldSchema, withModel } from '../model/schema.ts'
@@ -40,6 +40,7 @@ export class Embedder {
 
   /** Throws invalid_argument. */
   constructor(providers: EngineOptions['embed'] = {}) {
+    checkObject(providers, 'embed')
     this.#providers = new Map(Object.entries(providers).map(([name, given]) => [name, providerOf(name, given)]))
   }
 

@@ -7,6 +7,7 @@ import { EngineError } from '../errors.ts'
 import { type Phase, sentenceOf } from '../health.ts'
 import {
   checkedAsOf,
+  checkedClock,
   checkedDataDir,
   checkedLimits,
   checkedMemory,
@@ -63,7 +64,7 @@ export class Foundation {
     this.parts = parts
     this.dataDir = checkedDataDir(options?.dataDir)
     this.vfs = parts.vfs ?? nodeVfs()
-    this.clock = options.clock ?? { now: Date.now }
+    this.clock = checkedClock(options.clock)
     this.opener = parts.opener ?? fileLogOpener
     this.limits = checkedLimits(options.limits)
     this.embedder = new Embedder(options.embed)

@@ -14,7 +14,7 @@ import {
   requestKeysConfigurable,
   requestKeysDefault,
 } from '../limits.ts'
-import type { EngineOptions } from '../model/engine.ts'
+import type { Clock, EngineOptions } from '../model/engine.ts'
 import { checkObject, printed, shownValue } from '../model/ids.ts'
 import { readersMax } from '../vector/threads/reader-slots.ts'
 
@@ -22,9 +22,17 @@ const threadsMax = 16
 const hourMs = 3_600_000
 
 /** Resolves to an absolute path, so that a later change of the working directory has no effect. */
-export function checkedDataDir(dataDir: unknown): string {
+export function checkedDataDir(dataDir: unknown, field = 'dataDir'): string {
   if (typeof dataDir === 'string' && dataDir !== '') return resolve(dataDir)
-  throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })
+  throw new EngineError('invalid_argument', `${field} must be the path of a directory`, { field })
+}
+
+/** The clock of the system by default. Throws invalid_argument. */
+export function checkedClock(clock: EngineOptions['clock'] = { now: Date.now }): Clock {
+  // A caller without types may give anything.
+  if (typeof (clock as Partial<Clock> | null)?.now === 'function') return clock
+  const message = `clock must be an object with a function now, got ${printed(clock)}`
+  throw new EngineError('invalid_argument', message, { field: 'clock', value: shownValue(clock) })
 }
 
 export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
@@ -46,10 +54,11 @@ export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
   return { ...limitsDefault, ...wanted }
 }
 
-export function checkedRequestKeys({
-  max = requestKeysDefault,
-  maxAgeMs = requestKeyHoursDefault * hourMs,
-}: NonNullable<EngineOptions['requestKeys']> = {}): Required<NonNullable<EngineOptions['requestKeys']>> {
+export function checkedRequestKeys(
+  options: EngineOptions['requestKeys'] = {},
+): Required<NonNullable<EngineOptions['requestKeys']>> {
+  checkObject(options, 'requestKeys')
+  const { max = requestKeysDefault, maxAgeMs = requestKeyHoursDefault * hourMs } = options
   const wanted = { max, maxAgeMs }
   const limits = { max: requestKeysConfigurable, maxAgeMs: requestKeyHoursMax * hourMs }
   for (const name of ['max', 'maxAgeMs'] as const) {
@@ -94,6 +103,7 @@ const memoryBytesMin = 64 * 1024 * 1024
 /** Throws invalid_argument. Undefined: nothing is refused. */
 export function checkedMemory(wanted: EngineOptions['memory'] = {}): Exclude<EngineOptions['memory'], false> {
   if (wanted === false) return undefined
+  checkObject(wanted, 'memory')
   const { bytesMax } = wanted
   if (bytesMax === undefined || (Number.isSafeInteger(bytesMax) && bytesMax >= memoryBytesMin)) return wanted
   throw new EngineError(

@@ -37,10 +37,8 @@ export async function parseFilterUpdates(
     return texts
   }
   checkBatch(updates, 'updates', batchMax)
-  for (const update of updates) {
-    add(update)
-    if (slice.isOver) await slice.renew()
-  }
+  // In one turn, because the caller may change its list in the next.
+  for (const update of updates) add(update)
   return texts
 }
 

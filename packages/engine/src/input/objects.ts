@@ -34,7 +34,7 @@ export interface ObjectColumns {
   readonly text: readonly TextColumn[]
 }
 
-/** Objects of one upsert: all at once, or one after another. */
+/** Objects of one upsert: all at once, which are read in the turn of the call, or one after another, in as many turns as they need. */
 export type ObjectsInput = readonly ObjectInput[] | AsyncIterable<ObjectInput>
 
 /** Throws invalid_argument, limit_exceeded, field_not_found or record_too_large with the object and the fault. */
@@ -60,10 +60,8 @@ export async function parseObjects(
   }
   if (objects.length > limits.batchMax) throw tooManyObjects(objects.length, limits.batchMax)
   const parser = new ObjectParser(definition, limits, { count: objects.length })
-  for (const object of objects) {
-    parser.add(object)
-    if (slice.isOver) await slice.renew()
-  }
+  // In one turn, because the caller may change its list and its objects in the next.
+  for (const object of objects) parser.add(object)
   return parser.finish(slice)
 }
 

@@ -38,8 +38,7 @@ export async function parsePatches(patches: PatchesInput, { batchMax }: Limits):
   const checked: CheckedPatch[] = []
   const positions = new Map<string, number>()
   const slice = new TimeSlice()
-  if (!isAsyncIterable(patches)) checkBatch(patches, 'patches', batchMax)
-  for await (const patch of patches) {
+  const add = (patch: ObjectPatch): void => {
     if (checked.length === batchMax) {
       const message = `patches has more than ${batchMax} entries, the limit of one call`
       throw new EngineError('limit_exceeded', message, { field: 'patches', value: batchMax + 1, limit: batchMax })
@@ -52,8 +51,17 @@ export async function parsePatches(patches: PatchesInput, { batchMax }: Limits):
     }
     positions.set(one.id, checked.length)
     checked.push(one)
-    if (slice.isOver) await slice.renew()
   }
+  if (isAsyncIterable(patches)) {
+    for await (const patch of patches) {
+      add(patch)
+      if (slice.isOver) await slice.renew()
+    }
+    return checked
+  }
+  checkBatch(patches, 'patches', batchMax)
+  // In one turn, because the caller may change its list in the next.
+  for (const patch of patches) add(patch)
   return checked
 }
 

@@ -3,6 +3,8 @@
 import { join } from 'node:path'
 import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
+import { checkedDataDir } from '../input/engine-options.ts'
+import { checkObject } from '../model/ids.ts'
 import { originalsFault } from '../originals/check-originals.ts'
 import { dimensionOf } from '../originals/originals-owner.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
@@ -37,7 +39,9 @@ export interface VerifyArchiveOptions {
  * ```
  */
 export async function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
-  const { dataDir, vfs = nodeVfs() } = options
+  checkObject(options, 'options')
+  const { vfs = nodeVfs() } = options
+  const dataDir = checkedDataDir(options.dataDir)
   const logDir = archivedLogDir(dataDir)
   const hasLog = await vfs.exists(logDir)
   if (!hasLog && !(await vfs.exists(archivedCheckpointsDir(dataDir)))) return undefined

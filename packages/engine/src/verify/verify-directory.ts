@@ -9,6 +9,8 @@ import { type Identity, nodeVfs, readIdentity, type Vfs, verifyLog } from '@anna
 import { LocalCollection } from '../collection/collection.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
+import { checkedDataDir } from '../input/engine-options.ts'
+import { checkObject } from '../model/ids.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { createWorkerPool } from '../vector/open-pool.ts'
 import type { WorkerPool } from '../vector/pool.ts'
@@ -80,9 +82,11 @@ const repairCure = 'restore a backup, or use `annal repair` to see how much of t
  * for (const { severity, file, what, cure } of findings) console.log(severity, file, what, cure)
  * ```
  */
-export async function verifyDataDirectory(options: VerifyDirectoryOptions): Promise<DirectoryReport> {
+export async function verifyDataDirectory(given: VerifyDirectoryOptions): Promise<DirectoryReport> {
+  checkObject(given, 'options')
   const vfs = nodeVfs()
-  const { dataDir } = options
+  const dataDir = checkedDataDir(given.dataDir)
+  const options = { ...given, dataDir }
   const findings: DirectoryFinding[] = []
   const identity = await readIdentity({ vfs, dir: dataDir })
   if (!identity)
