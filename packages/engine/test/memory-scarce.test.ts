@@ -78,6 +78,26 @@ test('growth is refused before the append, and everything else goes on', async (
   t.equal(engine.health().status, 'ok')
 })
 
+test('writes at one time wait for each other where only a few fit', async (t) => {
+  const { engine, memory } = await opened(t)
+  const films = await engine.database().createCollection({ name: 'films', fields: [denseField()] })
+  memory.used = scarce - 3 * 2 ** 20
+  await nextReading()
+  const writes = Array.from({ length: 64 }, (_, i) => i)
+  const upserts = writes.map((i) => films.upsert(objects(10, 10 * i), i % 2 === 0 ? {} : { requestKey: `key-${i}` }))
+  t.match(engine.stats().memoryRoom, { refused: 0 })
+  t.same(
+    (await Promise.all(upserts)).map(({ upserted }) => upserted),
+    writes.map(() => 10),
+  )
+  const patches = writes.map((i) => films.patch([{ id: `o${i}`, meta: { $set: { i } } }]))
+  const filters = writes.map((i) => films.updateFilters([{ id: `o${i}`, filter: { i } }]))
+  const conditional = writes.map((i) => films.upsert(objects(1, 1_000 + i), { atomic: true }))
+  await Promise.all([...patches, ...filters, ...conditional])
+  t.equal(films.count().count, 64 * 10 + 64)
+  t.match(engine.stats().memoryRoom, { refused: 0, pending: 0, waiting: 0 })
+})
+
 test('objects are written in the place of deleted ones while memory is scarce', async (t) => {
   const { engine, memory } = await opened(t)
   const films = await engine.database().createCollection({ name: 'films', fields: [denseField()] })

@@ -55,12 +55,13 @@ try {
       void look(url, `${sent} batches, ${reply.status}:`)
     },
   })
-  const { acknowledged, refused, failures, lastRefusal } = filled
+  const { acknowledged, refused, overloaded, failures, lastRefusal, overloads } = filled
   const seconds = ((performance.now() - begun) / 1_000).toFixed(0)
   console.log(
-    `${acknowledged.length} batches acknowledged, ${refused} refused in ${seconds} s; kills: ${await group.kills()}`,
+    `${acknowledged.length} batches acknowledged, ${refused} refused with 507, ${overloaded} with 503 in ${seconds} s; kills: ${await group.kills()}`,
   )
   if (lastRefusal !== '') console.log(lastRefusal)
+  for (const [message, times] of overloads) console.log(`503, ${times} times: ${message}`)
   for (const failure of failures) console.log(`failure: ${failure}`)
   if (server.child.exitCode === null && server.child.signalCode === null) {
     await look(url, 'filled')

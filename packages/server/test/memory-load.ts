@@ -53,18 +53,22 @@ export function filledObject(i: number) {
 export interface Reply {
   readonly status: number
   readonly text: string
+  /** 0 without Retry-After. */
+  readonly retryAfterMs: number
 }
 
+/** `json` is a value, or its text. */
 export async function call(url: string, method: string, path: string, json?: unknown): Promise<Reply> {
   const ask = () =>
     fetch(url + path, {
       method,
       headers: { accept: 'application/json', ...(json !== undefined && { 'content-type': 'application/json' }) },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(json !== undefined && { body: typeof json === 'string' ? json : JSON.stringify(json) }),
     })
   // Once more like clients do, because the server may close an idle connection just as it is used again. Repeating an upsert changes nothing.
   const reply = await ask().catch(ask)
-  return { status: reply.status, text: await reply.text() }
+  const retryAfterMs = 1_000 * Number(reply.headers.get('retry-after') ?? 0)
+  return { status: reply.status, text: await reply.text(), retryAfterMs }
 }
 
 export interface FillOptions {
@@ -83,25 +87,42 @@ export interface FillOptions {
 export interface Filled {
   /** First number of each acknowledged batch. */
   readonly acknowledged: readonly number[]
+  /** Replies with 507, and with 503. */
   readonly refused: number
+  readonly overloaded: number
   /** Replies with another status than 200, 503 and 507, and connections that failed; at most ten. */
   readonly failures: readonly string[]
   readonly lastRefusal: string
+  /** Messages of replies with 503, without their numbers, and how often each came. */
+  readonly overloads: ReadonlyMap<string, number>
 }
 
-/** Clients upsert batches of 1,000 objects, each its next one as soon as the reply to its last one is there. */
+/** Made in slices, because the bodies of other clients are sent meanwhile: the server expects them within a time. */
+async function batchBody(first: number): Promise<string> {
+  const texts: string[] = []
+  for (let i = 0; i < batch; i++) {
+    texts.push(JSON.stringify(filledObject(first + i)))
+    if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return `{"objects":[${texts.join()}]}`
+}
+
+/** Clients upsert batches of 1,000 objects, each its next one as soon as the reply to its last one is there, or after its Retry-After. */
 export async function fill(options: FillOptions): Promise<Filled> {
   const { url, collection, clients, from = 0, refusalsMax = 3, batchesMax = 100_000, onReply } = options
   const acknowledged: number[] = []
   const failures: string[] = []
-  let [refused, sent, lastRefusal] = [0, 0, '']
+  const overloads = new Map<string, number>()
+  let [refused, overloaded, sent, lastRefusal] = [0, 0, 0, '']
   const client = async (): Promise<void> => {
     for (let refusals = 0; refusals < refusalsMax && sent < batchesMax && failures.length < 10; ) {
       const first = from + sent++ * batch
-      const objects = Array.from({ length: batch }, (_, i) => filledObject(first + i))
-      const reply = await call(url, 'POST', `/api/v2/collection/${collection}/objects`, { objects }).catch(
-        (error: Error) => ({ status: 0, text: `${error.message}: ${String(error.cause)}` }),
-      )
+      const body = await batchBody(first)
+      const reply = await call(url, 'POST', `/api/v2/collection/${collection}/objects`, body).catch((error: Error) => ({
+        status: 0,
+        text: `${error.message}: ${String(error.cause)}`,
+        retryAfterMs: 0,
+      }))
       onReply?.(reply, sent)
       if (reply.status === 200) {
         acknowledged.push(first)
@@ -110,14 +131,20 @@ export async function fill(options: FillOptions): Promise<Filled> {
         refused += 1
         refusals += 1
         lastRefusal = reply.text
-      } else if (reply.status !== 503) {
+      } else if (reply.status === 503) {
+        overloaded += 1
+        const { error } = JSON.parse(reply.text) as { error: string }
+        const message = error.replaceAll(/\d+/g, 'N')
+        overloads.set(message, (overloads.get(message) ?? 0) + 1)
+        await new Promise((resolve) => setTimeout(resolve, reply.retryAfterMs))
+      } else {
         failures.push(`${reply.status} ${reply.text.slice(0, 300)}`)
         if (reply.status === 0) return
       }
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  return { acknowledged, refused, failures, lastRefusal }
+  return { acknowledged, refused, overloaded, failures, lastRefusal, overloads }
 }
 
 /** Numbers of acknowledged objects whose content is missing or differs from what was sent. */

@@ -2,6 +2,8 @@
 // and admitted work counts until it has ended, so that work that begins at the same time is counted together. Before anything is refused,
 // memory that is only kept for speed is freed. State that was acknowledged is never refused here: a record that is in the log is applied.
 import { EngineError } from '../errors.ts'
+import { bytesOf, type MemoryNeed, partOf } from './memory-need.ts'
+import { MemoryQueue, type MemoryWork } from './memory-queue.ts'
 import type { MemoryReading } from './memory-reading.ts'
 
 const mebibyte = 2 ** 20
@@ -9,6 +11,8 @@ const mebibyte = 2 ** 20
 const readEveryMs = 50
 /** Freeing memory collects garbage, which takes as long as some writes, so it happens at most this often. */
 const freeEveryMs = 1_000
+/** A write waits this long for memory of other writes. Less than the time in which the server expects a part of a body. */
+const waitMsMax = 10_000
 
 export interface MemoryGuardOptions {
   readonly read: () => readonly MemoryReading[]
@@ -18,6 +22,8 @@ export interface MemoryGuardOptions {
   readonly freeMore?: (() => void) | undefined
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number
+  /** How long a write waits for memory of other writes; 10 s by default. */
+  readonly waitMsMax?: number
 }
 
 /** The scarcest memory: what may be used, what is in use, and what running work may take, in bytes. */
@@ -28,16 +34,8 @@ export interface MemoryState {
   /** Work is refused above this. */
   readonly usable: number
   readonly refused: number
-  /** Whether the last work that wanted to make memory grow was refused. */
-  readonly isScarce: boolean
-}
-
-/** What work takes, in bytes. */
-export interface MemoryNeed {
-  /** What stays when it has ended. */
-  readonly growth: number
-  /** What it takes besides while it runs. */
-  readonly transient?: number
+  /** Writes that wait for memory of other writes. */
+  readonly waiting: number
 }
 
 /**
@@ -50,6 +48,7 @@ export function memoryReserve(limit: number): number {
 
 export class MemoryGuard {
   readonly #options: MemoryGuardOptions
+  readonly #writes: MemoryQueue
   #readings: readonly MemoryReading[] = []
   #readAtMs = Number.NEGATIVE_INFINITY
   #freedAtMs = Number.NEGATIVE_INFINITY
@@ -58,42 +57,60 @@ export class MemoryGuard {
   #pending = 0
   /** What work that ended since the last reading may have left. */
   #left = 0
+  /** Whether no work was admitted since everything was freed that can be, and what was in use then, without work that ran. */
+  #isFreed = false
+  #usedFreed = Number.NEGATIVE_INFINITY
   #refused = 0
+  /** Whether the last work that wanted to make memory grow was refused. */
   #isScarce = false
 
   constructor(options: MemoryGuardOptions) {
     this.#options = options
+    this.#writes = new MemoryQueue(
+      {
+        lacking: (need) => {
+          this.#freeEarly()
+          return this.#lacking(bytesOf(need), partOf(need))
+        },
+        lackingAlone: (need) => this.#lackingAlone(need),
+        freeAll: () => this.#freeAll(),
+        isFreed: () => this.#isFreed,
+        isIdle: () => this.#pending === 0,
+        count: (need) => this.#count(need),
+        discount: (need) => this.#discount(need),
+        refuse: (code, what, need, lacking) => this.#refuse(code, what, need, lacking),
+      },
+      options.waitMsMax ?? waitMsMax,
+    )
+  }
+
+  /** A write that begins. Nothing is counted for it yet. */
+  write(): MemoryWork {
+    return this.#writes.open('the write')
   }
 
   /**
-   * Counts work until the returned function is called, which may be called more than once. Throws EngineError `memory_exhausted`: nothing is
-   * counted then. Work without growth may use half of the reserve, so that objects can be written in the place of deleted ones.
+   * Counts work that may take long, such as a rebuild, until the returned function is called, which may be called more than once. Throws
+   * EngineError `memory_exhausted`, or `overloaded` if it would fit without other work: nothing is counted then.
    */
-  admit(what: string, { growth, transient = 0 }: MemoryNeed): () => void {
-    const bytes = growth + transient
-    const part = growth > 0 ? 1 : 0.5
-    let lacking = this.#lacking(bytes, part)
-    if (lacking !== undefined && this.#freeAll()) lacking = this.#lacking(bytes, part)
-    this.#isScarce = lacking !== undefined
-    if (lacking !== undefined) {
-      this.#refused += 1
-      throw refusal(what, bytes, lacking)
-    }
-    this.#pending += bytes
+  admit(what: string, need: MemoryNeed): () => void {
+    this.check(what, need)
+    this.#count(need)
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      this.#pending -= bytes
-      this.#left += growth
+      this.#discount(need)
+      this.#writes.advance()
     }
   }
 
-  /** Throws EngineError `memory_exhausted` if work of this size would be refused now. Nothing is counted. */
+  /** Throws what `admit` throws. Nothing is counted. */
   check(what: string, need: MemoryNeed): void {
-    const left = this.#left
-    this.admit(what, need)()
-    this.#left = left
+    const lacking = this.#lackingFreed(bytesOf(need), partOf(need))
+    if (lacking === undefined) return
+    const isBusy = this.#pending > 0 && this.#lackingAlone(need) === undefined
+    throw this.#refuse(isBusy ? 'overloaded' : 'memory_exhausted', what, need, lacking)
   }
 
   /**
@@ -101,14 +118,19 @@ export class MemoryGuard {
    * what can be freed first.
    */
   checkUnavoidable(what: string, bytes: number): void {
-    let lacking = this.#lacking(bytes, 0.25)
-    if (lacking !== undefined && this.#freeAll()) lacking = this.#lacking(bytes, 0.25)
-    if (lacking !== undefined) throw refusal(what, bytes, lacking)
+    const lacking = this.#lackingFreed(bytes, 0.25)
+    if (lacking !== undefined) throw refusal('memory_exhausted', what, bytes, lacking)
   }
 
   /** Frees what can be freed if reads, or other processes, take what writes leave free. Call it from time to time. */
   watch(): void {
+    this.#freeEarly()
     if (this.#lacking(0, 0.5) !== undefined) this.#freeAll()
+  }
+
+  /** Refuses writes that wait. */
+  close(): void {
+    this.#writes.close()
   }
 
   /** Undefined where no limit is known. */
@@ -116,49 +138,38 @@ export class MemoryGuard {
     const scarcest = this.#scarcest(1)
     if (scarcest === undefined) return undefined
     const { limit, used } = scarcest
-    const usable = limit - memoryReserve(limit)
     return {
       limit,
       used: used + this.#left,
-      usable,
+      usable: limit - memoryReserve(limit),
       pending: this.#pending,
       refused: this.#refused,
-      isScarce: this.#isScarce,
+      waiting: this.#writes.waiting,
     }
   }
 
   /** A sentence for the health, while memory is so scarce that writes are refused. */
   notice(): string | undefined {
     const { state } = this
-    if (state === undefined || !state.isScarce) return undefined
+    if (state === undefined || !this.#isScarce) return undefined
     const { limit, used, pending, usable } = state
-    if (used + pending < usable - memoryReserve(limit) / 8) {
-      this.#isScarce = false
-      return undefined
-    }
+    if (used + pending < usable - memoryReserve(limit) / 8) return undefined
     return `writes are refused because memory is scarce: ${used} of ${limit} bytes are in use; delete objects or collections, or give the process more memory`
   }
 
   /** The limit of which least is free. */
   #scarcest(part: number): MemoryReading | undefined {
     const nowMs = this.#options.nowMs()
-    if (nowMs - this.#readAtMs >= readEveryMs) this.#read(nowMs)
+    if (nowMs - this.#readAtMs >= readEveryMs) {
+      this.#readings = this.#options.read()
+      this.#readAtMs = nowMs
+      this.#left = 0
+    }
     const free = ({ limit, used }: MemoryReading) => limit - part * memoryReserve(limit) - used
     return this.#readings.reduce<MemoryReading | undefined>(
       (least, one) => (least === undefined || free(one) < free(least) ? one : least),
       undefined,
     )
-  }
-
-  #read(nowMs: number): void {
-    this.#readings = this.#options.read()
-    this.#readAtMs = nowMs
-    this.#left = 0
-    // While writes may still use some memory, so that few are refused because of what can be freed.
-    const isScarce = this.#readings.some(({ limit, used }) => used + this.#pending > limit - 1.5 * memoryReserve(limit))
-    if (!isScarce || nowMs - this.#freedAtMs < freeEveryMs) return
-    this.#freedAtMs = nowMs
-    this.#options.free()
   }
 
   /** The limit that the bytes would exceed, if a part of the reserve stays free. */
@@ -169,6 +180,59 @@ export class MemoryGuard {
     return used + this.#left + this.#pending + bytes > limit - part * memoryReserve(limit) ? scarcest : undefined
   }
 
+  /** The same after everything was freed that can be. */
+  #lackingFreed(bytes: number, part: number): MemoryReading | undefined {
+    this.#freeEarly()
+    const lacking = this.#lacking(bytes, part)
+    return lacking !== undefined && this.#freeAll() ? this.#lacking(bytes, part) : lacking
+  }
+
+  /**
+   * The limit that the need would exceed next to no other work, by what was in use when memory was freed last: work that ran then had taken at
+   * most what it was counted with.
+   */
+  #lackingAlone(need: MemoryNeed): MemoryReading | undefined {
+    const part = partOf(need)
+    const scarcest = this.#scarcest(part)
+    if (scarcest === undefined) return undefined
+    const { limit, used } = scarcest
+    const least = Math.min(this.#usedFreed, used + this.#left)
+    return least + bytesOf(need) > limit - part * memoryReserve(limit) ? scarcest : undefined
+  }
+
+  #count(need: MemoryNeed): void {
+    this.#pending += bytesOf(need)
+    this.#isFreed = false
+    this.#isScarce = false
+  }
+
+  #discount(need: MemoryNeed): void {
+    this.#pending -= bytesOf(need)
+    this.#left += need.growth
+  }
+
+  #refuse(
+    code: 'memory_exhausted' | 'overloaded',
+    what: string,
+    need: MemoryNeed,
+    lacking: MemoryReading,
+  ): EngineError {
+    this.#refused += 1
+    if (code === 'memory_exhausted') this.#isScarce = true
+    return refusal(code, what, bytesOf(need), lacking)
+  }
+
+  /** Frees a part while writes may still use some memory, so that few are refused because of what can be freed. */
+  #freeEarly(): void {
+    const scarcest = this.#scarcest(1)
+    if (scarcest === undefined || scarcest.used + this.#pending <= scarcest.limit - 1.5 * memoryReserve(scarcest.limit))
+      return
+    const nowMs = this.#options.nowMs()
+    if (nowMs - this.#freedAtMs < freeEveryMs) return
+    this.#freedAtMs = nowMs
+    this.#options.free()
+  }
+
   /** Returns false if it was done a moment ago. */
   #freeAll(): boolean {
     const nowMs = this.#options.nowMs()
@@ -177,14 +241,24 @@ export class MemoryGuard {
     this.#options.freeMore?.()
     this.#freedAtMs = this.#freedMoreAtMs = this.#options.nowMs()
     this.#readAtMs = Number.NEGATIVE_INFINITY
+    this.#usedFreed = (this.#scarcest(1)?.used ?? 0) - this.#pending
+    this.#isFreed = true
     return true
   }
 }
 
-function refusal(what: string, value: number, { limit, used, source }: MemoryReading): EngineError {
+function refusal(
+  code: 'memory_exhausted' | 'overloaded',
+  what: string,
+  value: number,
+  { limit, used, source }: MemoryReading,
+): EngineError {
   const of = { option: 'this process may use', group: 'its control group allows', machine: 'the machine has' }[source]
+  const need = `${what} may need ${Math.ceil(value)} bytes of memory`
+  const state = `${used} of the ${limit} bytes that ${of} are in use`
   const message =
-    `${what} may need ${Math.ceil(value)} bytes of memory, but ${used} of the ${limit} bytes that ${of} are in use, and some must stay ` +
-    'free; delete objects or collections, or give the process more memory'
-  return new EngineError('memory_exhausted', message, { field: 'memory', value: Math.ceil(value), limit, used })
+    code === 'overloaded'
+      ? `${need} next to other work that runs, and ${state}; try again shortly`
+      : `${need}, but ${state}, and some must stay free; delete objects or collections, or give the process more memory`
+  return new EngineError(code, message, { field: 'memory', value: Math.ceil(value), limit, used })
 }

@@ -1,7 +1,7 @@
 // How much memory a process may use, and how much is in use that the kernel cannot reclaim. Files that the kernel caches do not count: it
 // drops them before it ends a process.
 import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { freemem, totalmem } from 'node:os'
 import { join } from 'node:path'
 
 /** One limit, and what counts against it now, in bytes. */
@@ -42,6 +42,12 @@ export function memoryReader({ bytesMax, root = '/' }: ReadMemoryOptions = {}): 
 export function memoryLimit({ bytesMax, root = '/' }: ReadMemoryOptions = {}): number {
   const ofGroups = groupsOf(root).map(limitOf)
   return Math.min(bytesMax ?? Number.POSITIVE_INFINITY, totalmem(), ...ofGroups)
+}
+
+/** Bytes that this process can still take under all limits, or the free memory of the machine where none was read. */
+export function availableMemory(readings: readonly MemoryReading[]): number {
+  if (readings.length === 0) return freemem()
+  return Math.max(0, Math.min(...readings.map(({ limit, used }) => limit - used)))
 }
 
 /** The groups of the process and all above it, as far as this file system shows them. */

@@ -1,5 +1,6 @@
 // Writes that depend on what is stored: upserts and deletes with conditions, and patches. The log has only their outcomes.
 import { TimeSlice } from '@annal/wal'
+import type { MemoryWork } from '../admission/memory-queue.ts'
 import type { EmbeddedColumns } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
@@ -33,6 +34,8 @@ export interface DecideOptions {
   readonly claim: Claim | undefined
   /** What a repetition returns besides the LSN. */
   readonly facts: (outcome: Outcome) => RequestFacts
+  /** Counts the memory of the write. */
+  readonly work: MemoryWork
 }
 
 /** What decides about each object of an upsert, by its position. */
@@ -138,17 +141,17 @@ export class ConditionalWrites {
     options: DecideOptions,
     plan: () => Promise<Planned>,
   ): Promise<Acknowledgement & Outcome> {
+    const { work } = options
     let wanted = room
     for (;;) {
-      if (wanted.objects > 0) await this.#collection.replica.prepare(this.#writer.roomWith(wanted))
+      await this.#writer.prepare(work, wanted)
       const { done } = await this.#serial.run({
         ids,
         decide: async () => {
           const planned = await plan()
           wanted = planned.room
           // What an earlier write stored may need more space than was prepared.
-          const isPrepared =
-            wanted.objects === 0 || this.#collection.replica.isPrepared(this.#writer.roomWith(planned.room))
+          const isPrepared = this.#writer.isPrepared(work, wanted)
           return { done: isPrepared ? this.#commit(planned, options) : Promise.resolve(undefined) }
         },
       })
@@ -159,10 +162,10 @@ export class ConditionalWrites {
 
   async #commit(
     { outcome, draft, room, needs }: Planned,
-    { claim, facts }: DecideOptions,
+    { claim, facts, work }: DecideOptions,
   ): Promise<Acknowledgement & Outcome> {
     if (draft === undefined) return { ...this.#writer.nothingToDo(), ...outcome }
-    const { lsn, durable } = await this.#writer.commit(draft, room, needs, { claim, facts: facts(outcome) })
+    const { lsn, durable } = await this.#writer.commit(draft, room, needs, { claim, facts: facts(outcome), work })
     return { lsn, durable, ...outcome }
   }
 

@@ -1,6 +1,7 @@
 // The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes. While the
 // collection serves, a list is read in the turn of the call: the caller may change it afterwards.
 import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
+import type { MemoryWork } from '../admission/memory-queue.ts'
 import { type Embedder, embedError } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -50,17 +51,18 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const leave = this.#writer.enter(options?.expectedBytes)
+    const work = await this.#writer.enter(options?.expectedBytes)
     try {
-      return await this.#upsert(objects, options)
+      return await this.#upsert(objects, options, work)
     } finally {
-      leave()
+      work.release()
     }
   }
 
   async #upsert(
     objects: ObjectsInput,
     options: ConditionalOptions | undefined,
+    work: MemoryWork,
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     const { definition } = this.#collection
     const { columns: given, filters, conditions, expiries } = await parseObjects(objects, definition, this.#limits)
@@ -87,7 +89,11 @@ export class ObjectWrites {
             options?.beforeEmbedding,
           )
           if (isAtomic && faults.size > 0) throw embedError(whole.ids, faults)
-          return this.#conditional.upsert(whole, { conditions: conditions ?? [], faults }, { isAtomic, claim, facts })
+          return this.#conditional.upsert(
+            whole,
+            { conditions: conditions ?? [], faults },
+            { isAtomic, claim, facts, work },
+          )
         },
       )
       return { ...done, upserted: changed }
@@ -108,7 +114,7 @@ export class ObjectWrites {
           { kind: 'objects-upserted', collectionId: this.#collection.entry.id, ...whole },
           roomFor(whole, definition),
           filters,
-          { pieces: whole === columns ? pieces : await piecesOf(whole), claim, facts },
+          { pieces: whole === columns ? pieces : await piecesOf(whole), claim, facts, work },
         )
         // Written and applied. Only this call knows these columns.
         for (const { vectors } of [...whole.dense, ...whole.multi]) freeBuffer(vectors.buffer)
@@ -163,18 +169,18 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const leave = this.#writer.enter()
+    const work = await this.#writer.enter()
     try {
       const isAtomic = parseAtomic(options)
       const checked = await parsePatches(patches, this.#limits)
       await this.#collection.published()
       const parts = ['patch', JSON.stringify({ isAtomic, checked })]
       const { changed, ...done } = await this.#decided(options, parts, 'updated', (claim, facts) =>
-        this.#conditional.patch(checked, { isAtomic, claim, facts }),
+        this.#conditional.patch(checked, { isAtomic, claim, facts, work }),
       )
       return { ...done, updated: changed }
     } finally {
-      leave()
+      work.release()
     }
   }
 
@@ -193,7 +199,7 @@ export class ObjectWrites {
       options,
       ['deleteIf', id, String(lsn)],
       'deleted',
-      (claim, facts) => this.#conditional.delete(id, lsn, { isAtomic: true, claim, facts }),
+      (claim, facts) => this.#conditional.delete(id, lsn, { isAtomic: true, claim, facts, work: this.#writer.open() }),
     )
     // A caller with a request key makes the error of a conflict itself, from these results.
     return { ...done, ...(done.isRefused && { results }), deleted: changed === 0 ? [] : [id] }
@@ -289,21 +295,24 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & { readonly updated: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const leave = this.#writer.enter()
+    const work = await this.#writer.enter()
     try {
       const filters = await parseFilterUpdates(updates, this.#limits)
       await this.#collection.published()
       return await this.#writer.once(
         options,
         () => ['updateFilters', ...[...filters].flat()],
-        (claim) => (claim ? this.#updateFiltersKeyed(filters, claim) : this.#updateFilters(filters)),
+        (claim) => (claim ? this.#updateFiltersKeyed(filters, work, claim) : this.#updateFilters(filters, work)),
       )
     } finally {
-      leave()
+      work.release()
     }
   }
 
-  async #updateFilters(filters: FilterTexts): Promise<Acknowledgement & { readonly updated: number }> {
+  async #updateFilters(
+    filters: FilterTexts,
+    work: MemoryWork,
+  ): Promise<Acknowledgement & { readonly updated: number }> {
     const found: [string, string][] = []
     const needs = new FilterNeeds()
     const slice = new TimeSlice()
@@ -321,6 +330,7 @@ export class ObjectWrites {
       draft,
       roomForFilters(this.#collection.replica, ids, texts),
       needs,
+      { work },
     )
     return { lsn, durable, updated: result.touched.length }
   }
@@ -328,6 +338,7 @@ export class ObjectWrites {
   /** The record states how many ids existed, so they are determined between two writes. Space is reserved for all of them before. */
   async #updateFiltersKeyed(
     filters: FilterTexts,
+    work: MemoryWork,
     claim: Claim,
   ): Promise<Acknowledgement & { readonly updated: number }> {
     const needs = FilterNeeds.from(
@@ -335,7 +346,7 @@ export class ObjectWrites {
     )
     for (;;) {
       const room = roomForFilters(this.#collection.replica, [...filters.keys()], [...filters.values()])
-      await this.#collection.replica.prepare(this.#writer.roomWith(room))
+      await this.#writer.prepare(work, room)
       const begun = await this.#collection.gate.hold(async () => {
         this.#collection.checkOpen()
         const found = [...filters].filter(([id]) => this.#collection.replica.find(id) >= 0)
@@ -343,9 +354,9 @@ export class ObjectWrites {
         const [ids, texts] = [found.map(([id]) => id), found.map(([, text]) => text)]
         const needed = roomForFilters(this.#collection.replica, ids, texts)
         // What an earlier write stored may need more space than was prepared.
-        if (!this.#collection.replica.isPrepared(this.#writer.roomWith(needed))) return undefined
+        if (!this.#writer.isPrepared(work, needed)) return undefined
         const draft: Draft = { kind: 'filters-replaced', collectionId: this.#collection.entry.id, ids, filters: texts }
-        return { written: this.#writer.commit(draft, needed, needs, { claim, facts: { updated: ids.length } }) }
+        return { written: this.#writer.commit(draft, needed, needs, { claim, facts: { updated: ids.length }, work }) }
       })
       if (begun === undefined) continue
       if (begun.written === undefined) return { ...this.#writer.nothingToDo(), updated: 0 }

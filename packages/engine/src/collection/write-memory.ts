@@ -1,6 +1,6 @@
 // Estimates the memory that a write may need, before it is appended.
 
-import type { MemoryNeed } from '../admission/memory-guard.ts'
+import type { MemoryNeed } from '../admission/memory-need.ts'
 import { assert } from '../errors.ts'
 import type { ObjectColumns } from '../input/objects.ts'
 import { type CollectionSchema, graphField } from '../model/schema.ts'

@@ -1,6 +1,8 @@
 // How changes of one collection are committed: once for each request key, behind the write gate, with memory reserved before the append.
 
 import type { MemoryGuard } from '../admission/memory-guard.ts'
+import type { MemoryNeed } from '../admission/memory-need.ts'
+import type { MemoryWork } from '../admission/memory-queue.ts'
 import type { CommitOptions, Committer, EventDraft } from '../commit.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { indexedValues } from '../filter/indexed-values.ts'
@@ -19,8 +21,15 @@ export const noFilters = new FilterNeeds()
 /** A change of objects, before it has a time. */
 export type Draft = Extract<EventDraft, { kind: ObjectEvent['kind'] }>
 
+export interface ChangeOptions extends CommitOptions {
+  /** Counts the memory of the change, until its owner releases it. By default the change is counted while it runs. */
+  readonly work?: MemoryWork | undefined
+}
+
 /** What the input of a write may take, if its caller does not say. */
 const inputBytes = 1024 * 1024
+/** An input with what most of its changes take, in lengths of the input. */
+const inputShares = 3
 const noRelease = () => undefined
 
 export interface WriterOptions {
@@ -51,14 +60,42 @@ export class CollectionWriter {
   }
 
   /**
-   * Call it before the input of a write is processed, which may take `bytes` of memory: counts them until the returned function is called.
-   * Throws EngineError memory_exhausted.
+   * Call it before the input of a write is processed, which may take `bytes` of memory: waits until there is room for it, and counts it until
+   * the returned work is released. Throws EngineError memory_exhausted, or overloaded if it waited too long.
    */
-  enter(bytes = inputBytes): () => void {
+  async enter(bytes = inputBytes): Promise<MemoryWork> {
     const { replica } = this.#collection
+    const work = this.open()
     // Objects may take the places of deleted ones; what the write adds is known later.
     const growth = replica.ordinals.freeCount > 0 ? 0 : 1
-    return this.#options.memory.admit('the write', { growth, transient: bytes })
+    // With room for the change as well, so that writes seldom wait for each other when their input is in memory.
+    await work.take({ growth, transient: bytes }, { growth, transient: inputShares * bytes })
+    return work
+  }
+
+  /** A write that nothing is counted for yet. */
+  open(): MemoryWork {
+    return this.#options.memory.write()
+  }
+
+  /** Waits until there is memory for a change, and prepares the collection. `isPrepared` may be false again later. */
+  async prepare(work: MemoryWork, room: Room): Promise<void> {
+    if (room.objects === 0) return
+    const need = this.#needOf(room)
+    if (!work.covers(need)) await work.take(need)
+    await this.#collection.replica.prepare(this.roomWith(room))
+  }
+
+  /** Whether a change can be committed in this turn. Other writers may have taken space, or the places of deleted objects. */
+  isPrepared(work: MemoryWork, room: Room): boolean {
+    // Writes that need no space are not checked: an event that is being applied counts twice for a short time, and no space would be freed
+    // for that.
+    if (room.objects === 0) return true
+    return work.covers(this.#needOf(room)) && this.#collection.replica.isPrepared(this.roomWith(room))
+  }
+
+  #needOf(room: Room): MemoryNeed {
+    return memoryNeedOf(room, this.#collection.replica, this.#reserved)
   }
 
   /** Runs a write once if the call has a request key; `parts` are the input of the call. */
@@ -78,7 +115,7 @@ export class CollectionWriter {
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    options?: CommitOptions,
+    options?: ChangeOptions,
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     const { written } = await this.begin(draft, room, filters, options)
     return written
@@ -89,19 +126,23 @@ export class CollectionWriter {
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    options?: CommitOptions,
+    options?: ChangeOptions,
   ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
-    for (;;) {
-      if (room.objects > 0) await this.#collection.replica.prepare(this.roomWith(room))
-      const begun = await this.#collection.gate.write(async () => {
-        this.#collection.checkOpen()
-        // Other writers may have taken the disk space while this one waited; then the check is repeated. Writes that
-        // need no space skip it: an event that is being applied counts twice for a short time, and no space would be
-        // freed for that.
-        if (room.objects > 0 && !this.#collection.replica.isPrepared(this.roomWith(room))) return undefined
-        return { written: this.commit(draft, room, filters, options) }
-      })
-      if (begun) return begun
+    const work = options?.work ?? this.open()
+    const release = options?.work ? noRelease : () => work.release()
+    try {
+      for (;;) {
+        await this.prepare(work, room)
+        const begun = await this.#collection.gate.write(async () => {
+          this.#collection.checkOpen()
+          if (!this.isPrepared(work, room)) return undefined
+          return { written: this.commit(draft, room, filters, { ...options, work }).finally(release) }
+        })
+        if (begun) return begun
+      }
+    } catch (error) {
+      release()
+      throw error
     }
   }
 
@@ -110,16 +151,15 @@ export class CollectionWriter {
     draft: Draft,
     room: Room,
     filters: FilterNeeds,
-    options?: CommitOptions,
+    options?: ChangeOptions,
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     const wanted = this.roomWith(room)
-    const { replica } = this.#collection
-    const release =
-      room.objects > 0
-        ? this.#options.memory.admit('the write', memoryNeedOf(room, replica, this.#reserved))
-        : noRelease
+    const need = this.#needOf(room)
+    const work = options?.work ?? this.open()
+    const release = options?.work ? noRelease : () => work.release()
+    if (room.objects > 0) work.takeNow(need)
     try {
-      replica.reserve(wanted, filters)
+      this.#collection.replica.reserve(wanted, filters)
     } catch (error) {
       release()
       throw error

@@ -22,8 +22,6 @@ export interface EngineParts {
   readonly digestEvery?: number
   /** How often expired objects are deleted. */
   readonly expiryEveryMs?: number
-  /** Bytes of memory that the process can still take; measured by default. */
-  readonly availableMemory?: () => number
   /** The limits of memory and what counts against them; read from the system by default. */
   readonly readMemory?: () => readonly MemoryReading[]
 }

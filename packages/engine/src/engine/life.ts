@@ -113,8 +113,9 @@ export class EngineLife {
   }
 
   async #close(): Promise<void> {
-    const { base, backups, catalogWrites, checkpointer, collections, cursors, digests, feed } = this.#engine
+    const { base, backups, catalogWrites, checkpointer, collections, cursors, digests, feed, memory } = this.#engine
     feed.close()
+    memory.close()
     // A running start and running rebuilds stop when they see that they are no longer wanted.
     if (base.phase === 'recovering') collections.shut()
     await this.#opening?.catch(() => undefined)

@@ -1,8 +1,7 @@
 // Reads of the past of an engine: states of earlier moments, and the recent past that collections keep in memory.
 
-import { memoryLimit } from '../admission/memory-reading.ts'
+import { availableMemory, memoryLimit, memoryReader } from '../admission/memory-reading.ts'
 import { asOfWindowBytesDefault } from '../limits.ts'
-import { availableMemory } from '../memory/available-memory.ts'
 import { refuseCollection } from '../naming.ts'
 import { parseAsOf } from '../past/parse-as-of.ts'
 import type { PastDoor } from '../past/past-collection.ts'
@@ -32,8 +31,8 @@ export function createPastStates(engine: EngineHost): PastStates {
   }
   const { side } = backups.host
   const lsnApplied = () => base.lsnApplied
-  const memory = base.parts.availableMemory ?? availableMemory
-  const host = { side, collectionIdAt, recent, lsnApplied, availableMemory: memory, live }
+  const read = base.parts.readMemory ?? memoryReader(base.memory)
+  const host = { side, collectionIdAt, recent, lsnApplied, availableMemory: () => availableMemory(read()), live }
   return new PastStates(host, base.asOf.loadedBytesMax)
 }
 

@@ -45,17 +45,12 @@ export function engineStats(engine: EngineHost): EngineStats {
     requestKeys: engine.keys.stats(),
     expiry: expiryStats(engine),
     feed: engine.feed.stats(),
-    memoryRoom: memoryRoom(engine),
+    memoryRoom: engine.memory.state,
     asOf: {
       ...{ loaded: pastStates.count, loadedBytes: pastStates.bytes },
       ...{ windowBytes: recent.bytes, windowReads: recent.reads },
     },
   }
-}
-
-function memoryRoom({ memory }: EngineHost): EngineStats['memoryRoom'] {
-  const { isScarce: _, ...room } = memory.state ?? { isScarce: false }
-  return 'limit' in room ? room : undefined
 }
 
 /** Of searches on this thread and on those of the readers. */

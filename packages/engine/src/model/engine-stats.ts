@@ -82,7 +82,7 @@ export interface EngineStats {
   }
   /**
    * The scarcest memory: the limit, what is in use and cannot be reclaimed, what running work may take besides, the bytes from which on work
-   * is refused, and the work that was refused. Undefined where no limit is known.
+   * is refused, the work that was refused, and the writes that wait. Undefined where no limit is known.
    */
   readonly memoryRoom?:
     | {
@@ -91,6 +91,7 @@ export interface EngineStats {
         readonly pending: number
         readonly usable: number
         readonly refused: number
+        readonly waiting: number
       }
     | undefined
   /** Bytes of memory by part, over all collections. */

@@ -48,7 +48,8 @@ export interface EngineOptions {
   /**
    * Writes that make memory grow are refused with `memory_exhausted` before the process has no memory left: with control groups of Linux
    * and the memory of a Linux machine, and everywhere with `bytesMax`, which the memory of this process must not exceed. About an eighth
-   * stays free, at least 96 MiB. `onScarce` is called before anything is refused, so that the host program can free memory, for example with
+   * stays free, at least 96 MiB. A write that would fit when others have ended waits for them, up to 10 s, and is then refused with
+   * `overloaded`. `onScarce` is called before anything is refused, so that the host program can free memory, for example with
    * a garbage collection. `false`: nothing is refused.
    */
   readonly memory?: { readonly bytesMax?: number | undefined; readonly onScarce?: () => void } | false | undefined

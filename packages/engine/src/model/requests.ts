@@ -29,8 +29,8 @@ export interface ConditionalOptions extends WriteOptions {
   /** Called before texts of an upsert are sent to providers of vectors, when nothing is written yet. What it throws refuses the write. */
   readonly beforeEmbedding?: (() => void) | undefined
   /**
-   * Bytes of memory that the objects may take while they are read, for example the length of a request's body. An upsert is refused with
-   * `memory_exhausted` before it reads them if there is no room. By default 1 MiB.
+   * Bytes of memory that the objects may take while they are read, for example the length of a request's body. An upsert waits
+   * for room before it reads them, and is refused with `overloaded` or `memory_exhausted` if there is none. By default 1 MiB.
    */
   readonly expectedBytes?: number | undefined
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { MemoryGuard, memoryReserve } from '../../src/admission/memory-guard.ts'
-import { type MemoryReading, memoryLimit, memoryReader } from '../../src/admission/memory-reading.ts'
+import { availableMemory, type MemoryReading, memoryLimit, memoryReader } from '../../src/admission/memory-reading.ts'
 
 const mebibyte = 2 ** 20
 const limit = 1_024 * mebibyte
@@ -28,13 +28,13 @@ test('work is admitted up to the limit less the reserve, and counted until it en
   const { guard } = guardOf({ used: usable - 10 * mebibyte })
   const release = guard.admit('a', { growth: 4 * mebibyte, transient: 2 * mebibyte })
   const second = guard.admit('b', { growth: 4 * mebibyte })
-  const full = { code: 'memory_exhausted', message: /^c may need 1 bytes of memory/ }
+  const full = { code: 'overloaded', message: /^c may need 1 bytes of memory next to other work that runs/ }
   t.throws(() => guard.admit('c', { growth: 1 }), full, 'work that runs at the same time counts together')
   release()
   release()
   t.throws(
     () => guard.admit('d', { growth: 3 * mebibyte }),
-    { code: 'memory_exhausted' },
+    { code: 'overloaded' },
     'what it may have left counts until the next reading',
   )
   guard.admit('e', { growth: mebibyte })()
@@ -111,6 +111,13 @@ test('nothing is refused where no limit is known', async (t) => {
 test('the reserve is an eighth, at least 96 MiB and at most 512 MiB, and less of little memory', async (t) => {
   const of = [128, 256, 450, 1_024, 16_384].map((mib) => memoryReserve(mib * mebibyte) / mebibyte)
   t.same(of, [48, 96, 96, 128, 512])
+})
+
+test('what a process can still take is the least under all limits', async (t) => {
+  const group: MemoryReading = { limit: 10, used: 4, source: 'group' }
+  t.equal(availableMemory([group, { limit: 100, used: 97, source: 'machine' }]), 3)
+  t.equal(availableMemory([{ ...group, used: 11 }]), 0)
+  t.ok(availableMemory([]) > 0, 'the free memory of the machine where nothing else is known')
 })
 
 /** A folder with files as they are in the folders `proc` and `sys` of Linux. */

@@ -173,8 +173,8 @@ test('a load that nobody waits for goes on, and little memory keeps only what wa
 test('a moment for which there is no memory is refused, and is loaded when there is some', async (t) => {
   const memory = { bytes: Number.POSITIVE_INFINITY }
   const dataDir = await temporaryDirectory(t)
-  const parts = { availableMemory: () => memory.bytes }
-  const engine = await openEngine({ dataDir, threads: 1, archive, asOf }, parts)
+  const parts = { readMemory: () => [{ limit: memory.bytes, used: 0, source: 'machine' } as const] }
+  const engine = await openEngine({ dataDir, threads: 1, archive, asOf, memory: false }, parts)
   t.teardown(() => engine.close())
   const films = await engine.database().createCollection({ name: 'films', fields: [denseField()] })
   const lsns: number[] = []

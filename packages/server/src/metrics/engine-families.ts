@@ -90,7 +90,7 @@ export function engineFamilies({
 
 function memoryFamilies({ memoryRoom }: Pick<EngineStats, 'memoryRoom'>): Family[] {
   if (memoryRoom === undefined) return []
-  const { used, pending, usable, refused } = memoryRoom
+  const { used, pending, usable, refused, waiting } = memoryRoom
   return [
     gauge(
       'annal_memory_used_bytes',
@@ -100,6 +100,7 @@ function memoryFamilies({ memoryRoom }: Pick<EngineStats, 'memoryRoom'>): Family
     gauge('annal_memory_pending_bytes', 'Memory that running writes may take besides.', pending),
     gauge('annal_memory_usable_bytes', 'Memory in use from which on writes are refused.', usable),
     counter('annal_memory_refused_total', 'Writes, restores, and rebuilds refused because memory was scarce.', refused),
+    gauge('annal_memory_waiting', 'Writes that wait for memory of other writes.', waiting),
   ]
 }
 
