@@ -92,6 +92,8 @@ export interface RecallReport {
 export interface AnswerRoom {
   /** A page ends before it exceeds this many bytes; it always has at least one object. */
   readonly pageBytesMax: number
+  /** Whether the caller has left. A search whose caller has left rejects with `closed` before it begins another part of its work. */
+  readonly hasLeft?: boolean | undefined
   /** Called with the bytes of a response, or of a part of it, before they are allocated. Throws to refuse them. */
   take(bytes: number): void
 }

@@ -46,11 +46,11 @@ export class FieldAt implements ReadableField {
   }
 
   async scan(query: Float32Array, options: Scan): Promise<DenseHits> {
-    const { k, version, ordinals } = options
+    const { k, version, ordinals, caller } = options
     const { copies } = this.#rows(ordinals && wordsOf(ordinals))
     const isHeld = (ordinal: number) => copies.some((part) => part.places.has(ordinal))
     const rest = ordinals && { ordinals: ordinals.filter((ordinal: number) => !isHeld(ordinal)) }
-    const live = this.#window.track(this.#live.scan(query, { k, version, ...rest }))
+    const live = this.#window.track(this.#live.scan(query, { k, version, caller, ...rest }))
     const others = copies.map((part) => scanCopies(query, { k, version }, part))
     return merge([without(await live, copies), ...others], k)
   }

@@ -19,6 +19,10 @@ export class RepeatableRoom implements AnswerRoom {
     return this.#room.pageBytesMax
   }
 
+  get hasLeft(): boolean | undefined {
+    return this.#room.hasLeft
+  }
+
   take(bytes: number): void {
     const more = this.#used + bytes - this.#taken
     if (more > 0) {

@@ -4,6 +4,7 @@
 import { yieldToOthers } from '@annal/wal'
 import { assert, type EngineError } from '../errors.ts'
 import type { GivenRow } from '../originals/originals.ts'
+import { refuseWhenLeft } from '../vector/caller.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { CandidateRanking } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
@@ -63,6 +64,7 @@ export async function rankCandidates(
     if (rankSome(ranking, batch)) return ranking.result()
     if (slow.has(rows)) break
     await yieldToOthers()
+    refuseWhenLeft(options.caller)
   }
   await rankHandedOver(ranking, batch)
   return ranking.result()

@@ -4,6 +4,8 @@ import { TimeSlice, yieldToOthers } from '@annal/wal'
 import { assert } from '../errors.ts'
 import type { DenseSchemaParams } from '../model/schema.ts'
 import type { ReadableOriginals } from '../replica/readable.ts'
+import { type Caller, refuseWhenLeft } from '../vector/caller.ts'
+import { ComparingTurns } from './comparing-turns.ts'
 import { maxSim } from './max-sim.ts'
 import { type Best, Ranking } from './ranking.ts'
 
@@ -19,6 +21,8 @@ export interface VectorSource {
 const readBytesMax = 2 ** 20
 /** Objects of a multi-vector field read at a time. */
 const membersAtOnce = 16
+/** Comparisons that read at one time: enough that one compares while another one reads. */
+const turns = new ComparingTurns(4)
 
 /** The original vectors of a dense field. */
 export function vectorsOf(originals: ReadableOriginals, dimension: number): VectorSource {
@@ -44,19 +48,21 @@ export interface RankOptions {
   readonly k: number
   readonly scoreThreshold?: number | undefined
   readonly definition: { readonly params: Pick<DenseSchemaParams, 'dimension' | 'spaceType'> }
+  readonly caller?: Caller | undefined
 }
 
-/** The best k of the ordinals; ties are ordered by ordinal. */
+/** The best k of the ordinals; ties are ordered by ordinal. Throws `closed` if the caller has left. */
 export async function rankOriginals(
   ordinals: Uint32Array,
   source: VectorSource,
-  { k, scoreThreshold, definition }: RankOptions,
+  { k, scoreThreshold, definition, caller }: RankOptions,
   query: Float32Array,
 ): Promise<Best> {
   const ranking = new Ranking(k, scoreThreshold)
   const { dimension, spaceType } = definition.params
-  for await (const rows of readRows(ordinals, source))
+  for await (const rows of readRows(ordinals, source, caller)) {
     for (const { ordinal, vectors } of rows) ranking.offer(ordinal, maxSim(query, vectors, dimension, spaceType))
+  }
   return ranking.best()
 }
 
@@ -87,6 +93,7 @@ interface OriginalRow {
 async function* readRows(
   ordinals: Uint32Array,
   { atOnce, read }: VectorSource,
+  caller?: Caller,
 ): AsyncGenerator<readonly OriginalRow[], void, void> {
   const readFrom = async (from: number): Promise<OriginalRow[]> => {
     const some = [...ordinals.subarray(from, from + atOnce)]
@@ -94,13 +101,20 @@ async function* readRows(
     return rows.map((vectors, i) => ({ ordinal: some[i] as number, vectors }))
   }
   // The next vectors are read while these are compared.
-  let nextRows = readFrom(0)
-  for (let from = 0; from < ordinals.length; from += atOnce) {
-    if (from > 0) await yieldToOthers()
-    const rows = await nextRows
-    nextRows = readFrom(from + atOnce)
-    // Prevents an unhandled rejection if this iteration throws.
-    nextRows.catch(() => undefined)
-    yield rows
+  await turns.take(caller)
+  try {
+    let nextRows = readFrom(0)
+    for (let from = 0; from < ordinals.length; from += atOnce) {
+      if (from > 0) await yieldToOthers()
+      const rows = await nextRows
+      turns.refuseThoseWhoLeft()
+      refuseWhenLeft(caller)
+      nextRows = readFrom(from + atOnce)
+      // Prevents an unhandled rejection if this iteration throws.
+      nextRows.catch(() => undefined)
+      yield rows
+    }
+  } finally {
+    turns.give()
   }
 }

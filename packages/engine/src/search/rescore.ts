@@ -145,7 +145,13 @@ async function rescore(
   )
   const started = performance.now()
   const comparer = comparerOf((context.replica.dense[task.fieldIndex] as ReadableField).kernel)
-  const ranked = rankCandidates(withoutOwn(answer.found, own), originals, task, query, comparer)
+  const ranked = rankCandidates(
+    withoutOwn(answer.found, own),
+    originals,
+    { ...task, caller: context.room },
+    query,
+    comparer,
+  )
   const { compared: rescored, ...best } = await ranked
   const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && answer.found.ordinals.length >= wanted
   const ms = answer.explanation.ms + performance.now() - started
@@ -188,7 +194,8 @@ export async function compareOriginals(
   const own = ownOrdinal(task, context)
   const ordinals = matchesOf(task, context).filter((ordinal) => ordinal !== own)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const best = await rankOriginals(ordinals, vectorsOf(originals, task.definition.params.dimension), task, query)
+  const source = vectorsOf(originals, task.definition.params.dimension)
+  const best = await rankOriginals(ordinals, source, { ...task, caller: context.room }, query)
   const compared = ordinals.length
   return {
     found: { ...best, visited: 0, distances: compared },

@@ -32,7 +32,7 @@ function runKind(task: DenseTask | SparseTask | TextTask, k: number, context: Ru
 async function runDense(
   task: DenseTask,
   k: number,
-  { replica, version, matches, input }: RunContext,
+  { replica, version, matches, input, room: caller }: RunContext,
 ): Promise<FieldRun> {
   const field = replica.dense[task.fieldIndex] as ReadableField
   const rows = replica.rowsAt(task.fieldIndex)
@@ -44,7 +44,8 @@ async function runDense(
   const explanation = explainPlan(plan)
   if (plan.kind === 'nothing') return { found: noHits, complete: true, explanation }
   const scan = async () => {
-    const all = await field.scan(query, { k, version, ...(matches && { ordinals: matches.bitmap.toOrdinals() }) })
+    const ordinals = matches?.bitmap.toOrdinals()
+    const all = await field.scan(query, { k, version, caller, ...(ordinals && { ordinals }) })
     return { ...all, distances: Math.max(all.distances, Math.min(rows, matches?.count ?? rows)) }
   }
   if (plan.kind === 'scan') return { found: await scan(), complete: true, explanation }
@@ -52,6 +53,7 @@ async function runDense(
     k,
     ef: plan.ef ?? ef,
     version,
+    caller,
     ...(matches && { allowed: matches.bitmap }),
     ...(plan.kind === 'compare' && { compared: matches?.count ?? rows }),
   })
@@ -71,12 +73,16 @@ function explainPlan({ kind, reason, ef, costs }: DensePlan): FieldRun['explanat
   return { plan: kind === 'compare' ? 'scan' : kind, reason, ...(ef !== undefined && { ef }), ...(costs && { costs }) }
 }
 
-async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<FieldRun> {
+async function runSparse(
+  task: SparseTask,
+  k: number,
+  { replica, version, matches, room: caller }: RunContext,
+): Promise<FieldRun> {
   const field = replica.sparse[task.fieldIndex] as SparseField
   if (matches?.count === 0)
     return { found: noHits, complete: true, explanation: { plan: 'nothing', reason: 'no object matches the filter' } }
   const query = task.source.kind === 'vector' ? task.source.query : termsOf(replica, task, task.source.id)
-  const found = await field.search(query, { k, version, ...(matches && { allowed: matches.bitmap }) })
+  const found = await field.search(query, { k, version, caller, ...(matches && { allowed: matches.bitmap }) })
   return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
 }
 

@@ -5,7 +5,7 @@ import type { ReadableOriginals } from '../replica/readable.ts'
 import { memberBytes } from './answer-room.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
 import { pooledTask } from './pooled-task.ts'
-import { membersOf, rankOriginals } from './rank-originals.ts'
+import { membersOf, type RankOptions, rankOriginals } from './rank-originals.ts'
 import type { MultiTask, Task } from './request.ts'
 import { compareOriginals, isRescored, runByRows, runRescored } from './rescore.ts'
 import { runField } from './run-field.ts'
@@ -34,7 +34,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const members = source.kind === 'vector' ? source.query : await originals.read(own as number)
   const answer = all ?? (await runField(pooledTask(task, members), context))
   const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
-  const ranked = await rankByMembers(task, excludeOrdinal(answer, own), originals, query)
+  const ranked = await rankByMembers({ ...task, caller: context.room }, excludeOrdinal(answer, own), originals, query)
   if (!input.includeVectors) return ranked
   const read = await readMembers(task, ranked.found.ordinals, context)
   return { ...ranked, ...(read && { members: read }) }
@@ -72,7 +72,7 @@ function excludeOrdinal(answer: FieldAnswer, own: number | undefined): FieldAnsw
 }
 
 async function rankByMembers(
-  task: MultiTask,
+  task: RankOptions,
   answer: FieldAnswer,
   originals: ReadableOriginals,
   query: Float32Array,

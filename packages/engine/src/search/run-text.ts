@@ -34,11 +34,11 @@ async function runPlain(
   terms: ReadonlyMap<string, PlainTerm>,
   task: TextTask,
   k: number,
-  { replica, version, matches }: RunContext,
+  { replica, version, matches, room: caller }: RunContext,
 ): Promise<FieldRun> {
   const query = plainQuery(terms, task, replica)
   if (query === undefined || matches?.count === 0) return nothing
-  const search = matches ? { k, version, allowed: matches.bitmap } : { k, version }
+  const search = matches ? { k, version, caller, allowed: matches.bitmap } : { k, version, caller }
   const found = await (replica.sparse[task.fieldIndex] as SparseField).search(query, search)
   return { found, complete: true, explanation: exact }
 }
@@ -166,7 +166,7 @@ class TextSearchRun {
   }
 
   #find(terms: ScoredTerms, allowed: Bitmap | undefined, k: number): Promise<DenseHits> {
-    const { version } = this.#context
+    const { version, room: caller } = this.#context
     const { k1, b } = this.#task.options
     const query = {
       terms: Array.from(terms, ([index, term]) => ({ index, ...term })),
@@ -174,7 +174,7 @@ class TextSearchRun {
       k1,
       b,
     }
-    return this.#field.search(query, { k, version, ...(allowed && { allowed }) })
+    return this.#field.search(query, { k, version, caller, ...(allowed && { allowed }) })
   }
 
   /** Texts that match clauses of boost 0 only have no score, so the lists do not return them. They follow the others. */

@@ -5,6 +5,7 @@ import type { Filter } from '../filter/condition.ts'
 import type { AnswerRoom } from '../model/reads.ts'
 import type { FusedHit, HitGroup, SearchHit, SearchResult } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
+import { refuseWhenLeft } from '../vector/caller.ts'
 import { hitBytes } from './answer-room.ts'
 import { errorOfSearch } from './batch-errors.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
@@ -41,6 +42,7 @@ export async function search(
   input: SearchPlanInput,
   { room, slice, calibrator, expansions }: SearchCaller = {},
 ): Promise<SearchResult> {
+  refuseWhenLeft(room)
   const started = performance.now()
   if (needsWholeVersion(input)) replica.publish()
   // Objects that have expired are rows that a filter excludes. Before the version, because it may complete a publication.

@@ -4,6 +4,7 @@
 import type { SharedBytes } from '../memory/chunks.ts'
 import type { SharedLookup } from '../memory/shared-lookup.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
+import type { Caller } from './caller.ts'
 import type { ArenaHandle } from './dense/attached.ts'
 import type { SparseHandle } from './sparse/attached.ts'
 import type { OtherReads, ReaderAreas } from './sparse/memory.ts'
@@ -37,6 +38,7 @@ export interface DenseSearch {
   readonly compared?: number
   /** Whether the walk may miss rows that were removed since the version, because the caller compares them. */
   readonly mayMissRemoved?: boolean
+  readonly caller?: Caller | undefined
 }
 
 /** Copies of rows whose ordinals are about to be reused. A handle leads to each. */
@@ -144,7 +146,12 @@ export interface DenseField {
   /** Exact search over the given ordinals, or over all rows, at the field's precision. */
   scan(
     query: Float32Array,
-    options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
+    options: {
+      readonly k: number
+      readonly version: number
+      readonly ordinals?: Uint32Array
+      readonly caller?: Caller | undefined
+    },
   ): Promise<DenseHits>
   /** The same over a few ordinals, in the calling thread. */
   scanHere(
@@ -232,6 +239,7 @@ export interface SparseSearch {
   readonly k: number
   readonly version: number
   readonly allowed?: OrdinalBitmap
+  readonly caller?: Caller | undefined
 }
 
 /** Chunks of a field: its terms, and the pages of their hash table. */

@@ -2,6 +2,7 @@
 // dense field, the inverted lists of a sparse field. The fields implement FieldMemory for the thread that owns them and
 // AttachedMemory for every other thread; threads/ implements WorkerPool. Fields and threads/ know only this file, not each
 // other: attach.ts and open-pool.ts connect them. A thread outside the pool attaches a memory in the same way.
+import type { Caller } from './caller.ts'
 import type { ReaderSlots } from './threads/reader-slots.ts'
 
 /** Size of the buffer for a query and the ordinals that it lists, and then for its answer. */
@@ -20,6 +21,8 @@ interface QueryBase {
   readonly query: Float32Array
   readonly k: number
   readonly version: number
+  /** Not known to the thread that runs the query. */
+  readonly caller?: Caller | undefined
 }
 
 /** A search in a graph. */
@@ -160,8 +163,8 @@ export interface WorkerPool {
   /** Counts a memory that was never attached and that its owner drops. */
   discard(memory: FieldMemory): void
   /**
-   * Runs a query. Rejects with `overloaded` if too many are waiting, with `closed` if the memory was released, and with `worker_lost` if
-   * the thread exits during the query.
+   * Runs a query. Rejects with `overloaded` if too many are waiting, with `closed` if the memory was released or the caller left before a
+   * thread began the query, and with `worker_lost` if the thread exits during the query.
    */
   submit(query: Query): Promise<Found>
   /**

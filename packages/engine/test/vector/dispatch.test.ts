@@ -133,6 +133,36 @@ test('many small queries go to the workers, unless these work on a long one', as
   await long
 })
 
+test('a query whose caller leaves before a thread begins it is not run', async (t) => {
+  const { ring, dispatcher } = opened()
+  const caller = { hasLeft: false }
+  // More than there are slots, so that some wait in the ring and some in front of it.
+  const queries = Array.from({ length: 2 * slotsMax }, () => dispatcher.submit({ ...scanQuery(known), caller }))
+  const other = dispatcher.submit(scanQuery(known))
+  const taken = takeSlot(ring, 0)
+  const small = dispatcher.submit({ ...smallQuery(), caller })
+  caller.hasLeft = true
+  await t.rejects(small, { code: 'closed' }, 'the owner does not begin one either')
+  serve(ring, taken)
+  dispatcher.collect()
+  let ran = 0
+  for (let index = takeSlot(ring, 0); index >= 0; index = takeSlot(ring, 0)) {
+    const from = slotAt(index)
+    if (Atomics.load(ring.words, from + slot.left) === 1)
+      Atomics.store(ring.words, from + slot.state, slotStates.skipped)
+    else {
+      ran++
+      serve(ring, index)
+    }
+    dispatcher.collect()
+  }
+  t.equal((await other).visited, 7, 'that of another caller is')
+  t.equal(ran, 1, 'and nothing else')
+  const ends = await Promise.allSettled(queries)
+  t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1, 'what had begun has its answer')
+  t.equal(dispatcher.notBegun, 0)
+})
+
 test('small queries that were not started are rejected at the end', async (t) => {
   const { dispatcher } = opened()
   const answer = dispatcher.submit(smallQuery())

@@ -1,7 +1,7 @@
 // The searches of a dense field: each queries all segments, through the pool or in the calling thread, and merges the results.
 import { assert } from '../../errors.ts'
 import { elementAt } from '../element-at.ts'
-import type { DenseHits, DenseSearch } from '../field.ts'
+import type { DenseField, DenseHits, DenseSearch } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
 import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
 import type { Bitmap } from './arena.ts'
@@ -101,11 +101,8 @@ export class FieldSearches {
     return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.#field.segmentRows) / 32))
   }
 
-  async scan(
-    query: Float32Array,
-    options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
-  ): Promise<DenseHits> {
-    const { k, version, ordinals } = options
+  async scan(query: Float32Array, options: Parameters<DenseField['scan']>[1]): Promise<DenseHits> {
+    const { k, version, ordinals, caller } = options
     this.#check(query, k)
     const parts = ordinals === undefined ? this.#rangesOf() : this.#listsOf(ordinals, listedMax(this.#field.dimension))
     const found = parts.map(({ segment, listed, from, to }) => ({
@@ -119,6 +116,7 @@ export class FieldSearches {
         listed,
         from,
         to,
+        caller,
       }),
     }))
     return this.#mergeHits(found, k)

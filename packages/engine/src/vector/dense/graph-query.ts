@@ -18,7 +18,7 @@ export function graphQuery(
   options: Omit<DenseSearch, 'allowed'>,
   lent: { readonly address: number; readonly bits: number } | undefined,
 ): GraphQuery {
-  const { k, version } = options
+  const { k, version, caller } = options
   const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
   return {
     kind: 'search',
@@ -31,6 +31,7 @@ export function graphQuery(
     compared: comparedIn(segment, options),
     bitmap: lent?.address ?? 0,
     bits: lent?.bits ?? 0,
+    caller,
   }
 }
 

@@ -299,7 +299,7 @@ class InvertedField implements SparseField {
 
   async #searchInPool(lists: QueryLists, options: SparseSearch): Promise<DenseHits> {
     const { memory } = this.#state
-    const { k, version } = options
+    const { k, version, caller } = options
     const descriptor = this.#describe(lists, options)
     const leave = memory.enter()
     const found = this.#pool.submit({
@@ -309,6 +309,7 @@ class InvertedField implements SparseField {
       k,
       version,
       descriptor: descriptor.address,
+      caller,
     })
     const place = this.#running.add(found)
     try {

@@ -4,6 +4,7 @@
 // queries arrive at once, the workers answer all of them: they do not sleep then, and the owner has enough work with requests and
 // replies.
 import { assert, EngineError } from '../../errors.ts'
+import { callerLeft } from '../caller.ts'
 import { elementAt } from '../element-at.ts'
 import type { Found, GraphQuery, Query } from '../pool.ts'
 import { QueryCounts } from './query-counts.ts'
@@ -177,7 +178,7 @@ export class QueryDispatcher {
 
   /** The owner answers its share of the small queries and gives the others to the workers. */
   #help(): void {
-    const small = this.#own
+    const small = this.#own.filter((open) => this.#isWanted(open))
     this.#own = []
     const crowded = this.#isCrowd(small.length)
     let share = 0
@@ -256,7 +257,10 @@ export class QueryDispatcher {
       } else if (state === slotStates.unknownMemory) {
         if (this.#host.attachAgain(open.query.memory)) this.#submitAgain(index)
         else this.#rejectSlot(index, open, memoryReleased())
-      }
+      } else if (state === slotStates.skipped) this.#rejectSlot(index, open, callerLeft())
+      // The worker that takes it skips it, so the order stays as it is.
+      else if (state === slotStates.submitted && open.query.caller?.hasLeft)
+        Atomics.store(this.#ring.words, slotAt(index) + slot.left, 1)
     }
   }
 
@@ -278,18 +282,33 @@ export class QueryDispatcher {
   #vacate(index: number): void {
     this.#open[index] = undefined
     this.#inSlots--
-    const next = this.#queue[this.#queueHead]
+    const next = this.#takeWaiting()
     if (next === undefined) {
       this.#free.push(index)
       return
     }
-    this.#queueHead++
-    if (this.#queueHead === this.#queue.length) {
-      this.#queue = []
-      this.#queueHead = 0
-    }
     this.#fill(index, next)
     wakeWorkers(this.#ring, 1)
+  }
+
+  /** The first query without a slot whose caller waits for it. */
+  #takeWaiting(): Open | undefined {
+    while (this.#queueHead < this.#queue.length) {
+      const next = elementAt(this.#queue, this.#queueHead++)
+      if (this.#queueHead === this.#queue.length) {
+        this.#queue = []
+        this.#queueHead = 0
+      }
+      if (this.#isWanted(next)) return next
+    }
+    return undefined
+  }
+
+  /** Rejects the query if its caller has left. */
+  #isWanted(open: Open): boolean {
+    if (!open.query.caller?.hasLeft) return true
+    this.#reject(open, callerLeft())
+    return false
   }
 
   /** The memory of the query in a slot. Undefined: the slot has no query. */

@@ -85,6 +85,8 @@ export const slot = {
   to: 12,
   /** 1: the owner may be notified of this answer and a few others at once. */
   brief: 14,
+  /** 1: the caller has left. Written by the owner at any time. */
+  left: 15,
   /** Output. */
   found: 10,
   visited: 11,
@@ -97,8 +99,8 @@ export function slotAt(index: number): number {
   return slotsFrom + index * slotWords
 }
 
-/** States of a slot with a query. From `taken` on, the state says which worker has taken the query; `owner` is the owner itself. */
-export const slotStates = { submitted: 1, answered: 2, unknownMemory: 3, taken: 16 } as const
+/** States of a slot with a query. `skipped`: its caller had left, so it was not run. From `taken` on, the state says which worker has taken the query; `owner` is the owner itself. */
+export const slotStates = { submitted: 1, answered: 2, unknownMemory: 3, skipped: 4, taken: 16 } as const
 export const owner = workersMax
 
 export interface Ring {

@@ -33,6 +33,7 @@ export class SlotCodec {
     w[from + slot.k] = query.k
     w[from + slot.version] = query.version
     w[from + slot.brief] = isBrief ? 1 : 0
+    w[from + slot.left] = 0
     if (query.kind === 'search') {
       w[from + slot.kind] = kinds.search
       w[from + slot.ef] = query.ef

@@ -96,6 +96,7 @@ export class WorkerLoop {
 
   /** Returns the state in which the slot goes back to the owner. */
   #answer(index: number): number {
+    if (Atomics.load(this.#words, slotAt(index) + slot.left) === 1) return slotStates.skipped
     const attached = this.#memories.find(this.#slots.memoryOf(index))
     if (attached === undefined) return slotStates.unknownMemory
     this.#slots.writeAnswer(index, attached, attached.run(this.#slots.readQuery(index)))
