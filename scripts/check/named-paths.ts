@@ -23,14 +23,28 @@ const dataFolders = new Set([
   'uploads',
 ])
 
-/** Returns a sentence for each path without a file and for each link without a page. */
+/** Folders whose folders each have a row in the architecture page. */
+const foldersWithRows = /^packages\/(wal|engine|server|client|cli)\/(src|assembly)\//
+
+/** Returns a sentence for each path without a file, each link without a page, and each folder of sources without a row. */
 export function namedPathFaults(): string[] {
   const all = filesAndFolders()
   const pages = all.filter((name) => /^(docs\/.*|README|SECURITY)\.md$/.test(name))
   return pages.flatMap((page) => {
     const text = readFileSync(path.join(houseDir, page), 'utf8')
-    return [...(pagesOfOtherPlaces.test(page) ? [] : pathFaults(page, text, all)), ...linkFaults(page, text)]
+    const rows = page === 'docs/architecture.md' ? folderFaults(page, text, all) : []
+    return [...(pagesOfOtherPlaces.test(page) ? [] : pathFaults(page, text, all)), ...linkFaults(page, text), ...rows]
   })
+}
+
+/** The folders of sources that have no row in a table of the page. The tests of a package are not listed. */
+export function folderFaults(page: string, text: string, all = filesAndFolders()): string[] {
+  const rows = new Set([...text.matchAll(/^\| `([^`]+)` \|/gm)].map(([, folder]) => folder))
+  const folders = all.filter((name) => name.endsWith('/') && foldersWithRows.test(name) && !name.includes('/testing/'))
+  return folders
+    .map((folder) => folder.slice(0, -1))
+    .filter((folder) => !/\/(src|assembly)$/.test(folder) && !rows.has(folder))
+    .map((folder) => `${page}: ${folder} has no row`)
 }
 
 /** The paths in backticks of a page that do not exist. A path may begin below the top: `http/bodies.ts`. */

@@ -1,6 +1,6 @@
 // The check of paths in pages: what looks like a path of this repository, and what is reported.
 import { test } from 'tap'
-import { linkFaults, namedPathFaults, pathFaults, pathsIn } from '../check/named-paths.ts'
+import { folderFaults, linkFaults, namedPathFaults, pathFaults, pathsIn } from '../check/named-paths.ts'
 
 test('paths of files and folders are found, and names of other things are not', (t) => {
   const page = [
@@ -29,6 +29,15 @@ test('a link to a page that is not there is reported, and one to a page of the s
   const text =
     '[a](decisions/0002-dependencies.md) [b](decisions/none.md#part) [c](reference/http-api.md) [d](https://x.y)'
   t.strictSame(linkFaults('docs/page.md', text), ['docs/page.md: the link to decisions/none.md leads nowhere'])
+  t.end()
+})
+
+test('a folder of sources without a row is reported, and a folder of tests is not', (t) => {
+  const folders = ['packages/wal/src/', 'packages/wal/src/tools/', 'packages/wal/src/testing/', 'packages/wal/test/']
+  t.strictSame(folderFaults('docs/page.md', 'see `packages/wal/src/tools`', folders), [
+    'docs/page.md: packages/wal/src/tools has no row',
+  ])
+  t.strictSame(folderFaults('docs/page.md', '| `packages/wal/src/tools` | the command |', folders), [])
   t.end()
 })
 
