@@ -12,7 +12,7 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
   restoring(program, terminal, ends)
   describeMoving(program, terminal, ends)
   connected(program.command('providers'))
-    .description('list the providers that make vectors of texts on a server')
+    .description('list the providers that compute vectors of texts for a server')
     .action(async (options) => {
       const { listProviders } = await import('./commands/providers.ts')
       ends(await listProviders(options, terminal))
@@ -27,7 +27,7 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
   const bucket = () => import('./commands/bucket.ts')
   connected(backup.command('create'))
     .description('back up a collection, and wait until the backup is complete')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument('[name]', 'backup name (default: collection and time)')
     .option('--to <url>', 'also push the backup to s3://BUCKET/PREFIX')
     .action(async (collection, name, options) =>
@@ -99,7 +99,7 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
       'backup name; with --whole the source data directory, which is only read; or the s3://BUCKET/PREFIX of NDD_ARCHIVE_S3',
     )
     .argument('<target>', 'name of the new collection; with --whole or s3:// the new directory')
-    .addOption(new Option('--lsn <lsn>', 'restore the state as of this event').argParser(wholeNumber))
+    .addOption(new Option('--lsn <lsn>', 'restore the state as of this LSN').argParser(wholeNumber))
     .addOption(new Option('--time <time>', 'restore the state as of this time (RFC 3339)').conflicts('lsn'))
     .addOption(
       new Option('--keep-expired', 'the objects do not expire, including those that have expired since').conflicts(
@@ -107,7 +107,7 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
       ),
     )
     .addOption(new Option('--whole', 'restore a whole data directory').conflicts(['lsn', 'time']))
-    .addOption(new Option('--to-lsn <lsn>', 'with --whole or s3://: the state as of this event').argParser(wholeNumber))
+    .addOption(new Option('--to-lsn <lsn>', 'with --whole or s3://: the state as of this LSN').argParser(wholeNumber))
     .addOption(new Option('--to-time <time>', 'with --whole or s3://: the state as of this time').conflicts(['toLsn']))
     .action(async (backup, target, options) => {
       if (backup.startsWith('s3://')) {

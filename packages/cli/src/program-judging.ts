@@ -13,7 +13,7 @@ export function describeJudging(program: Command, terminal: Terminal, ends: (cod
   program.commandsGroup('Measure:')
   connected(program.command('evaluate'))
     .description('measure nDCG, recall and MRR of searches against judged queries, for one setting or two side by side')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .requiredOption('--queries <file>', 'JSONL: {"id","text"}, {"id","vector"} or {"id","fields"} in each line')
     .requiredOption('--qrels <file>', 'judgments: query, document and grade in each line, separated by tabs')
     .requiredOption(

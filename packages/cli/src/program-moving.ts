@@ -12,7 +12,7 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
   program.commandsGroup('Move data:')
   connected(program.command('import'))
     .description('import objects from a file or another database')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument(
       '<source>',
       'a file (JSONL, JSON, CSV, TSV, Parquet, Arrow, HDF5, NPY, fvecs, bvecs), or qdrant://, chroma:// or postgres://',
@@ -23,12 +23,12 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .option('--dataset <name>', 'matrix of an HDF5 file (default: train, or the only one)')
     .addOption(
       new Option('--column <name=use>', 'map a column to id, fields.FIELD, meta.KEY or filter.KEY; repeatable')
-        .default([])
+        .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
     .addOption(
       new Option('--text <name:language>', 'a field of type text, with its language for --create; repeatable')
-        .default([])
+        .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
     .addOption(
@@ -36,7 +36,7 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
         '--embed <name=provider:text>',
         'with --create: a field whose vectors the provider makes of a text field; repeatable',
       )
-        .default([])
+        .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
     .option(
@@ -84,7 +84,7 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     })
   connected(program.command('export'))
     .description('export a collection to a file that import can read')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .option('-o, --output <file>', 'output file (default: standard output)')
     .addOption(
       new Option('-f, --format <format>', 'file format (default: by extension, or jsonl)').choices(exportFormats),

@@ -31,7 +31,7 @@ function collections(program: Command, terminal: Terminal, ends: Ends): void {
     })
   connected(program.command('describe'))
     .description('describe a collection: fields with their settings, counts, memory')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .action(async (collection, options) => {
       const { describeCollection } = await import('./commands/ls.ts')
       ends(await describeCollection(collection, options, terminal))
@@ -47,9 +47,9 @@ function creating(program: Command, terminal: Terminal, ends: Ends): void {
     })
   connected(program.command('create'))
     .description('create a collection')
-    .argument('<collection>')
+    .argument('<collection>', 'name of the new collection')
     .addOption(field('vector', '--vector <name=dimension>', 'a field with one vector for each object'))
-    .addOption(field('text', '--text <name[=language]>', 'a text field that are found by their words'))
+    .addOption(field('text', '--text <name[=language]>', 'a text field, whose texts are found by their words'))
     .addOption(field('sparse', '--sparse <name[=model]>', 'a field of sparse terms'))
     .addOption(field('multi_vector', '--multi-vector <name=dimension>', 'a field with several vectors for each object'))
     .option(
@@ -76,7 +76,7 @@ Examples:
 function storing(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('upsert'))
     .description('store objects given as JSON; an object with an existing id is replaced')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument('[file]', 'objects as JSON: a list, or one after another; - is standard input; or the JSON itself', '-')
     .addOption(new Option('--batch <count>', 'objects per request').default(500).argParser(wholeNumber))
     .addHelpText(
@@ -95,7 +95,7 @@ function searching(program: Command, terminal: Terminal, ends: Ends): void {
   const queries = new QueryOptions()
   connected(program.command('search'))
     .description('find the nearest objects by a vector, a stored object, or words')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .addOption(
       new Option(
         '--field <name>',
@@ -149,7 +149,7 @@ Examples:
 function reading(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('get'))
     .description('show objects by id; with --json one object in each line, as upsert and import read it')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument('<ids...>', idsHelp)
     .option('--no-vectors', 'leave out the vectors and sparse terms')
     .option('--no-texts', 'leave out the texts')
@@ -159,7 +159,7 @@ function reading(program: Command, terminal: Terminal, ends: Ends): void {
     })
   connected(program.command('count'))
     .description('count the objects of a collection')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .option('--filter <conditions>', 'only objects that match this JSON filter')
     .action(async (collection, options) => {
       const { countObjects } = await import('./commands/get.ts')
@@ -170,7 +170,7 @@ function reading(program: Command, terminal: Terminal, ends: Ends): void {
 function removing(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('rm'))
     .description('delete objects by id or filter, or a whole collection')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument('[ids...]', `${idsHelp}; without ids and --where, the collection itself`)
     .option('--where <conditions>', 'delete the objects that match this JSON filter')
     .option('--dry-run', 'only count the objects')

@@ -29,9 +29,11 @@ export function describeTerminal(program: Command, terminal: Terminal, ends: End
       ends(await top(options, terminal))
     })
   completing(program, terminal, ends)
-  program.addHelpCommand(
-    new Command('help').argument('[command]').description('print the help of a command').helpGroup(heading),
-  )
+  program.addHelpCommand(help().helpGroup(heading))
+}
+
+export function help(): Command {
+  return new Command('help').argument('[command]').description('print the help of a command')
 }
 
 function seconds(text: string): number {

@@ -18,8 +18,8 @@ export function describeTime(program: Command, terminal: Terminal, ends: Ends): 
 function history(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('history'))
     .description('list the versions of an object: when and by whom it was written, and what changed')
-    .argument('<collection>')
-    .argument('<id>')
+    .argument('<collection>', 'name or alias of the collection')
+    .argument('<id>', 'id of the object')
     .addOption(new Option('--from <lsn>', 'first LSN').argParser(wholeNumber))
     .addOption(new Option('--to <lsn>', 'last LSN').argParser(wholeNumber))
     .action(async (collection, id, options) => {
@@ -28,7 +28,7 @@ function history(program: Command, terminal: Terminal, ends: Ends): void {
     })
   connected(program.command('diff'))
     .description('list the objects that differ between two moments: + added, ~ changed, - removed')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .requiredOption('--from <moment>', 'first moment: an LSN, or a time (RFC 3339)')
     .option('--to <moment>', 'second moment (default: now)')
     .action(async (collection, options) => {
@@ -40,7 +40,7 @@ function history(program: Command, terminal: Terminal, ends: Ends): void {
 function undoing(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('undo'))
     .description('restore the content that objects had at a moment; delete those that did not exist then')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .requiredOption('--as-of <moment>', 'the moment: an LSN, or a time (RFC 3339)')
     .addOption(new Option('--ids <ids>', 'these objects, separated by commas').conflicts('filter'))
     .option('--filter <conditions>', 'the objects that match this JSON filter now, and those that matched it then')
@@ -61,14 +61,14 @@ function aliases(program: Command, terminal: Terminal, ends: Ends): void {
     .action(async (options) => ends(await (await commands()).listAliases(options, terminal)))
   connected(alias.command('put'))
     .description('create an alias, or switch it to another collection')
-    .argument('<alias>')
-    .argument('<collection>')
+    .argument('<alias>', 'name of the alias')
+    .argument('<collection>', 'name or alias of the collection')
     .action(async (name, collection, options) =>
       ends(await (await commands()).putAlias(name, collection, options, terminal)),
     )
   connected(alias.command('delete'))
     .description('delete an alias; its collection stays')
-    .argument('<alias>')
+    .argument('<alias>', 'name of the alias')
     .action(async (name, options) => ends(await (await commands()).deleteAlias(name, options, terminal)))
 }
 
@@ -76,7 +76,7 @@ function branches(program: Command, terminal: Terminal, ends: Ends): void {
   const commands = () => import('./commands/names.ts')
   connected(program.command('branch'))
     .description('create a collection with the content of another one')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .argument('<new>', 'name of the branch')
     .option('--as-of <moment>', 'the content as of an LSN, or a time (RFC 3339) (default: now)')
     .option('--keep-expired', 'the objects of the branch do not expire, including those that have expired since')
@@ -85,11 +85,11 @@ function branches(program: Command, terminal: Terminal, ends: Ends): void {
     )
   connected(program.command('branches'))
     .description('show a collection and all that have a common ancestor with it, as a tree')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .action(async (collection, options) => ends(await (await commands()).listBranches(collection, options, terminal)))
   connected(program.command('promote'))
     .description('give a collection the name and the aliases of another one, which is kept under another name')
-    .argument('<collection>')
+    .argument('<collection>', 'name or alias of the collection')
     .requiredOption('--over <collection>', 'the collection that gives up its name')
     .requiredOption('--keep-as <name>', 'its new name')
     .action(async (collection, options) => ends(await (await commands()).promote(collection, options, terminal)))

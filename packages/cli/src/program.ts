@@ -11,7 +11,7 @@ import { describeLicenses } from './program-licenses.ts'
 import { describeMoving } from './program-moving.ts'
 import { describeObjects } from './program-objects.ts'
 import { describeServing } from './program-serving.ts'
-import { describeTerminal } from './program-terminal.ts'
+import { describeTerminal, help } from './program-terminal.ts'
 import { describeTime } from './program-time.ts'
 import { describeTools } from './program-tools.ts'
 import { refuseSecrets } from './secrets.ts'
@@ -109,5 +109,7 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   describeBench(program, terminal, ends)
   describeCluster(program, terminal, ends)
   describeLicenses(program, terminal, ends)
+  // Commands inherit the `help` of the program with its group, which they do not have.
+  for (const command of program.commands.filter(({ commands }) => commands.length > 0)) command.addHelpCommand(help())
   return program
 }

@@ -330,6 +330,7 @@ async function mistakes(t: Test, dir: string): Promise<void> {
   for (const heading of ['Serve:', 'Read and write data:', 'Move data:', 'Back up and restore:', 'Measure:'])
     t.match(help, heading)
   t.notMatch(help, /^Commands:$/m, 'every command is in a group')
+  t.notMatch((await ran('alias', '--help')).out, 'Work in a terminal:', 'a command has no groups')
 }
 
 /** An id that turns the direction of text, clears the screen, sets the title, and rings. */

@@ -278,7 +278,7 @@ const settingTable = {
   }),
   providersFile: text('NDD_PROVIDERS', {
     meaning:
-      'JSON file with the providers that make vectors of texts, by name: their addresses, and the variables that have their keys. Empty: none.',
+      'JSON file with the providers that compute vectors of texts, by name: their addresses, and the variables that have their keys. Empty: none.',
   }),
   logLevel: choice('NDD_LOG_LEVEL', logLevels, {
     fallback: 'warn',

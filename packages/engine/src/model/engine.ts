@@ -59,7 +59,7 @@ export interface EngineOptions {
    */
   readonly retainAfter?: () => number
   /**
-   * Functions that make vectors of texts, by the name that fields have in `embed.provider`. They are called before a write passes its gate,
+   * Functions that compute vectors of texts, by the name that fields have in `embed.provider`. They are called before a write passes its gate,
    * never during a replay.
    */
   readonly embed?: { readonly [provider: string]: EmbedFunction | EmbedProvider } | undefined
