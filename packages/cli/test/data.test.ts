@@ -100,7 +100,7 @@ test('matrices are imported from NPY, fvecs and bvecs into a closed directory, a
   row.writeInt32LE(2)
   row.writeFloatLE(0.5, 4)
   writeFileSync(fvecs, row)
-  t.match((await annal(['import', 'f', fvecs, '--create', ...data])).out, /^1 objects/)
+  t.match((await annal(['import', 'f', fvecs, '--create', ...data])).out, /^1 object stored/)
 })
 
 test('invalid input is reported with its place and an exit code', async (t) => {

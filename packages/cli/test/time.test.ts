@@ -55,8 +55,12 @@ test('history and diff show what became of objects, and undo takes it back after
 
   const undo = ['undo', 'films', '--as-of', String(before), '--ids', 'alien,brazil']
   const counted = await ask(...undo, '--dry-run')
-  t.equal(counted.out, `films as of LSN ${before}: 1 objects would be restored, 1 would be deleted\n`)
-  t.match(await ask(...undo), { code: 64, out: '', err: /1 objects of films return to LSN .*; add --yes to confirm/ })
+  t.equal(counted.out, `films as of LSN ${before}: 1 object would be restored, 1 would be deleted\n`)
+  t.match(await ask(...undo), {
+    code: 64,
+    out: '',
+    err: /restores 1 object of films as of LSN .*; add --yes to confirm/,
+  })
   t.match((await ask('history', 'films', 'alien')).out, /"Aliens"\n$/, 'nothing was changed')
   const byFilter = [
     'undo',
@@ -83,7 +87,7 @@ test('history and diff show what became of objects, and undo takes it back after
   t.match(await ask('get', 'kept', 'metropolis', '--json'), { code: 0, out: /"id":"metropolis"/ }, kept.err)
   const revive = ['undo', 'films', '--as-of', String(expired), '--ids', 'metropolis', '--yes']
   t.match(await ask(...revive), { code: 0, out: /0 objects restored/ })
-  t.match(await ask(...revive, '--keep-expired'), { code: 0, out: /1 objects restored, 0 deleted/ })
+  t.match(await ask(...revive, '--keep-expired'), { code: 0, out: /1 object restored, 0 deleted/ })
   t.match(await ask('undo', 'films', '--as-of', '1'), { code: 64, err: /choose the objects with --ids or --filter/ })
   t.match(await ask(...undo, '--filter', '[]'), { code: 64, err: /cannot be used with/ })
   t.match(await ask('undo', 'films', '--as-of', '1', '--filter', '{'), { code: 64, err: /must be a JSON list/ })

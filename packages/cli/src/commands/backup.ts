@@ -5,7 +5,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BackupInfo } from '@annal/client'
-import { amount, bytesText } from '../amounts.ts'
+import { bytesText, objectsText } from '../amounts.ts'
 import { withClient } from '../connection.ts'
 import { exitCode } from '../exit-code.ts'
 import { timeOf } from '../moment.ts'
@@ -112,9 +112,7 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
       onProgress: ({ percent = 0 }) => terminal.bar.show(`restoring ${target}`, percent, 100),
     })
     const count = await client.collection(target).count()
-    terminal.line(
-      options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${amount(count)} objects`,
-    )
+    terminal.line(options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${objectsText(count)}`)
     return exitCode.good
   })
 }
@@ -124,6 +122,6 @@ function tell(backup: BackupInfo, { json }: BackupOptions, terminal: Terminal): 
   if (json) terminal.line(JSON.stringify(backup))
   else
     terminal.line(
-      `${name}: ${original}, ${amount(objects)} objects, ${bytesText(bytes)}, LSN ${lsn}, ${createdAt.toISOString()}`,
+      `${name}: ${original}, ${objectsText(objects)}, ${bytesText(bytes)}, LSN ${lsn}, ${createdAt.toISOString()}`,
     )
 }

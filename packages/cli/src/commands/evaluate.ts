@@ -139,7 +139,7 @@ function print(
 ): void {
   const labels = { ndcg: `nDCG@${k}`, recall: `recall@${k}`, mrr: `MRR@${k}` }
   terminal.line(`${collection}: ${measured.length} judged queries`)
-  if (unjudged > 0) terminal.say(`${unjudged} queries have no relevant document and were left out`)
+  if (unjudged > 0) terminal.say(`queries without a relevant document, which are left out: ${unjudged}`)
   if (missing > 0) terminal.say(`${missing} judged queries are not in the file of queries`)
   const [a, b] = [meansOf(measured, 'a'), meansOf(measured, 'b')]
   if (comparisons === undefined) {

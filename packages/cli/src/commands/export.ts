@@ -5,7 +5,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Collection, FieldDescription, ScrollRequest, StoredObject } from '@annal/client'
-import { amount } from '../amounts.ts'
+import { objectsText } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import { filterOf, matchOf } from '../filter-option.ts'
@@ -59,7 +59,7 @@ export function exportCollection(name: string, options: ExportOptions, terminal:
       write(part, { format, fields, field: options.field, ids }, objects),
     )
     terminal.line(
-      options.json ? JSON.stringify({ file: output, objects: written }) : `${amount(written)} objects in ${output}`,
+      options.json ? JSON.stringify({ file: output, objects: written }) : `${objectsText(written)} in ${output}`,
     )
     return exitCode.good
   })

@@ -9,7 +9,7 @@ import {
   type ObjectInput,
   type SpaceType,
 } from '@annal/client'
-import { amount } from '../amounts.ts'
+import { amount, objectsText } from '../amounts.ts'
 import { checkBatch } from '../check-batch.ts'
 import { confirm } from '../confirm.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
@@ -168,7 +168,7 @@ async function load(client: Client, collection: string, source: Source, options:
     if (options.json) terminal.line(JSON.stringify({ collection, stored, before, seconds }))
     else
       terminal.line(
-        `${amount(stored)} objects stored in ${seconds.toFixed(1)} s${before > 0 ? `, in addition to ${amount(before)} stored before` : ''}`,
+        `${objectsText(stored)} stored in ${seconds.toFixed(1)} s${before > 0 ? `, in addition to ${amount(before)} stored before` : ''}`,
       )
     return exitCode.good
   } catch (error) {

@@ -1,6 +1,6 @@
 // `annal alias`, `annal branch`, `annal branches`, and `annal promote`: names that lead to collections, and where collections come from.
 import type { BranchInfo } from '@annal/client'
-import { amount } from '../amounts.ts'
+import { amount, objectsText } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode } from '../exit-code.ts'
 import { momentOf } from '../moment.ts'
@@ -51,9 +51,7 @@ export function branch(
   return withClient(options, async (client) => {
     const made = await client.collection(collection).branch(target, moment, { keepExpired: options.keepExpired })
     const count = await made.count()
-    terminal.line(
-      options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${amount(count)} objects`,
-    )
+    terminal.line(options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${objectsText(count)}`)
     return exitCode.good
   })
 }

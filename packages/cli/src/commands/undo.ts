@@ -1,6 +1,6 @@
 // `annal undo`: gives objects the content that they had at a moment, after a count and a confirmation.
 import type { Client, Undone, UndoRequest } from '@annal/client'
-import { amount } from '../amounts.ts'
+import { amount, objectsText } from '../amounts.ts'
 import { confirm } from '../confirm.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
@@ -35,7 +35,7 @@ export function undo(collection: string, options: UndoOptions, terminal: Termina
         return exitCode.good
       }
       const { restored, deleted, asOfLsn } = counted
-      const consequence = `${amount(restored)} objects of ${collection} return to LSN ${asOfLsn}, and ${amount(deleted)} are deleted`
+      const consequence = `the undo restores ${objectsText(restored)} of ${collection} as of LSN ${asOfLsn} and deletes ${amount(deleted)}`
       await confirm(consequence, { yes })
     }
     const done = await undone(client, collection, request, terminal)
@@ -62,7 +62,7 @@ function tell(report: Report, json: boolean, terminal: Terminal): void {
   if (json) terminal.line(JSON.stringify(report))
   else {
     const would = dryRun ? 'would be ' : ''
-    const counts = `${amount(restored)} objects ${would}restored, ${amount(deleted)} ${would}deleted`
+    const counts = `${objectsText(restored)} ${would}restored, ${amount(deleted)} ${would}deleted`
     terminal.line(`${collection} as of LSN ${asOfLsn}: ${counts}`)
   }
 }
