@@ -33,6 +33,6 @@ test('alerts and runbooks are the same, in the same order', async (t) => {
     const section = sections.find((one) => one.startsWith(`${alert}\n`)) ?? ''
     t.match(section, /^```sh\n/m, `${alert} has commands`)
     t.match(section, /^1\. /m, `${alert} says what to do`)
-    t.match(section, /^(?:.+ )?Over .+\.$/m, `${alert} says when it is over`)
+    t.match(section, /^(?:.+ )?Resolved .+\.$/m, `${alert} says when it is resolved`)
   }
 })

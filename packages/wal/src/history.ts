@@ -156,5 +156,8 @@ function damaged(segment: SegmentFile, lsn: number, evidence: string): WalError 
 }
 
 function notHeld(from: number, to: number, why: string): WalError {
-  return new WalError('lsn_not_held', `records ${from} to ${to} are not all held: ${why}`, { lsn: from, limit: to })
+  return new WalError('lsn_not_held', `the log no longer has all records from ${from} to ${to}: ${why}`, {
+    lsn: from,
+    limit: to,
+  })
 }

@@ -170,5 +170,5 @@ function missing(from: LogPosition): WalError {
 
 function notHeld({ segmentId, segmentLsn, lsnNext }: LogPosition): WalError {
   const name = segmentName(segmentId, segmentLsn)
-  return new WalError('lsn_not_held', `record ${lsnNext} is not held: ${name} was removed`, { lsn: lsnNext })
+  return new WalError('lsn_not_held', `the log no longer has record ${lsnNext}: ${name} was removed`, { lsn: lsnNext })
 }

@@ -63,10 +63,14 @@ export function recordsInLog(log: Pick<Log, 'state' | 'read'>): PastRecords {
         if (lsn === to) return
       }
       if (lsn < to)
-        throw new WalError('lsn_not_held', `records ${from} to ${to} are not all held: the log ends with LSN ${lsn}`, {
-          lsn: from,
-          limit: to,
-        })
+        throw new WalError(
+          'lsn_not_held',
+          `the log does not have all records from ${from} to ${to}: it ends with LSN ${lsn}`,
+          {
+            lsn: from,
+            limit: to,
+          },
+        )
     },
     isIndexed: true,
   }

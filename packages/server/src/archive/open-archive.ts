@@ -67,7 +67,7 @@ export async function openArchive(options: OpenArchive): Promise<OpenedArchive> 
         ? uploader.position.segmentLsn <= 1
         : beginning === 'continued' && (await uploader.isWhole(index.value.bases.at(-1)?.messageFirst))
     if (beginning === 'after-gap')
-      onNotice(`the archive in ${at}: the log in between is not held any more; there is a gap`)
+      onNotice(`the archive in ${at} has a gap: the log no longer has the records in between`)
     const parts = { dataDir, line, store, objects, index, uploader, keep, owner, due, onBytes, onNotice, checkWanted }
     const bases = new Bases(parts, { isNeeded: !isWhole })
     return { store, uploader, bases, index, checkConditions: () => refuseUnconditional(objects, place), close }

@@ -94,10 +94,10 @@ function memoryFamilies({ memoryRoom }: Pick<EngineStats, 'memoryRoom'>): Family
   return [
     gauge(
       'annal_memory_used_bytes',
-      'Memory in use under the scarcest limit, without what the kernel can reclaim.',
+      'Memory in use under the limit that is nearest, without what the kernel can reclaim.',
       used,
     ),
-    gauge('annal_memory_pending_bytes', 'Memory that running writes may take besides.', pending),
+    gauge('annal_memory_pending_bytes', 'Memory that running writes may still take.', pending),
     gauge('annal_memory_usable_bytes', 'Memory in use from which on writes are refused.', usable),
     counter('annal_memory_refused_total', 'Writes, restores, and rebuilds refused because memory was scarce.', refused),
     gauge('annal_memory_waiting', 'Writes that wait for memory of other writes.', waiting),

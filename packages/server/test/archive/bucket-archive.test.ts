@@ -246,7 +246,7 @@ test('a bucket that does not answer holds the log, up to a limit; beyond it the 
   world.server.faults = soundObjects
   const three = await openArchived(t, world, 'data', options)
   await uploaded(t, three)
-  t.match(three.notices.join(), /there is a gap/)
+  t.match(three.notices.join(), /has a gap/)
   t.strictSame(three.archive.reasons(), [], 'a checkpoint after the gap is uploaded')
   t.strictSame(await restored(world), digestsOf(three.engine))
   t.strictSame(await restored(world, { lsn: lsnBefore }), before, 'moments before the gap stay')

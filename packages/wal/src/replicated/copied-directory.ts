@@ -242,7 +242,7 @@ export class CopiedDirectory implements DataDirectory, Log {
 
 function notWhole({ path }: SegmentFile, bytes: number, { offset }: LogPosition): WalError {
   const evidence = `it has ${bytes} bytes, and the copy has ${offset} bytes of it`
-  return new WalError('log_damaged', `${path} is not whole: ${evidence}. Remove the directory and follow again.`, {
+  return new WalError('log_damaged', `${path} is incomplete: ${evidence}. Remove the directory and follow again.`, {
     file: path,
     offset: bytes,
     evidence,
