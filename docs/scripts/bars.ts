@@ -23,7 +23,7 @@ export function bars(list: readonly Bar[]): string {
   return `<svg class="bars" viewBox="0 0 ${width} ${height}" role="img" font-size="13">${rows.join('')}</svg>`
 }
 
-export function shown(value: number): string {
+function shown(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return String(Number(value.toPrecision(3)))
 }

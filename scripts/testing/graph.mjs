@@ -62,7 +62,7 @@ export function textOf(graph, file) {
 }
 
 /** The files that `file` names, itself left out. */
-export function edgesOf(graph, file) {
+function edgesOf(graph, file) {
   let edges = graph.edges.get(file)
   if (edges !== undefined) return edges
   edges = new Set()

@@ -7,7 +7,7 @@ import type { VectorSet } from './sets.ts'
  * that is far from the query. `clusters`: rows around four such rows. `negated`: all cells but those nearest to the query. `class`: whole clusters
  * of a generated set, wherever they are, but not the one of the query.
  */
-export const directions = ['random', 'nearest', 'farthest', 'order', 'cluster', 'clusters', 'negated', 'class'] as const
+const directions = ['random', 'nearest', 'farthest', 'order', 'cluster', 'clusters', 'negated', 'class'] as const
 export type Direction = (typeof directions)[number]
 
 /** The directions that a set has. */

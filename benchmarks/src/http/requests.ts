@@ -22,7 +22,7 @@ export const bodyForms = [
 export type BodyForm = (typeof bodyForms)[number]
 
 /** Requests that are not one search. Objects are read with their vectors; batches are of searches in JSON. */
-export const otherForms = ['health', 'get', 'get 16', 'batch 10', 'batch 100'] as const
+const otherForms = ['health', 'get', 'get 16', 'batch 10', 'batch 100'] as const
 export type OtherForm = (typeof otherForms)[number]
 
 export function isOther(form: BodyForm | OtherForm): form is OtherForm {

@@ -57,6 +57,6 @@ function plainText(line: string): string {
   return (bare.match(/[a-z0-9]+/g) ?? []).join(' ')
 }
 
-export function thousands(value: number): string {
+function thousands(value: number): string {
   return value.toLocaleString('en')
 }

@@ -3,6 +3,7 @@ import type { FieldSchema, JsonObject, SearchRequest } from '@annal/engine'
 import type { Event, ObjectsUpserted } from '@annal/engine/events'
 import type { TraceEntry } from './trace.ts'
 
+/** The kinds of traces that `generateTrace` makes. */
 export const workloads = ['load', 'churn', 'drift', 'tenants', 'hybrid'] as const
 export type Workload = (typeof workloads)[number]
 
@@ -214,7 +215,7 @@ class Maker {
 }
 
 /** mulberry32: the same numbers for the same seed on every platform. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -30,7 +30,7 @@ import {
   wholeOrNone,
 } from './setting-kinds.ts'
 
-export type { Setting, SettingOf } from './setting-kinds.ts'
+export type { Setting } from './setting-kinds.ts'
 
 const mebibyte = 1024 * 1024
 

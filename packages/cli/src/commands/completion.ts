@@ -53,8 +53,6 @@ complete -c annal -f -a '(__annal_candidates)'
 `,
 } as const
 
-export const shells = Object.keys(scripts) as readonly (keyof typeof scripts)[]
-
 export function printCompletion(shell: keyof typeof scripts, terminal: Terminal): number {
   terminal.line(scripts[shell].trimEnd())
   return exitCode.good

@@ -169,7 +169,7 @@ function shown(value: unknown): string {
 }
 
 /** Values of typed columns that JSON cannot represent: large integers, times and bytes. */
-export function jsonOf(value: unknown): JsonValue {
+function jsonOf(value: unknown): JsonValue {
   if (typeof value === 'bigint') {
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : value.toString()

@@ -49,11 +49,6 @@ export function flag(value: unknown, what: string): boolean {
   throw unexpected(what, value)
 }
 
-export function bytes(value: unknown, what: string): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  throw unexpected(what, value)
-}
-
 export function floats(value: unknown, what: string): Float32Array {
   // Values other than numbers become NaN, which the next check detects.
   const vector = Float32Array.from(list(value, what) as number[])

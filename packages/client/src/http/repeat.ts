@@ -12,7 +12,7 @@ export type Outcome = 'final' | 'not-begun' | 'unclear'
 /** Of the replies with 503, the only ones that are sent after a write may have been stored. */
 const unclearCodes: ReadonlySet<string> = new Set(['archive_unconfirmed', 'log_failed', 'outcome_unknown'])
 
-export function outcomeOf(error: AnnalError): Outcome {
+function outcomeOf(error: AnnalError): Outcome {
   const { status, code } = error
   if (status === undefined) return code !== 'unreachable' ? 'final' : wasRefused(error) ? 'not-begun' : 'unclear'
   // An earlier attempt with this key is still running.

@@ -14,7 +14,7 @@ import { connectionWith, workTimeoutMs } from './connection.ts'
 import type { Filter } from './objects.ts'
 import { call } from './request.ts'
 
-export type { AliasInfo, BranchInfo, Change, ChangeBatch, ObjectVersion, Undone, UndoRequest } from '@annal/client'
+export type { AliasInfo, BranchInfo, Change, ObjectVersion, Undone, UndoRequest } from '@annal/client'
 
 const routes = { ...changeRoutes, ...historyRoutes, ...nameRoutes }
 const transport = () => routedTransport(connectionWith(authorization()), routes)

@@ -210,12 +210,7 @@ async function digestIfUnchanged({ replica, lsn }: Moment, checkWanted: () => vo
 }
 
 /** Records of one collection after `from` up to `to`. */
-export async function* recordsOf(
-  host: BackupHost,
-  collectionId: number,
-  from: number,
-  to: number,
-): AsyncGenerator<LogRecord> {
+async function* recordsOf(host: BackupHost, collectionId: number, from: number, to: number): AsyncGenerator<LogRecord> {
   if (from >= to) return
   for await (const record of host.log().read((from + 1) as Lsn)) {
     if (record.lsn > to) return

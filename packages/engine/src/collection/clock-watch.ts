@@ -18,7 +18,7 @@ export interface ClockJump {
 }
 
 /** How long the clocks must agree. */
-export const steadyMs = 3_600_000
+const steadyMs = 3_600_000
 /** More than a clock drifts in an hour while it is being corrected. */
 const agreementMs = 2_000
 

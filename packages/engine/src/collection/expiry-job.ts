@@ -10,7 +10,7 @@ export interface ExpiryJobHost {
 }
 
 /** How often it looks for expired objects. */
-export const expiryEveryMs = 10_000
+const expiryEveryMs = 10_000
 
 export class ExpiryJob {
   readonly #host: ExpiryJobHost

@@ -14,8 +14,6 @@ export type Reference = number
 /** The reference of an empty set, after the last ordinal was removed. */
 export const noReference: Reference = -(2 ** 31)
 
-export const ordinalsMax = 2 ** 31
-
 const addressMask = 0x7fffffff
 /** Bytes of the heap of lists and pages: references have 31 bits. */
 export const postingsBytesMax = 2 ** 34

@@ -6,7 +6,7 @@ const fineClasses = fineMax / 8
 const stepsPerDoubling = 8
 
 export const blockBytesMin = 16
-export const blockHeadBytes = 4
+const blockHeadBytes = 4
 const blockBytesMax = 1 << 20
 export const valueBytesMax = blockBytesMax - 8 - blockHeadBytes
 export const sizeClasses = fineClasses + 1 + 10 * stepsPerDoubling

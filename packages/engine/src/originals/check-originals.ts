@@ -30,13 +30,6 @@ export interface ListedOriginals {
   readonly proof?: OriginalsProof | undefined
 }
 
-/** The shape of the rows in a chunk file. */
-export interface Shape {
-  readonly dimension: number
-  /** Number of rows of a full chunk. */
-  readonly chunkRows: number
-}
-
 /** Number of rows of a file of version 1 whose checksums are compared when it is opened. */
 const marksMax = 16
 
@@ -97,7 +90,7 @@ async function sumOfRow(file: VfsFile, row: number, rowBytes: number): Promise<b
 }
 
 /** Number of valid rows of a file, from its number of valid bytes. */
-export function rowsIn({ bytes = 0, proof }: ListedOriginals, dimension: number): number {
+function rowsIn({ bytes = 0, proof }: ListedOriginals, dimension: number): number {
   const start = proof !== undefined && !('marks' in proof) ? headBytes : 0
   return Math.floor((bytes - start) / rowBytesOf(dimension))
 }

@@ -83,7 +83,7 @@ export function addRequestKeys(app: FastifyInstance, slot: EngineSlot): void {
 }
 
 /** Whether a route changes something: those that only read may be repeated without a key. */
-export function changes({ method, config }: Pick<RouteOptions, 'method' | 'config'>): boolean {
+function changes({ method, config }: Pick<RouteOptions, 'method' | 'config'>): boolean {
   const isRead = [method].flat().every((one) => one === 'GET' || one === 'HEAD')
   return !isRead && changingAccess.has(config?.doc?.access ?? '')
 }

@@ -7,7 +7,7 @@ const size = { width: 480, height: 200, left: 44, right: 8, top: 8, bottom: 26 }
 const statedRecalls = [0.9, 0.95, 0.99] as const
 
 /** The smallest ef at which the measured recall, less its standard error, reaches the target; undefined if none does. */
-export function efFor(points: readonly CurvePoint[], target: number): number | undefined {
+function efFor(points: readonly CurvePoint[], target: number): number | undefined {
   return points.find(({ recall, error }) => recall - error >= target - 0.0025)?.ef
 }
 

@@ -14,7 +14,7 @@ export interface SavedSearch {
 type ByCollection = { readonly [collection: string]: readonly SavedSearch[] }
 
 const savedMax = 100
-export const nameLengthMax = 80
+const nameLengthMax = 80
 
 const kept = keptValue<ByCollection>(
   () => localStorage,

@@ -9,7 +9,7 @@ const historyProgress = {
 }
 
 /** Absent if it is unknown. */
-export const author = object({
+const author = object({
   token: text('Name of the token: that of a database, root, or owner; empty without one.'),
   actor: text('What the header X-Annal-Actor said; empty without one.'),
 })

@@ -10,7 +10,7 @@ const database = {
   is_active: flag(),
   created_at: integer(seconds),
 }
-export const token = { name: text(), token_type: oneOfTexts(['rw', 'r']), created_at: integer(seconds) }
+const token = { name: text(), token_type: oneOfTexts(['rw', 'r']), created_at: integer(seconds) }
 export const systemReplies = {
   Cluster: clusterSchema,
   ClusterDigests: clusterDigestsSchema,
