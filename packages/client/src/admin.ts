@@ -179,6 +179,7 @@ export class Databases {
   }
 }
 
+/** The license of a server in enterprise mode. `client.license`. */
 export class License {
   readonly #transport: Transport
 

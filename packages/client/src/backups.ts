@@ -22,6 +22,7 @@ export interface RestoreOptions extends CopyOptions, WatchOptions {
 
 const pollEveryMs = 200
 
+/** Backups of the database of the token. `client.backups`. Calls with an unknown name fail with `backup_not_found`. */
 export class Backups {
   readonly #transport: Transport
 

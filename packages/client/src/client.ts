@@ -15,6 +15,7 @@ import { Schedules } from './schedules.ts'
 import type { CallOptions, ReadOptions, Transport, WriteOptions } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
+/** A connection to a server, or to the nodes of a cluster. `connect` creates one. Calls fail with `AnnalError`, whose `code` is stable. */
 export class Client {
   readonly #transport: Transport
   readonly backups: Backups

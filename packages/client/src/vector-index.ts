@@ -6,6 +6,7 @@ import type { Filter, FilterUpdate } from './model.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
 import type { ReadOptions, Transport, WriteOptions } from './transport.ts'
 
+/** An index of the published API (`/api/v1`): one vector for each id, and sparse terms if it is hybrid. `client.index` creates one without a request. */
 export class VectorIndex {
   readonly name: string
   readonly #transport: Transport

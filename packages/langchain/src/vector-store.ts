@@ -30,6 +30,7 @@ export interface AnnalVectorStoreOptions {
 
 export type DeleteOptions = { readonly ids: readonly string[] } | { readonly filter: Filter }
 
+/** A collection as vector store of LangChain.js. Calls fail with `AnnalError`. */
 export class AnnalVectorStore extends VectorStore {
   declare FilterType: Filter
   readonly #options: AnnalVectorStoreOptions
@@ -58,6 +59,7 @@ export class AnnalVectorStore extends VectorStore {
     return this.addVectors(vectors, documents, options)
   }
 
+  /** Stores documents with vectors that were computed before. The first call creates the collection if it does not exist, with the dimension of these vectors. */
   override async addVectors(
     vectors: number[][],
     documents: DocumentInterface[],
@@ -126,6 +128,7 @@ export class AnnalVectorStore extends VectorStore {
     return hits.map((hit) => [documentOf(hit), hit.similarity])
   }
 
+  /** Chooses k of the `fetchK` most similar documents (default: 20, or k if it is larger) that differ from each other; `lambda` 1 ignores differences, 0 similarity (default 0.5). */
   override async maxMarginalRelevanceSearch(
     query: string,
     options: MaxMarginalRelevanceSearchOptions<Filter>,
@@ -170,6 +173,7 @@ export class AnnalVectorStore extends VectorStore {
     for (const id of options.ids) await this.#collection.delete(id)
   }
 
+  /** A store with these texts. `metadatas` is one object for all texts, or one for each. */
   static override async fromTexts(
     texts: string[],
     metadatas: object[] | object,
@@ -183,6 +187,7 @@ export class AnnalVectorStore extends VectorStore {
     return AnnalVectorStore.fromDocuments(documents, embeddings, options)
   }
 
+  /** A store with these documents. */
   static override async fromDocuments(
     documents: DocumentInterface[],
     embeddings: EmbeddingsInterface,

@@ -14,6 +14,7 @@ export interface EngineTargetOptions {
   readonly efConstruction?: number
 }
 
+/** Opens a new engine that a trace is replayed in. `close` of the target closes it. */
 export async function engineTarget(options: EngineTargetOptions): Promise<ReplayTarget> {
   const target = new EngineTarget(options)
   await target.open()

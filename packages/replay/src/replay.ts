@@ -36,6 +36,7 @@ export interface ReplayResult {
   readonly stretches: readonly Stretch[]
 }
 
+/** Replays a trace and measures it. Times in the result are in milliseconds. Throws `ReplayError` if the trace is damaged or the target refuses a change. */
 export async function replayTrace(
   trace: OpenTrace,
   target: ReplayTarget,

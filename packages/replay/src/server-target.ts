@@ -21,6 +21,7 @@ interface Known {
   readonly fields: readonly FieldSchema[]
 }
 
+/** A running server that a trace is replayed against, in the database of the client. `name` is its name in reports. */
 export function serverTarget(client: Client, name: string): ReplayTarget {
   return new ServerTarget(client, name)
 }

@@ -33,6 +33,7 @@ export class TraceWriter {
     this.#path = path
   }
 
+  /** Throws `file_exists` if there is a file at the path. The file appears there when it is finished. */
   static async create(path: string, head: TraceHead): Promise<TraceWriter> {
     const exists = await open(path, 'r').then(
       (file) => file.close().then(() => true),
@@ -49,6 +50,7 @@ export class TraceWriter {
     return writer
   }
 
+  /** Entries are written in the order of their LSNs; a query has the LSN of the record before it. */
   async write(entry: TraceEntry): Promise<void> {
     const { events, queries, lsnFirst, lsnLast, timeFirst } = this.#summary
     if (entry.kind === 'query') {
@@ -70,6 +72,7 @@ export class TraceWriter {
     await this.#frame(kinds.event, Buffer.from(payload as Uint8Array), { lsn: entry.lsn, type, version })
   }
 
+  /** Makes the file durable and gives it its name. Resolves to counts and bounds of the entries. */
   async finish(): Promise<TraceSummary> {
     await this.#frame(kinds.end, json(this.#summary))
     await this.#flush()

@@ -48,6 +48,7 @@ export type ReplayErrorCode =
   | 'window_not_held'
   | 'file_exists'
 
+/** `code` is stable; `details` names the file, the LSN, or the value. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode
   readonly details: Readonly<Record<string, unknown>>

@@ -25,6 +25,7 @@ export interface RunningDashboard {
   stop(): Promise<void>
 }
 
+/** Serves the dashboard and forwards `/api` and `/metrics` to the server at `serverUrl`. Port 0 chooses a free port. */
 export async function startDashboard({ host, port, serverUrl }: DashboardOptions): Promise<RunningDashboard> {
   const app = fastify({ logger: false, bodyLimit: bodyBytesUpsertMax, clientErrorHandler: refuseBytes })
   answerRefusedBytes(app.server)

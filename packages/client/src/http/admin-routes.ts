@@ -4,6 +4,7 @@ import type { AdminOperations, Operations } from '../operations.ts'
 import { list, moment, object, parseJson, text } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'
 
+/** The operations on databases, tokens, and the license, for `routedTransport`. */
 export const adminRoutes: Routes<keyof AdminOperations> = {
   createDatabase: {
     retry: 'when-refused',

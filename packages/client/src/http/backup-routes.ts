@@ -7,6 +7,7 @@ import { get, post, type Routes, remove, segment, sentence } from './route.ts'
 /** Moving a backup takes long; the limit only ends a call that hangs. */
 const transferTimeoutMs = 3_600_000
 
+/** The operations on backups, for `routedTransport`. */
 export const backupRoutes: Routes<keyof BackupOperations> = {
   listBackups: {
     retry: 'always',

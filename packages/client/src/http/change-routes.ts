@@ -9,6 +9,7 @@ import { get, post, type Routes, remove, segment } from './route.ts'
 /** The server sends something at least every 15 s. */
 const silenceMs = 45_000
 
+/** The operations on the change feed and its cursors, for `routedTransport`. */
 export const changeRoutes: Routes<keyof ChangeOperations> = {
   changes: {
     retry: 'always',

@@ -38,6 +38,7 @@ import { postVector } from './vector-body.ts'
 /** The call waits while a collection is rebuilt or measured. */
 const vacuumTimeoutMs = 600_000
 
+/** The operations on collections and their objects, for `routedTransport`. */
 export const collectionRoutes: Routes<keyof CollectionOperations> = {
   createCollection: {
     retry: 'when-refused',

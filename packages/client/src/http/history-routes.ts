@@ -21,6 +21,7 @@ import { get, post, type Routes, remove, segment } from './route.ts'
 /** An undo builds the collection as of the moment, and a comparison as of both. */
 const undoTimeoutMs = 3_600_000
 
+/** The operations on the history of the log, of objects, and undo, for `routedTransport`. */
 export const historyRoutes: Routes<keyof HistoryOperations> = {
   events: {
     retry: 'always',
@@ -79,6 +80,7 @@ export const historyRoutes: Routes<keyof HistoryOperations> = {
   },
 }
 
+/** The operations on backup schedules, for `routedTransport`. */
 export const scheduleRoutes: Routes<keyof ScheduleOperations> = {
   listSchedules: {
     retry: 'always',

@@ -9,6 +9,7 @@ import { searchBody } from './search-body.ts'
 import { checkNumbers } from './vector.ts'
 import { postVector } from './vector-body.ts'
 
+/** The operations on indexes of the published API, for `routedTransport`. */
 export const indexRoutes: Routes<keyof IndexOperations> = {
   createIndex: {
     retry: 'when-refused',

@@ -7,6 +7,7 @@ import { get, post, type Routes, remove, segment } from './route.ts'
 /** A branch of an earlier moment is built before the reply. */
 const branchTimeoutMs = 600_000
 
+/** The operations on aliases, branches, and promotions, for `routedTransport`. */
 export const nameRoutes: Routes<keyof NameOperations> = {
   listAliases: {
     retry: 'always',

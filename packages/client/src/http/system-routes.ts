@@ -3,6 +3,7 @@ import type { ProviderInfo, SettingInfo, SystemOperations } from '../operations.
 import { list, number, object, parseJson, parseObject, text } from './read.ts'
 import { get, post, type Routes, sentence } from './route.ts'
 
+/** The operations on health, statistics, settings, and metrics, for `routedTransport`. */
 export const systemRoutes: Routes<keyof SystemOperations> = {
   health: {
     retry: 'never',

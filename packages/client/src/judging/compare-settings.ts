@@ -47,10 +47,12 @@ export function compareSettings(judged: readonly JudgedResult[], options: Random
   return Object.fromEntries(compared) as Record<MeasureName, Comparison>
 }
 
+/** The measure of B minus that of A for one query. A query that one setting did not run counts as 0. */
 export function differenceOf({ a, b }: JudgedResult, name: MeasureName): number {
   return (b?.[name] ?? 0) - a[name]
 }
 
+/** The means of the measures of one setting over all judged queries, each 0 to 1. */
 export function meansOf(judged: readonly JudgedResult[], side: 'a' | 'b'): Measures {
   const meanOf = (name: MeasureName) => mean(judged.map((one) => one[side]?.[name] ?? 0))
   return { ndcg: meanOf('ndcg'), recall: meanOf('recall'), mrr: meanOf('mrr') }

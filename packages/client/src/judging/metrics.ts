@@ -13,6 +13,7 @@ export interface Measures {
   readonly mrr: number
 }
 
+/** The names of the measures: nDCG, recall, and mean reciprocal rank (MRR) of the first k results. */
 export const measureNames = ['ndcg', 'recall', 'mrr'] as const
 export type MeasureName = (typeof measureNames)[number]
 

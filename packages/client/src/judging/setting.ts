@@ -11,6 +11,7 @@ export type FieldKind = FieldDescription['type'] | 'embedded'
 /** Kinds of the fields of a collection, by name. */
 export type FieldKinds = ReadonlyMap<string, FieldKind>
 
+/** The kinds of the fields of a described collection. A dense field with `embed` is `embedded`: its queries may be texts. */
 export function fieldKinds(fields: readonly FieldDescription[]): FieldKinds {
   return new Map(fields.map((field) => [field.name, kindOf(field)]))
 }

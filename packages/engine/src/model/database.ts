@@ -20,6 +20,7 @@ export interface DatabaseDescription {
   readonly createdAt: number
 }
 
+/** A named set of collections with its own backups, aliases, and tokens. */
 export interface Database {
   readonly name: string
   /**

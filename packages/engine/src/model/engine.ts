@@ -12,6 +12,7 @@ import type { SearchRequest } from './query.ts'
 import type { ReaderHandle } from './reader.ts'
 import type { RequestKeys } from './requests.ts'
 
+/** How a directory is opened. Only `dataDir` is required. */
 export interface EngineOptions {
   /** Created when absent. One engine at a time: a second open fails with WalError `directory_locked`. */
   readonly dataDir: string
@@ -99,6 +100,7 @@ export interface GraphThreadOptions {
   readonly pauses?: boolean
 }
 
+/** An open data directory: its databases, collections, and background work. `openEngine` opens one, and calls fail with `EngineError` or `WalError`. */
 export interface Engine {
   /**
    * Returns the database with this name; simple deployments have one, `default`. Throws `database_not_found`.

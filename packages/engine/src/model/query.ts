@@ -147,6 +147,7 @@ export interface GroupBy {
   readonly offset?: number | undefined
 }
 
+/** A search of one or several fields of a collection. */
 export interface SearchRequest<F extends Fields = Fields, Name extends FieldName<F> = FieldName<F>> {
   /** At least one field. */
   readonly fields: { readonly [Field in Name]: FieldQuery<F[Field]> }

@@ -63,6 +63,7 @@ export interface HitBytes {
   readonly complete: boolean
   /** How ef was chosen, if it was. */
   readonly recall: SearchRecall | undefined
+  /** Numbers of hits begin with 0. Similarity, distance, and norm are those of a `SearchHit`. */
   similarity(hit: number): number
   distance(hit: number): number
   norm(hit: number): number
@@ -72,6 +73,7 @@ export interface HitBytes {
   metaBytes(hit: number): number
   /** Bytes of the JSON text of the filter in UTF-8. 0: the object has no filter, which is the same as `{}`. */
   filterBytes(hit: number): number
+  /** Copies the id to `target` from `offset` on; the space must have `idBytes`. The others do the same for meta and filter. */
   copyId(hit: number, target: Uint8Array, offset: number): void
   copyMeta(hit: number, target: Uint8Array, offset: number): void
   copyFilter(hit: number, target: Uint8Array, offset: number): void

@@ -52,6 +52,7 @@ export interface FoundObject<Type extends FieldType, Meta extends object | undef
   readonly highlight?: Highlight | undefined
 }
 
+/** A hit of the library: what the client has, and the stored bytes. */
 export interface SearchHit<Type extends FieldType = FieldType, Meta extends object | undefined = JsonObject | undefined>
   extends FoundObject<Type, Meta, DenseRow> {
   readonly metaBytes: Uint8Array
@@ -115,6 +116,7 @@ export interface SearchReport<Name extends string = string> {
   readonly asOf?: AsOfMoment
 }
 
+/** The result of a search: the hits of each field, and with `fusion` and `groupBy` further lists. All are as of one moment. */
 export interface SearchResult<
   F extends Fields = Fields,
   Name extends FieldName<F> = FieldName<F>,
