@@ -206,14 +206,9 @@ function missing(dir: string, evidence: string): WalError {
   )
 }
 
+/** DIR is the data directory, and NEW a directory that does not exist yet. */
 function recoveryAdvice(lsn: number | undefined): string {
-  return [
-    'Options: inspect the log with `annal wal verify`;',
-    lsn === undefined
-      ? 'restore a backup with `annal restore`;'
-      : `restore with \`annal restore --to-lsn ${lsn - 1}\`;`,
-    lsn === undefined
-      ? 'or put the missing files back.'
-      : `or cut the log on a copy with \`annal wal repair --truncate-at ${lsn} --accept-data-loss\`.`,
-  ].join(' ')
+  const verify = 'Options: inspect the log with `annal verify DIR`;'
+  if (lsn === undefined) return `${verify} restore a backup with \`annal restore\`; or put the missing files back.`
+  return `${verify} restore it with \`annal restore DIR NEW --to-lsn ${lsn - 1}\`; or cut the log with \`annal repair DIR --truncate-at ${lsn} --accept-data-loss\`, which keeps the original log next to it.`
 }
