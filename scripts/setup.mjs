@@ -55,7 +55,10 @@ export async function ensureInstalled() {
 
 /** Runs turbo tasks over the workspaces; what did not change comes from the cache and prints nothing. */
 export async function turbo(...tasks) {
-  const notice = setTimeout(() => console.error('annal: building what changed'), 1_500)
+  const notice = setTimeout(
+    () => console.error('annal: building what changed; the first time this takes about two minutes'),
+    1_500,
+  )
   await step(
     path.join(bin, 'turbo'),
     ['run', ...tasks, '--cache=local:rw', '--output-logs=errors-only', '--log-order=grouped', '--ui=stream'],
