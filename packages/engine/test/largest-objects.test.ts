@@ -48,7 +48,7 @@ test('the largest objects are stored and read again, larger ones are refused', a
   await put('word', { c: long })
   await refused({ c: `${long}x` }, { field: 'objects[0].fields.c', limit: textBytesMax })
   await refused({ c: long, d: long }, { field: 'objects[0].fields', limit: objectTermsBytesMax })
-  // The text c has a term and 20 beginnings, d one term; each has a head of 12 bytes.
+  // The text c has a term and 20 prefixes, d one term; each has a head of 12 bytes.
   const left = objectTermsBytesMax - 2 * 12 - textBytesMax - 21 * 8 - 8
   await refused({ c: long, d: 'y'.repeat(left + 4) }, { field: 'objects[0].fields', limit: objectTermsBytesMax })
   await put('two texts', { c: long, d: 'y'.repeat(left) })

@@ -32,7 +32,7 @@ export interface PhraseClause extends Boosted {
   readonly slop?: number | undefined
 }
 
-/** The beginning of a term as it is indexed: stemmed, if the field has a language. */
+/** The prefix of a term as it is indexed: stemmed, if the field has a language. */
 export interface PrefixClause extends Boosted {
   readonly prefix: string
 }

@@ -75,26 +75,26 @@ export class TermOrder {
 }
 
 /** The first place and the one after the last of the sorted terms that begin with a text. */
-export function rangeBeginningWith(sorted: readonly NumberedTerm[], beginning: string): readonly [number, number] {
+export function rangeOfPrefix(sorted: readonly NumberedTerm[], prefix: string): readonly [number, number] {
   let low = 0
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((sorted[middle] as NumberedTerm)[1] < beginning) low = middle + 1
+    if ((sorted[middle] as NumberedTerm)[1] < prefix) low = middle + 1
     else high = middle
   }
-  const begins = sorted[low]?.[1].startsWith(beginning) === true
-  return [low, begins ? endOf(sorted, beginning, low, sorted.length) : low]
+  const begins = sorted[low]?.[1].startsWith(prefix) === true
+  return [low, begins ? endOf(sorted, prefix, low, sorted.length) : low]
 }
 
-/** Sorted terms with the same beginning. */
+/** Sorted terms with the same prefix. */
 interface Branch {
   readonly from: number
   readonly to: number
-  readonly beginning: string
-  /** Number of letters of the beginning. */
+  readonly prefix: string
+  /** Number of letters of the prefix. */
   readonly depth: number
-  /** The edits between the beginning and each beginning of the wanted term. */
+  /** The edits between the prefix and each prefix of the wanted term. */
   readonly row: readonly number[]
 }
 
@@ -111,26 +111,24 @@ export function* nearTerms(
   most: number,
 ): Generator<readonly [...NumberedTerm, edits: number] | undefined> {
   const letters = [...term]
-  const branches: Branch[] = [
-    { from: 0, to: sorted.length, beginning: '', depth: 0, row: letters.map((_, i) => i + 1) },
-  ]
+  const branches: Branch[] = [{ from: 0, to: sorted.length, prefix: '', depth: 0, row: letters.map((_, i) => i + 1) }]
   for (let looked = 1; ; looked++) {
     const branch = branches.pop()
     if (branch === undefined) return
-    const { to, beginning, depth, row } = branch
+    const { to, prefix, depth, row } = branch
     let { from } = branch
-    while (from < to && (sorted[from] as NumberedTerm)[1] === beginning) {
+    while (from < to && (sorted[from] as NumberedTerm)[1] === prefix) {
       const edits = letters.length === 0 ? depth : (row[letters.length - 1] as number)
       if (edits <= most) yield [...(sorted[from] as NumberedTerm), edits]
       from++
     }
     while (from < to) {
-      const letter = String.fromCodePoint((sorted[from] as NumberedTerm)[1].codePointAt(beginning.length) as number)
-      const longer = beginning + letter
+      const letter = String.fromCodePoint((sorted[from] as NumberedTerm)[1].codePointAt(prefix.length) as number)
+      const longer = prefix + letter
       const end = endOf(sorted, longer, from, to)
       const next = nextRow(letters, letter, row, depth + 1)
       if (leastOf(next, depth + 1) <= most)
-        branches.push({ from, to: end, beginning: longer, depth: depth + 1, row: next })
+        branches.push({ from, to: end, prefix: longer, depth: depth + 1, row: next })
       from = end
     }
     if (looked % branchesPerStep === 0) yield undefined
@@ -152,7 +150,7 @@ function endOf(sorted: readonly NumberedTerm[], text: string, from: number, to: 
   return low
 }
 
-/** A row of the table of Levenshtein: edits between a beginning, now one letter longer, and each beginning of `letters`. */
+/** A row of the table of Levenshtein: edits between a prefix, now one letter longer, and each prefix of `letters`. */
 function nextRow(letters: readonly string[], letter: string, row: readonly number[], depth: number): number[] {
   const next: number[] = []
   let [diagonal, left] = [depth - 1, depth]
@@ -165,7 +163,7 @@ function nextRow(letters: readonly string[], letter: string, row: readonly numbe
   return next
 }
 
-/** The edits that no longer beginning has fewer of. */
+/** The edits that no longer prefix has fewer of. */
 function leastOf(row: readonly number[], depth: number): number {
   let least = depth
   for (const edits of row) if (edits < least) least = edits

@@ -8,7 +8,7 @@ import {
   editsBetween,
   type NumberedTerm,
   nearTerms,
-  rangeBeginningWith,
+  rangeOfPrefix,
   type TermOrder,
   type TermView,
 } from '../replica/term-order.ts'
@@ -115,7 +115,7 @@ class Expansion {
     this.#worst = undefined
     const { sorted, recent, recentEnd } = this.#view
     if (this.#part.kind === 'prefix') {
-      const [from, to] = rangeBeginningWith(sorted, this.#part.beginning)
+      const [from, to] = rangeOfPrefix(sorted, this.#part.prefix)
       for (let i = from; i < to; i++) {
         this.#offer(sorted[i] as NumberedTerm, 0)
         if (i % termsPerLook === 0) await slice.renewIfOver()
@@ -158,7 +158,7 @@ class Expansion {
   #offerIfMatching(one: NumberedTerm): void {
     const part = this.#part
     if (part.kind === 'prefix') {
-      if (one[1].startsWith(part.beginning)) this.#offer(one, 0)
+      if (one[1].startsWith(part.prefix)) this.#offer(one, 0)
       return
     }
     const edits = editsBetween(part.term, one[1], part.edits)

@@ -1,5 +1,5 @@
 // Finds the clauses of a text query in the index of a field: terms, which the inverted lists score, and sets of rows for what the lists cannot
-// answer. Beginnings and misspelled words become the terms of the index that they match.
+// answer. Prefixes and misspelled words become the terms of the index that they match.
 import { assert } from '../errors.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
 import { PhraseMatcher } from '../text/phrase.ts'

@@ -38,7 +38,7 @@ export type TextPart =
       readonly slop: number
       readonly boost: number
     }
-  | { readonly kind: 'prefix'; readonly beginning: string; readonly boost: number }
+  | { readonly kind: 'prefix'; readonly prefix: string; readonly boost: number }
   | { readonly kind: 'fuzzy'; readonly term: string; readonly edits: number; readonly boost: number }
 
 /** A checked query of a text field. */
@@ -177,8 +177,8 @@ class TextQueryParser {
         return { kind, words: this.#phraseWords(text, path), slop, boost }
       }
       case 'prefix': {
-        const beginning = this.#analyzer.fold(text.trim())
-        if (beginning !== '') return { kind, beginning, boost }
+        const prefix = this.#analyzer.fold(text.trim())
+        if (prefix !== '') return { kind, prefix, boost }
         throw new EngineError('invalid_argument', `${path}.prefix must have a letter or a digit`, {
           field: `${path}.prefix`,
           value: shownValue(text),
@@ -274,7 +274,7 @@ function splitPairs(part: TextPart): TextPart[] {
   const single = part.terms.filter(({ term }) => isSearchedByPrefix(term))
   const terms = part.terms.filter((one) => !single.includes(one))
   const others = terms.length > 0 ? [{ ...part, terms }] : []
-  return [...others, ...single.map(({ term }) => ({ kind: 'prefix' as const, beginning: term, boost: part.boost }))]
+  return [...others, ...single.map(({ term }) => ({ kind: 'prefix' as const, prefix: term, boost: part.boost }))]
 }
 
 const clauseKinds = ['words', 'phrase', 'prefix', 'fuzzy'] as const

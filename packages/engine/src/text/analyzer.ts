@@ -75,11 +75,11 @@ function forEachTerm(text: string, words: WordTerms, use: TokenUse, take: TakeTo
     if (kind === SegmentKind.picture) take(pictureTerm(text.slice(start, end)), position, start, end)
     else {
       const isWord = kind === SegmentKind.word
-      const { term, skip, beginnings } = isWord
+      const { term, skip, prefixes } = isWord
         ? words.ofWord(text, start, end)
         : words.ofInitials(text.slice(start, end))
       if (term !== '') take(term, position, start + skip, end)
-      if (use === 'text') for (const beginning of beginnings) take(beginning, position, start + skip, end)
+      if (use === 'text') for (const prefix of prefixes) take(prefix, position, start + skip, end)
     }
     position++
   })

@@ -8,7 +8,7 @@ export interface CountedText {
   readonly terms: readonly string[]
   /** One for each of `terms`. */
   readonly counts: readonly number[]
-  /** Number of words, each counted once, whatever beginnings it has. */
+  /** Number of words, each counted once, whatever prefixes it has. */
   readonly length: number
 }
 

@@ -48,7 +48,7 @@ export function bareOf(word: string, kept = ''): string {
   return cutTerm(changed ? bare : word)
 }
 
-/** The longest beginning that fits into a term and ends with a whole character. */
+/** The longest prefix that fits into a term and ends with a whole character. */
 export function cutTerm(term: string): string {
   if (term.length * 3 <= termBytesMax) return term
   let bytes = 0

@@ -10,7 +10,7 @@ export interface AnalyzerParams {
   readonly stopWords?: readonly string[]
   /** Words that are not stemmed. */
   readonly keptWords?: readonly string[]
-  /** Also index the beginnings of each term from `min` to `max` characters (for search as you type). Absent: none. */
+  /** Also index the prefixes of each term from `min` to `max` characters (for search as you type). Absent: none. */
   readonly prefixes?: { readonly min: number; readonly max: number }
 }
 
@@ -28,10 +28,10 @@ export type TakeToken = (term: string, position: number, start: number, end: num
 
 export interface Analyzer {
   readonly params: AnalyzerParams
-  /** Calls `take` for each token, in order of positions. Several tokens may share one position (beginnings of a word). */
+  /** Calls `take` for each token, in order of positions. Several tokens may share one position (prefixes of a word). */
   forEachToken(text: string, take: TakeToken): void
   tokens(text: string): Token[]
-  /** The terms of a query: like tokens, but without beginnings. */
+  /** The terms of a query: like tokens, but without prefixes. */
   queryTokens(text: string): Token[]
   /** A word as it is compared by prefix and fuzzy search: lower-cased and folded, not stemmed. */
   fold(word: string): string

@@ -66,7 +66,7 @@ export class PhraseMatcher {
     let next = at + 1
     for (let word = 1; word < numbers.length; word++) {
       const [number, wanted] = [numbers[word], start + (offsets[word] as number)]
-      // Several tokens may share a position: beginnings of a word.
+      // Several tokens may share a position: prefixes of a word.
       for (;;) {
         if (next === end) return false
         const token = list[next] as number

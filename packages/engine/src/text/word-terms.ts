@@ -9,8 +9,8 @@ export interface WordTerm {
   readonly term: string
   /** UTF-16 units of an article at the beginning that are not part of the term. */
   readonly skip: number
-  /** Beginnings of the word, without the term itself. */
-  readonly beginnings: readonly string[]
+  /** Prefixes of the word, without the term itself. */
+  readonly prefixes: readonly string[]
 }
 
 export interface WordTermsOptions {
@@ -29,7 +29,7 @@ export interface WordTerms {
 
 const keptLengthMax = 64
 const none: readonly string[] = []
-const stopped: WordTerm = { term: '', skip: 0, beginnings: none }
+const stopped: WordTerm = { term: '', skip: 0, prefixes: none }
 
 export function wordTerms({ rules, stopWords, keptWords, prefixes }: WordTermsOptions): WordTerms {
   const stops = new Set(stopWords.map(plain))
@@ -53,17 +53,17 @@ export function wordTerms({ rules, stopWords, keptWords, prefixes }: WordTermsOp
     return word === '' || stops.has(word) || (rules.bareStopWords === true && stops.has(bareOf(word)))
   }
 
-  function beginningsOf(word: string, term: string): readonly string[] {
+  function prefixesOf(word: string, term: string): readonly string[] {
     if (prefixes === undefined) return none
-    const beginnings: string[] = []
+    const all: string[] = []
     let count = 0
     for (let at = 0; at < word.length && count < prefixes.max; ) {
       at += unitsOf(codeAt(word, at))
       count++
-      const beginning = word.slice(0, at)
-      if (count >= prefixes.min && beginning !== term) beginnings.push(beginning)
+      const prefix = word.slice(0, at)
+      if (count >= prefixes.min && prefix !== term) all.push(prefix)
     }
-    return beginnings
+    return all
   }
 
   function analyze(word: string): WordTerm {
@@ -84,7 +84,7 @@ export function wordTerms({ rules, stopWords, keptWords, prefixes }: WordTermsOp
     const isStemmed = rules.stem !== undefined && !kept.has(lower) && !/^[0-9.,]+$/.test(lower)
     const stem = (isStemmed && rules.stem?.(lower)) || lower
     const term = bareOf(stem, rules.keptLetters)
-    return { term, skip, beginnings: beginningsOf(bareOf(lower, rules.keptLetters), term) }
+    return { term, skip, prefixes: prefixesOf(bareOf(lower, rules.keptLetters), term) }
   }
 
   function ofWord(text: string, start: number, end: number): WordTerm {
@@ -100,7 +100,7 @@ export function wordTerms({ rules, stopWords, keptWords, prefixes }: WordTermsOp
 
   function ofInitials(word: string): WordTerm {
     const term = fold(word).replaceAll('.', '')
-    return term === '' ? stopped : { term, skip: 0, beginnings: beginningsOf(term, term) }
+    return term === '' ? stopped : { term, skip: 0, prefixes: prefixesOf(term, term) }
   }
 
   return { ofWord, ofInitials, fold }

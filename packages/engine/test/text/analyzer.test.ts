@@ -36,7 +36,7 @@ test(`random texts give ordered tokens with exact offsets, seed ${seed}`, (t) =>
       const alone = analyzer.tokens(text.slice(one.start, one.end)).map(({ term }) => term)
       if (!alone.includes(one.term)) t.fail(JSON.stringify({ round, language, one, alone }))
     }
-    // Queries have the terms of texts, without beginnings.
+    // Queries have the terms of texts, without prefixes.
     const all = new Set(tokens.map(({ term, position }) => `${position} ${term}`))
     const missing = analyzer.queryTokens(text).filter(({ term, position }) => !all.has(`${position} ${term}`))
     t.strictSame(missing, [], `round ${round}`)

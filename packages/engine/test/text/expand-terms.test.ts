@@ -6,13 +6,7 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { type Collection, openEngine, type TextClause } from '../../src/index.ts'
-import {
-  editsBetween,
-  type NumberedTerm,
-  nearTerms,
-  rangeBeginningWith,
-  TermOrder,
-} from '../../src/replica/term-order.ts'
+import { editsBetween, type NumberedTerm, nearTerms, rangeOfPrefix, TermOrder } from '../../src/replica/term-order.ts'
 
 /** Few letters, so that many words have the same beginning; one is a pair of surrogates. */
 const word = fc
@@ -39,7 +33,7 @@ test('terms near a word and with a beginning are those of a comparison one by on
             Math.min(editsBetween(wanted, term, edits), edits + 1),
             Math.min(distance([...wanted], [...term]), edits + 1),
           )
-        const [from, to] = rangeBeginningWith(sorted, wanted)
+        const [from, to] = rangeOfPrefix(sorted, wanted)
         t.strictSame(
           sorted.slice(from, to).map(([, term]) => term),
           words.filter((term) => term.startsWith(wanted)).sort(byUnits),
@@ -71,7 +65,7 @@ test('a view and what came since have every term, also when the order is made ag
   t.equal(second.sorted.length + second.recentEnd, terms.length)
 })
 
-test('searches by beginnings and of misspelled words let others run, and miss no acknowledged text', async (t) => {
+test('searches by prefixes and of misspelled words let others run, and miss no acknowledged text', async (t) => {
   const collection = await withManyTerms(t)
   const clauses = (one: (i: number) => TextClause) => ({ should: Array.from({ length: 64 }, (_, i) => one(i)) })
   const letter = (i: number) => 'abcdefgh'[i % 8] as string

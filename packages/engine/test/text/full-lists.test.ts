@@ -30,7 +30,7 @@ const skipReal =
 test('a write that might not fit into the lists is refused, and nothing else changes', (t) => fill(t, small))
 test('the same with lists of 4 GiB', { skip: skipReal }, (t) => fill(t, real))
 
-/** All beginnings of the words of this text are terms. */
+/** All prefixes of the words of this text are terms. */
 function textOfTerms(termsMin: number): string {
   const random = seededRandom(20261127)
   const terms = new Set<string>()

@@ -111,7 +111,7 @@ test('only a single character of a paired script is searched by prefix', (t) => 
   t.end()
 })
 
-test('beginnings are indexed at the position of their word and are not part of queries', (t) => {
+test('prefixes are indexed at the position of their word and are not part of queries', (t) => {
   const analyzer = analyzerOf({ language: 'english', analyzer: 1, prefixes: { min: 2, max: 7 } })
   const text = 'The running É日本'
   const found = analyzer.tokens(text).map(({ term, position }) => `${position} ${term}`)

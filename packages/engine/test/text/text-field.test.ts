@@ -47,7 +47,7 @@ async function idsOf(collection: Collection, query: Query['query'], options: Par
   return (found.results.body ?? []).map(({ id }) => id)
 }
 
-test('words, clauses, phrases, beginnings, and misspelled words find the texts that have them', async (t) => {
+test('words, clauses, phrases, prefixes, and misspelled words find the texts that have them', async (t) => {
   const { engine, collection } = await withTexts(t)
   const find = (query: Query['query'], options?: Partial<Query>) => idsOf(collection, query, options)
   t.strictSame((await find('quick')).sort(), ['a', 'b', 'c'])
