@@ -127,7 +127,7 @@ const settingTable = {
   memoryMegabytesMax: wholeOrNone('NDD_MEMORY_MAX_MB', {
     ...{ fallback: 0, min: 0, max: 16_777_216 },
     meaning:
-      'Memory that this process may use, in MiB, if that is less than its control group and the machine allow; at least 256. Writes are refused before it is used up. 0: no limit of its own.',
+      'Memory that this process may use, in MiB, if that is less than its control group and the machine allow; at least 256. Writes are rejected before it is used up. 0: no limit of its own.',
   }),
   rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
     ...{ fallback: 0, min: 0, max: 1_000_000 },

@@ -98,8 +98,12 @@ function memoryFamilies({ memoryRoom }: Pick<EngineStats, 'memoryRoom'>): Family
       used,
     ),
     gauge('annal_memory_pending_bytes', 'Memory that running writes may still take.', pending),
-    gauge('annal_memory_usable_bytes', 'Memory in use from which on writes are refused.', usable),
-    counter('annal_memory_refused_total', 'Writes, restores, and rebuilds refused because memory was scarce.', refused),
+    gauge('annal_memory_usable_bytes', 'Memory in use from which on writes are rejected.', usable),
+    counter(
+      'annal_memory_refused_total',
+      'Writes, restores, and rebuilds rejected because memory was scarce.',
+      refused,
+    ),
     gauge('annal_memory_waiting', 'Writes that wait for memory of other writes.', waiting),
   ]
 }
