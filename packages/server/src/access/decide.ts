@@ -31,6 +31,8 @@ export interface DecisionParts<C extends CallerFacts> {
   readonly writes: Budget
   readonly reads: Budget
   readonly bodies: BodyBudgets
+  /** Whether bodies of writes wait for room; otherwise each is rejected for which there is none. */
+  readonly waitsForRoom?: boolean
 }
 
 /** What an accepted request is given. */
@@ -39,6 +41,8 @@ export interface Decision<C> {
   readonly caller: C | undefined
   /** Undefined for a request without a body, and on open routes. */
   readonly bodyRoom: BodyRoom | undefined
+  /** Takes the room of the body of a write, which must wait until this does not throw. */
+  readonly takeRoom?: () => void
 }
 
 /**
@@ -66,7 +70,9 @@ export function decide<C extends CallerFacts>(
   if (!hasBody(headers)) return { caller, bodyRoom: undefined }
   const bodyRoom = createBodyRoom(parts.bodies)
   hold(bodyRoom.release)
-  bodyRoom.growTo(announcedBytes(head))
+  const takeRoom = () => bodyRoom.growTo(announcedBytes(head))
+  if (parts.waitsForRoom === true && access === 'write') return { caller, bodyRoom, takeRoom }
+  takeRoom()
   return { caller, bodyRoom }
 }
 

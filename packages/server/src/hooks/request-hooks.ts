@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/access.ts'
 import { callerOf, type Principal, tokenId, tokenModeOf } from '../access/auth.ts'
-import { type DecisionParts, decide, hasBody } from '../access/decide.ts'
+import { BodyQueue } from '../access/body-queue.ts'
+import { type Decision, type DecisionParts, decide, hasBody } from '../access/decide.ts'
 import { hostCheckFor } from '../access/hosts.ts'
 import { createCors } from '../access/origins.ts'
 import { refusal, ServerError } from '../errors.ts'
@@ -26,8 +27,10 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   app.decorateRequest('unfinished', undefined)
   app.addHook('onClose', async () => arriving.end())
   let stopping = false
+  const bodies = new BodyQueue()
   app.addHook('preClose', async () => {
     stopping = true
+    bodies.close()
     grants.stop()
   })
   const parts: DecisionParts<Principal> = {
@@ -38,7 +41,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     takeRate(_caller, { headers, address }) {
       if (config.rateLimit !== undefined) rates.take(callerOf(mode, headers.authorization, address))
     },
-    ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies },
+    ...{ reads: budgets.reads, writes: budgets.writes, bodies: budgets.bodies, waitsForRoom: true },
   }
   const turns = createConnectionTurns()
   // Callbacks instead of promises: these run on every request.
@@ -72,6 +75,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       return
     }
     if (cors?.answer(request, reply)) return
+    let takeRoom: Decision<Principal>['takeRoom']
     const accept = () =>
       refusal(() => {
         const { method, headers, ip: address } = request
@@ -86,7 +90,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
           token: tokenOf(request, route),
           bodyBytesMax: bodyLimitOf(route),
         }
-        const { caller, bodyRoom } = decide(
+        const decision = decide(
           head,
           parts,
           // A stream that has begun is not a request in progress: it counts among the streams.
@@ -95,13 +99,19 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
             request.principal = known
           },
         )
+        const { caller, bodyRoom } = decision
+        takeRoom = decision.takeRoom
         request.bodyRoom = bodyRoom
         request.vectorKey = route.config.vectorKey
         if (caller !== undefined) grants.offer(caller, head)
       })
+    const accepted = (error: Error | undefined): void => {
+      if (error === undefined && takeRoom !== undefined) bodies.wait(takeRoom, done)
+      else done(error)
+    }
     const error = accept()
     if (!isWrongToken(error)) {
-      done(error)
+      accepted(error)
       return
     }
     const acceptLater = async () => {
@@ -109,7 +119,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       // A node of a cluster may learn of a new token after its client.
       return guard.isMade(tokenOf(request, request.routeOptions)) ? accept() : error
     }
-    acceptLater().then(done, done)
+    acceptLater().then(accepted, accepted)
   }
   app.addHook('onSend', ({ method }, _reply, payload, done) => {
     if (method !== 'GET' && method !== 'HEAD') shared.health.expire()
