@@ -1,11 +1,10 @@
-// The attacking process of hostile-load.test.ts: hostile bodies of every shape to every route, as large as allowed or larger, four at a
-// time. Arguments: address, number. Prints the outcomes as JSON.
+// The attacking process of hostile-load.test.ts: hostile bodies of every shape to every route, as large as allowed or larger, many at a
+// time. Arguments: address, number, and how many at a time, 4 by default. Prints the outcomes as JSON.
+import http from 'node:http'
 import { listRoutes, otherRoutes, queryRoutes, sendBody, types } from './hostile-clients.ts'
-import { chunksOf, frames, hostileShapes } from './hostile-shapes.ts'
+import { chunksOf, frames, hostileShapes, wideShapes } from './hostile-shapes.ts'
 
 const mebibyte = 1_048_576
-const atOnce = 4
-
 interface Attack {
   readonly route: string
   readonly frame: keyof typeof frames
@@ -20,7 +19,8 @@ const attacks: Attack[] = [
     .map((route) => ({ route, frame: 'objects' as const, bytes: mebibyte - 1_024 })),
 ]
 
-const [, , url = '', count = '0'] = process.argv
+const [, , url = '', count = '0', atOnce = '4'] = process.argv
+const agent = new http.Agent({ keepAlive: true, maxSockets: Number(atOnce) })
 const tally: Record<string, number> = {}
 let next = 0
 
@@ -33,7 +33,7 @@ async function attack(): Promise<void> {
     ]!
     const round = Math.floor(i / 3)
     const { route, frame, bytes } = kind[round % kind.length]!
-    const shapes = hostileShapes(frames[frame], bytes)
+    const shapes = [...hostileShapes(frames[frame], bytes), ...wideShapes]
     const shape = shapes[Math.floor(round / kind.length + 7 * round) % shapes.length]!
     const [method = '', path = ''] = route.split(' ')
     const upload = {
@@ -44,12 +44,15 @@ async function attack(): Promise<void> {
       chunks: chunksOf(shape, bytes),
       declares: i % 2 === 0,
     }
-    const { status, code } = await sendBody(url, upload).catch((error: Error) => ({ status: 0, code: error.message }))
+    const { status, code } = await sendBody(url, upload, agent).catch((error: Error) => ({
+      status: 0,
+      code: error.message,
+    }))
     const what = status === 200 ? '200' : `${status} ${code}`
     tally[what] = (tally[what] ?? 0) + 1
   }
 }
 
-await Promise.all(Array.from({ length: atOnce }, attack))
+await Promise.all(Array.from({ length: Number(atOnce) }, attack))
 console.log(JSON.stringify(tally))
 process.exit(0)

@@ -4,7 +4,7 @@ import http from 'node:http'
 import type { frames } from './hostile-shapes.ts'
 import { callers } from './route-table.ts'
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+const oneConnection = new http.Agent({ keepAlive: true, maxSockets: 1 })
 
 export interface Reply {
   readonly status: number
@@ -21,7 +21,11 @@ export interface Upload {
 }
 
 /** Sends until the reply arrives; a server that has replied may close the connection. */
-export async function sendBody(url: string, { method, path, type, bytes, chunks, declares }: Upload): Promise<Reply> {
+export async function sendBody(
+  url: string,
+  { method, path, type, bytes, chunks, declares }: Upload,
+  agent = oneConnection,
+): Promise<Reply> {
   const headers = { 'content-type': type, accept: 'application/json', ...(declares && { 'content-length': bytes }) }
   // An agent that keeps connections, so that the server need not close one.
   const request = http.request(url + path, { method, headers, agent })

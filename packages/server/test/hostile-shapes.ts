@@ -89,6 +89,20 @@ export function hostileShapes({ json, msgpack }: ListFrame, bytes: number): Shap
   ]
 }
 
+const wide = (name: string, begin: string, filler: (i: number) => string, end: string): Shape => ({
+  ...{ name, format: 'json', begin: text(begin), end: text(end) },
+  filler: (i) => text(filler(i)),
+})
+
+/** Bodies with many ids, conditions, and keys where routes expect some. */
+export const wideShapes: readonly Shape[] = [
+  wide('ids', '{"ids":[', (i) => `"id${i}",`, '"a"]}'),
+  wide('conditions', '{"filter":[{', (i) => `"k${i}":{"$eq":${i}},`, '"z":{"$eq":1}}]}'),
+  wide('values of a condition', '{"filter":[{"a":{"$in":[', (i) => `${i},`, '1]}}]}'),
+  wide('keys of meta', '{"objects":[{"id":"a","meta":{', (i) => `"k${i}":${i},`, '"z":1}}]}'),
+  wide('keys of a filter', '{"objects":[{"id":"a","filter":{', (i) => `"k${i}":${i},`, '"z":1}}]}'),
+]
+
 /** The body in chunks of about 64 KiB, `bytes` long in total if begin and end fit. */
 export function* chunksOf({ begin, filler, end }: Shape, bytes: number): Generator<Buffer> {
   let left = bytes - begin.length - end.length
