@@ -43,6 +43,8 @@ export const largeReplyBytes = 65_536
 export const readerTimeoutMs = 30_000
 /** Stored data in all large replies that clients have not received yet. */
 export const largeRepliesBytesMax = 96 * mebibyte
+/** When a client that has ended its side gets interim replies while its search waits, counted from when this is noticed. */
+export const interimRepliesAtMs: readonly number[] = [100, 200, 1_000, 5_000]
 export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
 /** The interval in which Node checks connections for timeouts. With its default of 30 s, slow clients would stay too long. */

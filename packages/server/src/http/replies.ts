@@ -11,6 +11,7 @@ import { largeReplyBytes, pageBytesMax, readerTimeoutMs, replyBytesMax, replyPie
 import { joinPieces } from '../wire/pieces.ts'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
+import { hasLeft } from './left-clients.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -41,6 +42,9 @@ export function answerRoom({ server, raw }: FastifyReply, advice: string): Answe
   let [taken, counted] = [0, 0]
   return {
     pageBytesMax,
+    get hasLeft() {
+      return hasLeft(raw)
+    },
     take(bytes) {
       taken += bytes
       if (taken > replyBytesMax) {

@@ -344,8 +344,12 @@ export class ClientConnection {
     if (this.#state === 'local' && !this.#reader.isEmpty) this.#tunnelPending()
     if (this.#state === 'local') this.#socket.end()
     // Its reply follows, and the end of the connection after it.
-    else if (this.#state === 'answering' || (this.#state === 'forwarding' && this.#bytesLeft === 0)) return
-    else this.#virtual.end()
+    else if (this.#state === 'answering') return
+    else {
+      // The main thread sends the rest, and notices if the client has left.
+      if (this.#state === 'forwarding') this.#state = 'tunnel'
+      this.#virtual.end()
+    }
   }
 
   #tunnelPending(): void {
