@@ -33,6 +33,7 @@ const titles = [
   'precision',
   `ef ${ef}`,
   'ms',
+  'originals read',
   'rescored',
   ...recalls.map((recall) => `recall ${recall}`),
   'hnswlib',
@@ -64,6 +65,7 @@ async function measure(name: string): Promise<void> {
       const started = performance.now()
       const plain = await recallAt(collection, set, truth, { ef })
       const ms = (performance.now() - started) / values.queries
+      const reads = await originalsRead(collection, set)
       const rescored = await recallAt(collection, set, truth, { ef }, { rescore: true })
       const stated: number[] = []
       if (recalls.length > 0) await collection.calibrate({ field: 'v', limit: k })
@@ -71,7 +73,7 @@ async function measure(name: string): Promise<void> {
       const figures = [plain, rescored, ...stated]
       if (Math.min(...figures) < values.least) {
         const [first, ...others] = figures.map((one) => one.toFixed(3))
-        console.log(`| ${[name, precision, first, ms.toFixed(2), ...others, peer].join(' | ')} |`)
+        console.log(`| ${[name, precision, first, ms.toFixed(2), reads.toFixed(0), ...others, peer].join(' | ')} |`)
       }
     } catch (error) {
       console.log(`| ${name} | ${precision} | ${String(error).slice(0, 150)} |`)
@@ -112,6 +114,17 @@ async function recallAt(
     sum += recallOf(found, one)
   }
   return sum / truth.length
+}
+
+/** Original vectors that a search at `ef` compares, on average. */
+async function originalsRead(collection: Collection, { queries, dimension }: UnseenSet): Promise<number> {
+  let sum = 0
+  for (let i = 0; i < queries.length; i += dimension) {
+    const query = queries.subarray(i, i + dimension)
+    const { explain } = await collection.search({ fields: { v: { query, limit: k, ef } }, explain: true })
+    sum += explain?.fields.v?.rescored ?? 0
+  }
+  return (sum * dimension) / queries.length
 }
 
 /** Recall of hnswlib with the same M, ef_construction, and ef. It counts ordinals, so sets with copies get less. */

@@ -2,7 +2,7 @@
 // lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
 import { END, HANDOVERS, NONE, ROWS, hasHeads, hiddenAt, rotated, tailOf } from './layout'
 import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKeyFrom, exactKeysOf, exactKeysOfScan, clampSimilarity, toWalkKey, touchCold } from './distance/exact'
+import { exactKeyFrom, exactKeysOf, exactKeysOfScan, toWalkKey, touchCold } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { maxf } from './lanes'
 import { prepareQuery, prepareQueryBound } from './prepare-query'
@@ -47,6 +47,7 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   wasBlurred = false
   let kept = ef
   let reranked = copies
+  let isFirst = true
   setScreening(hasHeads)
   while (approach(0, false)) {
     if (bitmap == 0) {
@@ -61,7 +62,8 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
     rerankPool(min(most, reranked), k, copies)
     found = pool.size
     wasBlurred = wasBlurred || isBlurred
-    if (!isBlurred || most < kept || kept >= BLURRED_EF_MAX) break
+    if (!isBlurred || !(isFirst || isOpen) || most < kept || kept >= BLURRED_EF_MAX) break
+    isFirst = false
     kept = min(BLURRED_EF_MAX, kept * BLURRED_GROWTH)
     reranked = kept
   }
@@ -73,10 +75,13 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
 
 /** A walk is blurred if the exact keys of its rows differ by less than this many times the largest error of a walk key. */
 const BLURRED_ERRORS: f32 = 2
+/** Fewer rows may be as near to each other by chance. */
+const BLURRED_ROWS_MIN: i32 = 8
 
 /**
- * A blurred walk is repeated with a pool this many times as large, up to the maximum, and the whole pool is re-ranked. The walk passes through
- * the cluster of the query, whatever the order of its rows (docs/lab/2026-11-27-tight-clusters.md).
+ * A blurred walk is repeated with a pool this many times as large, up to the maximum, and the whole pool is re-ranked: once, because links
+ * between such rows lead where errors do, and again as long as re-ranking leaves no row out. The walk passes through the cluster of the query,
+ * whatever the order of its rows (docs/lab/2026-11-27-tight-clusters.md).
  */
 const BLURRED_GROWTH: i32 = 8
 const BLURRED_EF_MAX: i32 = 2048
@@ -116,7 +121,7 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
   const isFull = pool.size == ef
   rerankPool(pool.size, k, max(k, COPIES_MIN))
   wasBlurred = isBlurred
-  return isFull && isBlurred ? scanAll(k) : writeResults(k)
+  return isFull && isBlurred && isOpen ? scanAll(k) : writeResults(k)
 }
 
 /**
@@ -174,6 +179,7 @@ function countBits(bitmap: usize, bits: u32): u32 {
 function rerankPool(nodes: i32, k: i32, copies: i32): void {
   if (rotated && !hasCopies) {
     isBlurred = false
+    isOpen = false
     convertPool(min(nodes, k))
     return
   }
@@ -188,17 +194,21 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
   pool.clear(k)
   let error: f32 = 0
   let farthest = f32x4.splat(-f32.MAX_VALUE)
-  isBlurred = false
-  for (let from: i32 = 0; from < count; from += ROWS_PER_BATCH) {
-    if (from >= k) {
-      const last = toWalkKey(pool.keyOfEntry(pool.entryAt(pool.size - 1)))
-      if (pool.keyOfEntry(load<u64>(ranked + (<usize>from << 3))) > last + 2 * error) return
+  let latest = farthest
+  let read: i32 = 0
+  isOpen = true
+  for (; read < count; read += ROWS_PER_BATCH) {
+    const from = read
+    if (from >= k && pool.keyOfEntry(load<u64>(ranked + (<usize>from << 3))) > lastNeeded(error)) {
+      isOpen = false
+      break
     }
+    farthest = f32x4.max(farthest, latest)
     const n = min(ROWS_PER_BATCH, count - from)
     const ahead = from + ROWS_TOUCHED
     if (ahead < sure) touchCold(ids + (<usize>ahead << 2), min(ROWS_PER_BATCH, sure - ahead))
     exactKeysOf(ids + (<usize>from << 2), n, keys)
-    if (n == ROWS_PER_BATCH) farthest = f32x4.max(farthest, v128.load(keys))
+    latest = v128.load(keys)
     for (let i: i32 = 0; i < n; ++i) {
       const key = load<f32>(keys + (<usize>i << 2))
       const walked = load<u64>(ranked + (<usize>(from + i) << 3))
@@ -207,11 +217,37 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
       if (entry < pool.worst) pool.insert(entry)
     }
   }
-  isBlurred = count >= ROWS_PER_BATCH && toWalkKey(maxf(farthest)) - toWalkKey(pool.keyOfEntry(pool.entryAt(0))) < BLURRED_ERRORS * error
+  isBlurred = pool.size > 0 && areNear(maxf(farthest), min(read, count), error)
+}
+
+/** Walk key from which on rows cannot be among the best `k`, which are in the pool. */
+@inline
+function lastNeeded(error: f32): f32 {
+  return toWalkKey(pool.keyOfEntry(pool.entryAt(pool.size - 1))) + 2 * error
 }
 
 /**
- * Whether the exact keys of all rows that `rerankPool` could read differ by less than twice the largest error of their walk keys: then their order
+ * Whether the exact keys of the first `read` rows differ by less than errors. `farthest` is the largest key of the batches before the last, whose
+ * keys are in `keys`. Of the last batch, only rows that may be among the best count: the others are read because it is a batch.
+ */
+function areNear(farthest: f32, read: i32, error: f32): bool {
+  const limit = lastNeeded(error)
+  const first = (read - 1) & ~(ROWS_PER_BATCH - 1)
+  let near = first
+  for (let i = first; i < read; ++i) {
+    if (pool.keyOfEntry(load<u64>(ranked + (<usize>i << 3))) > limit) break
+    farthest = max(farthest, load<f32>(keys + (<usize>(i - first) << 2)))
+    near += 1
+  }
+  const spread = toWalkKey(farthest) - toWalkKey(pool.keyOfEntry(pool.entryAt(0)))
+  // Equal rows have no order.
+  return near >= BLURRED_ROWS_MIN && spread > 0 && spread < BLURRED_ERRORS * error
+}
+
+/** Whether `rerankPool` read all rows that it could: others may have been among the best. */
+let isOpen: bool = false
+/**
+ * Whether the exact keys of the rows that `rerankPool` read differ by less than twice the largest error of their walk keys: then their order
  * in the walk was that of the errors, and rows that the walk left out may be nearer. Codes are too coarse for rows in a cluster much smaller than the
  * distance to the center of the field.
  */
@@ -296,7 +332,7 @@ function writeResults(k: i32): i32 {
   for (let i: i32 = 0; i < n; ++i) {
     const entry = pool.entryAt(i)
     store<u32>(answers + (<usize>i << 2), pool.idOf(entry))
-    store<f32>(similarities + (<usize>i << 2), clampSimilarity(-pool.keyOfEntry(entry)))
+    store<f32>(similarities + (<usize>i << 2), -pool.keyOfEntry(entry))
   }
   return n
 }

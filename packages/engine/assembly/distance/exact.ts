@@ -347,7 +347,7 @@ export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
   if (precision == FLOAT32) return f32x4.extract_lane(floatKeys4(query, cold, cold, cold, cold), 0)
   const row = rowOf(id)
-  // The estimate is not clamped to valid distances here, because the order of clamped estimates would be lost. See `clampSimilarity`.
+  // The estimate is not clamped to valid distances, because the order of clamped estimates would be lost.
   if (rotated && metric == L2) return keyOf(row)
   if (precision == FLOAT16 && hasHalfDistance(id)) return halfKey(cold)
   const product = fineProduct(row, cold)
@@ -370,11 +370,4 @@ function keyFromProduct(id: u32, row: usize, product: f32): f32 {
 @inline
 export function toWalkKey(key: f32): f32 {
   return metric == COSINE ? 2 + 2 * key : metric == IP ? key + dotCenter : key
-}
-
-/** Clamps a similarity that was estimated from codes of rotated vectors to the range of the metric. */
-export function clampSimilarity(similarity: f32): f32 {
-  if (!rotated || metric == IP) return similarity
-  if (metric == L2) return min<f32>(similarity, 0)
-  return max<f32>(-1, min<f32>(similarity, 1))
 }

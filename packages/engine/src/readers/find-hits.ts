@@ -16,6 +16,7 @@ import type { ReaderSearch } from '../model/reader.ts'
 import type { DenseFieldSchema } from '../model/schema.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import { type DensePlan, planDense } from '../search/plan.ts'
+import { clampSimilarity, type SimilarityRange, similarityRangeOf } from '../search/similarity-range.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import { mergeHits } from '../vector/dense/merge-hits.ts'
 import type { DenseHits } from '../vector/field.ts'
@@ -41,8 +42,15 @@ export interface SearchedState {
   readonly matches: SharedMatches | undefined
 }
 
+/** Which hits are returned, and how. */
+interface Kept {
+  readonly scoreThreshold: number
+  /** To which estimates are clamped. */
+  readonly range: SimilarityRange
+}
+
 /** A checked search of one field of the state. */
-export interface GraphSearch {
+export interface GraphSearch extends Kept {
   /** Position of the field in the definition. */
   readonly fieldIndex: number
   readonly params: Pick<DenseFieldSchema['params'], 'dimension' | 'spaceType'>
@@ -54,7 +62,6 @@ export interface GraphSearch {
   readonly exact: boolean
   readonly boostPercentage: number
   readonly prefilterThreshold: number | undefined
-  readonly scoreThreshold: number
 }
 
 /** What the thread may still do before its other work: 1 is the most for one turn. */
@@ -104,7 +111,7 @@ export function findHits(
     state,
     {
       ...{ fieldIndex: index, params: field.params, query, exact, boostPercentage, prefilterThreshold, scoreThreshold },
-      ...{ k: search.limit, ef: Math.max(ef, search.limit) },
+      ...{ k: search.limit, ef: Math.max(ef, search.limit), range: similarityRangeOf(field.params) },
     },
     one,
     hits,
@@ -117,7 +124,7 @@ export function findHits(
 /** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
 export function findRows(state: SearchedState, search: GraphSearch, work: Work, hits: HitBuffer): boolean {
   const { view, version, matches } = state
-  const { fieldIndex, params, query, k, ef, scoreThreshold } = search
+  const { fieldIndex, params, query, k, ef, scoreThreshold, range } = search
   const { dimension, spaceType } = params
   const rows = view.words.pinnedRows(fieldIndex)
   const plan = planRows(state, search)
@@ -132,18 +139,18 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
     if (!takeWork(work, shareOf(plan, { ef, compared, dimension }))) return false
     // A walk can find fewer rows than there are. Then every match is compared, as in a scan.
     const enough = isWalk ? Math.min(k, compared, rows) : 0
-    if (searchGraph(run, graph, { enough, scoreThreshold }, hits)) return true
+    if (searchGraph(run, graph, { enough, scoreThreshold, range }, hits)) return true
   }
   if (!takeWork(work, (compared * dimension) / scannedMax)) return false
   hits.isBlurred = false
-  putHits(run, scan(run), scoreThreshold, hits)
+  putHits(run, scan(run), { scoreThreshold, range }, hits)
   return true
 }
 
 /** The search takes at least this share of the work of a turn. More, if a walk finds too few rows. */
 export function leastWork(
   state: Omit<SearchedState, 'version'>,
-  search: Omit<GraphSearch, 'query' | 'k' | 'scoreThreshold'>,
+  search: Omit<GraphSearch, 'query' | 'k' | keyof Kept>,
 ): number {
   const compared = state.matches?.count ?? state.view.words.pinnedRows(search.fieldIndex)
   return shareOf(planRows(state, search), { ef: search.ef, compared, dimension: search.params.dimension })
@@ -151,7 +158,7 @@ export function leastWork(
 
 function planRows(
   { view, matches }: Omit<SearchedState, 'version'>,
-  search: Omit<GraphSearch, 'query' | 'k' | 'scoreThreshold'>,
+  search: Omit<GraphSearch, 'query' | 'k' | keyof Kept>,
 ): DensePlan {
   const { fieldIndex, ef, boostPercentage, prefilterThreshold, exact } = search
   const rows = view.words.pinnedRows(fieldIndex)
@@ -177,7 +184,7 @@ export function takeWork(work: Work, share: number): boolean {
 function searchGraph(
   run: Run,
   { ef, compared }: { readonly ef: number; readonly compared?: number },
-  { enough, scoreThreshold }: { readonly enough: number; readonly scoreThreshold: number },
+  { enough, scoreThreshold, range }: Kept & { readonly enough: number },
   hits: HitBuffer,
 ): boolean {
   const { k, version, query, matches, segments, segmentRows } = run
@@ -189,7 +196,7 @@ function searchGraph(
     hits.isBlurred = arena.isBlurred
     if (count < enough) return false
     for (let hit = 0; hit < count; hit++) {
-      const similarity = arena.similarityAt(hit)
+      const similarity = clampSimilarity(arena.similarityAt(hit), range)
       if (similarity < scoreThreshold) continue
       const ordinal = arena.ordinalAt(hit)
       hits.add(ordinal, similarity, arena.norm(ordinal))
@@ -202,7 +209,7 @@ function searchGraph(
   })
   hits.isBlurred = found.isBlurred === true
   if (found.ordinals.length < enough) return false
-  putHits(run, found, scoreThreshold, hits)
+  putHits(run, found, { scoreThreshold, range }, hits)
   return true
 }
 
@@ -235,9 +242,14 @@ function wordsOfSegment(words: Uint32Array, segment: number, segmentRows: number
   return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * segmentRows) / 32))
 }
 
-function putHits({ segments, segmentRows }: Run, found: DenseHits, scoreThreshold: number, hits: HitBuffer): void {
+function putHits(
+  { segments, segmentRows }: Run,
+  found: DenseHits,
+  { scoreThreshold, range }: Kept,
+  hits: HitBuffer,
+): void {
   for (const [i, ordinal] of found.ordinals.entries()) {
-    const similarity = found.similarities[i] as number
+    const similarity = clampSimilarity(found.similarities[i] as number, range)
     if (similarity < scoreThreshold) continue
     const segment = segments[Math.floor(ordinal / segmentRows)] as ReaderSegment
     hits.add(ordinal, similarity, segment.arena.norm(ordinal % segmentRows))

@@ -18,6 +18,7 @@ import { type Best, Ranking } from '../search/ranking.ts'
 import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task, TextTask } from '../search/request.ts'
 import { candidatesFor, isRescored } from '../search/rescore.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
+import { anySimilarity, clampSimilarities, similarityRangeOf } from '../search/similarity-range.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
@@ -219,6 +220,7 @@ class Turn {
     const { k, scoreThreshold } = task
     const query = task.source.kind === 'vector' ? task.source.query : this.#rowOf(task.fieldIndex, own as number)
     const found = this.#findRows({ ...task, k: own === undefined ? k : k + 1 }, query, search)
+    clampSimilarities(found.similarities, similarityRangeOf(task.definition.params))
     if (own === undefined && scoreThreshold === undefined) return found
     return trim(found, { k, without: own, threshold: scoreThreshold })
   }
@@ -229,7 +231,7 @@ class Turn {
     const { exact, boostPercentage, prefilterThreshold } = input
     const search = {
       ...{ fieldIndex, params: definition.params, query, k, ef: Math.max(task.ef, k) },
-      ...{ exact, boostPercentage, prefilterThreshold, scoreThreshold: Number.NEGATIVE_INFINITY },
+      ...{ exact, boostPercentage, prefilterThreshold, scoreThreshold: Number.NEGATIVE_INFINITY, range: anySimilarity },
     }
     if (!findRows({ view, version, matches }, search, this.#work, hits)) throw left
     return {

@@ -10,7 +10,7 @@ const errorsMin = 10
  * dimensions is .0004 below that of comparing all candidates, and 13 of 24 (int4) and 21 of 48 (int2) are compared.
  */
 const deviations = 3
-/** Candidates are in the order of errors if all of them differ by less than this many deviations. */
+/** Candidates are in the order of errors if those that were compared differ by less than this many deviations. */
 const blurredDeviations = 2
 
 export class CandidateRanking {
@@ -44,14 +44,13 @@ export class CandidateRanking {
   }
 
   /**
-   * Whether all candidates were compared, and differ by less than two standard deviations of the errors of their estimates: then these
-   * ordered them at random, and rows that are not among the candidates may be nearer.
+   * Whether the candidates that were compared differ by less than two standard deviations of the errors of their estimates: then these ordered
+   * them at random. Rows that are not among the candidates may be nearer, because a walk among such rows goes where errors lead it.
    */
   get isBlurred(): boolean {
-    if (this.#next < errorsMin || this.#next < this.#ordinals.length) return false
     const spread = this.#nearest - this.#farthest
     // Equal rows have no order.
-    return spread > 0 && spread < blurredDeviations * Math.sqrt(this.#squares / this.#next)
+    return this.#next >= errorsMin && spread > 0 && spread < blurredDeviations * this.#deviation()
   }
 
   /** The end of the candidates that will be compared as far as is known now, at most `most`. */
@@ -66,8 +65,12 @@ export class CandidateRanking {
 
   #isNeeded(position: number): boolean {
     if (this.#next < errorsMin) return true
-    const error = deviations * Math.sqrt(this.#squares / this.#next)
-    return (this.#estimates[position] as number) + error >= this.#least()
+    return (this.#estimates[position] as number) + deviations * this.#deviation() >= this.#least()
+  }
+
+  /** Standard deviation of the errors of estimates. */
+  #deviation(): number {
+    return Math.sqrt(this.#squares / this.#next)
   }
 
   /** The similarity that a result needs. */

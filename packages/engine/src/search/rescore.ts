@@ -10,7 +10,7 @@ import { rankCandidates } from './rank-candidates.ts'
 import { rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
-import { runField } from './run-field.ts'
+import { estimateField, runField } from './run-field.ts'
 
 /** Whether the search rescores. Fields of few bits do by default, because their codes alone order too coarsely. */
 export function isRescored(
@@ -58,20 +58,14 @@ const candidates: Partial<Record<Precision, Candidates>> = {
 }
 
 /**
- * A blurred search is repeated with this many times as many candidates, up to the maximum. Most clusters have fewer rows
- * (docs/lab/2026-11-28-unseen-sets.md).
+ * Number of candidates of the repetition of a blurred search. Most clusters have fewer rows, and a field of up to 28,000 rows is compared as a
+ * whole at this ef (plan.ts), so links that codes misled miss nothing (docs/lab/2026-11-29-unseen-sets.md).
  */
-const blurredGrowth = 8
-const blurredMax = 2_048
-
-/** Number of candidates after a blurred search with `wanted` candidates; undefined if it had enough. */
-export function widenBlurred(wanted: number, ef: number): number | undefined {
-  return wanted < blurredMax ? Math.min(blurredMax, blurredGrowth * Math.max(wanted, ef)) : undefined
-}
+const blurredCandidates = 2_048
 
 /**
- * Finds candidates with `runField` and orders them by their original vectors. If the codes of rows order the candidates at random, there are
- * more of them. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the field.
+ * Finds candidates by codes and orders them by their original vectors. If the codes order the candidates at random, there are more of them.
+ * Throws object_not_found or invalid_argument if the query is a stored object without a vector in the field.
  */
 export async function runRescored(
   task: DenseTask,
@@ -79,8 +73,12 @@ export async function runRescored(
   context: RunContext,
 ): Promise<FieldAnswer> {
   const own = ownOrdinal(task, context)
-  const least = candidatesFor(task.k, task.ef, task.definition.params.precision)
-  return rescoreUntilSharp(task, originals, context, { own, least })
+  const search = { own, query: await queryOf(task, originals, own) }
+  const wanted = candidatesFor(task.k, task.ef, task.definition.params.precision)
+  const answer = await rescore(task, originals, context, { ...search, wanted })
+  return repeatBlurred(answer, wanted, () =>
+    rescore(task, originals, context, { ...search, wanted: blurredCandidates }),
+  )
 }
 
 /**
@@ -92,30 +90,31 @@ export async function runByRows(
   originals: ReadableOriginals,
   context: RunContext,
 ): Promise<FieldAnswer> {
+  // The id may belong to another ordinal after a wait.
   const own = ownOrdinal(task, context)
   const answer = await runField(task, context)
-  const least = widenBlurred(task.k, task.ef)
-  if (answer.found.isBlurred !== true || context.input.rescore === false || least === undefined) return answer
-  return addCosts(await rescoreUntilSharp(task, originals, context, { own, least }), answer)
+  if (context.input.rescore === false) return answer
+  return repeatBlurred(answer, task.k, async () => {
+    const query = await queryOf(task, originals, own)
+    return rescore(task, originals, context, { own, query, wanted: blurredCandidates })
+  })
 }
 
-/** Rescores at least `least` candidates, and more until they are ordered by more than errors. */
-async function rescoreUntilSharp(
-  task: DenseTask,
-  originals: ReadableOriginals,
-  context: RunContext,
-  { own, least }: { readonly own: number | undefined; readonly least: number },
+/** The answer, or the one of `repeat` if it is blurred and had fewer candidates. */
+async function repeatBlurred(
+  answer: FieldAnswer,
+  wanted: number,
+  repeat: () => Promise<FieldAnswer>,
 ): Promise<FieldAnswer> {
-  const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  let wanted = least
-  let answer = await rescore(task, originals, context, { own, query, wanted })
-  while (answer.found.isBlurred === true) {
-    const more = widenBlurred(wanted, task.ef)
-    if (more === undefined) break
-    wanted = more
-    answer = addCosts(await rescore(task, originals, context, { own, query, wanted }), answer)
-  }
-  return answer
+  return answer.found.isBlurred === true && wanted < blurredCandidates ? addCosts(await repeat(), answer) : answer
+}
+
+function queryOf(
+  { source }: DenseTask,
+  originals: ReadableOriginals,
+  own: number | undefined,
+): Float32Array | Promise<Float32Array> {
+  return source.kind === 'vector' ? source.query : originals.read(own as number)
 }
 
 interface Rescored {
@@ -133,7 +132,7 @@ async function rescore(
   { own, query, wanted: others }: Rescored,
 ): Promise<FieldAnswer> {
   const wanted = Math.min(walkEntriesMax, others + (own === undefined ? 0 : 1))
-  const answer = await runField(
+  const answer = await estimateField(
     {
       ...task,
       k: wanted,
@@ -168,7 +167,7 @@ function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
   const visited = own.visited + other.visited
   const distances = own.distances + other.distances
   const rescored = (own.rescored ?? 0) + (other.rescored ?? 0)
-  const reason = own.reason.endsWith(blurredReason) ? own.reason : `${own.reason}${blurredReason}`
+  const reason = `${own.reason}${blurredReason}`
   return {
     ...answer,
     found: { ...answer.found, visited, distances },

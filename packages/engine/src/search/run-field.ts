@@ -6,18 +6,35 @@ import { type FieldAnswer, type FieldRun, missingVectorError, ordinalOf, type Ru
 import { type DensePlan, planDense, separated } from './plan.ts'
 import type { DenseTask, SparseTask, TextTask } from './request.ts'
 import { runText } from './run-text.ts'
+import { clampSimilarities, similarityRangeOf } from './similarity-range.ts'
 
 /**
  * Searches one dense, sparse, or text field. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the
  * field.
  */
 export async function runField(task: DenseTask | SparseTask | TextTask, context: RunContext): Promise<FieldAnswer> {
+  return run(task, context, (found) => {
+    if (task.kind === 'dense') clampSimilarities(found.similarities, similarityRangeOf(task.definition.params))
+  })
+}
+
+/** Like `runField`, but similarities are estimates as codes tell them, which may be outside of the range of the space. */
+export function estimateField(task: DenseTask, context: RunContext): Promise<FieldAnswer> {
+  return run(task, context, () => undefined)
+}
+
+async function run(
+  task: DenseTask | SparseTask | TextTask,
+  context: RunContext,
+  clamp: (found: DenseHits) => void,
+): Promise<FieldAnswer> {
   const started = performance.now()
   const own =
     task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id, task.definition.name) : undefined
   // The object whose vector is the query is one of the nearest, and is excluded.
   const k = own === undefined ? task.k : task.k + 1
   const { found, explanation, complete, matched } = await runKind(task, k, context)
+  clamp(found)
   const hits = trimHits(found, { k: task.k, without: own, threshold: task.scoreThreshold })
   const ms = performance.now() - started
   const { visited, distances } = found

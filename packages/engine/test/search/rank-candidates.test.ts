@@ -8,6 +8,7 @@ import { nodeVfs, type Vfs } from '@annal/wal'
 import { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
 import { Originals } from '../../src/originals/originals.ts'
+import { CandidateRanking } from '../../src/search/candidate-ranking.ts'
 import { rankCandidates as rank } from '../../src/search/rank-candidates.ts'
 import { type RankOptions, rankOriginals, vectorsOf } from '../../src/search/rank-originals.ts'
 import type { Best } from '../../src/search/ranking.ts'
@@ -170,4 +171,31 @@ test('a row that is wrong on disk fails the search', async (t) => {
       code: 'snapshot_damaged',
     })
   }
+})
+
+test('candidates in the order of errors are blurred, also if others are far behind them', (t) => {
+  const random = createRandom(seed)
+  const size = 40
+  // Estimates of distances that are smaller than their errors are on both sides of 0.
+  const near = Array.from({ length: size }, () => ({ exact: -0.01 * random(), estimate: 0.2 * (random() - 0.5) }))
+  const far = Array.from({ length: 20 }, () => ({ exact: -80 - random(), estimate: -70 - random() }))
+  near.sort((a, b) => b.estimate - a.estimate)
+  far.sort((a, b) => b.estimate - a.estimate)
+  for (const [rows, isBlurred] of [
+    [[...near, ...far], true],
+    [near, true],
+    [near.map(({ exact }) => ({ exact, estimate: exact })), false],
+    [near.map(({ estimate }) => ({ exact: 0, estimate })), false],
+  ] as const) {
+    const ordinals = Uint32Array.from(rows.keys())
+    const similarities = Float32Array.from(rows, ({ estimate }) => estimate)
+    const ranking = new CandidateRanking({ ordinals, similarities }, { k: 10 })
+    while (!ranking.isDone) ranking.put(rows[ranking.next]?.exact ?? 0)
+    t.equal(ranking.isBlurred, isBlurred)
+    if (!isBlurred) continue
+    t.equal(ranking.next, size, 'all near ones are compared')
+    const best = rows.map(({ exact }) => Math.fround(exact)).sort((a, b) => b - a)
+    t.strictSame([...ranking.result().similarities], best.slice(0, 10))
+  }
+  t.end()
 })

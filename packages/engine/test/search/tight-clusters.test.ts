@@ -18,8 +18,9 @@ const least: Readonly<Partial<Record<Precision, number>>> = {
   float16: 0.95,
   int16: 0.9,
   int8: 0.9,
-  int4: 0.8,
-  int2: 0.8,
+  int4: 0.9,
+  int2: 0.9,
+  binary: 0.9,
 }
 
 test('rows of tight clusters are found at every precision', async (t) => {
@@ -42,7 +43,7 @@ test('rows of tight clusters are found at every precision', async (t) => {
     await collection.upsert(
       rows.slice(from, from + 400).map((row, i) => ({
         id: `${from + i}`,
-        filter: { half: (from + i) % 2 },
+        filter: { half: (from + i) % 2, fifth: isInFifth(from + i) ? 0 : 1 },
         fields: Object.fromEntries(precisions.map((precision) => [precision, row])),
       })),
     )
@@ -82,6 +83,30 @@ test('rows of tight clusters are found at every precision', async (t) => {
     t.ok(stored / k / queries.length >= 0.9, `${stored} by stored objects`)
   })
 
+  t.test('rows of clusters that fill only a part of the candidates are found', async (t) => {
+    for (const precision of precisions) {
+      let found = 0
+      for (const query of queries) {
+        const { results } = await collection.search({
+          fields: { [precision]: { query, limit: k } },
+          filter: [{ fifth: { $eq: 0 } }],
+        })
+        const truth = nearest(rows, query, isInFifth)
+        found += (results[precision] ?? []).filter(({ id }) => truth.has(Number(id))).length
+      }
+      const recall = found / k / queries.length
+      t.ok(recall >= (least[precision] as number), `${precision} finds ${recall}`)
+    }
+  })
+
+  t.test('similarities that are estimates are in the range of the space', async (t) => {
+    for (const precision of ['int4', 'int2', 'binary'])
+      for (const query of queries) {
+        const { results } = await collection.search({ fields: { [precision]: { query, limit: k } }, rescore: false })
+        t.ok(results[precision]?.every(({ similarity, distance }) => similarity <= 0 && distance >= 0))
+      }
+  })
+
   t.test('a search that must not rescore reads no original vectors', async (t) => {
     const [query] = queries
     const { explain } = await collection.search({
@@ -92,6 +117,11 @@ test('rows of tight clusters are found at every precision', async (t) => {
     t.equal(explain?.fields.int8?.rescored, undefined)
   })
 })
+
+/** Whether a row is one of 30 of its cluster. */
+function isInFifth(row: number): boolean {
+  return Math.floor(row / clusters) % 5 === 0
+}
 
 /** The k nearest of the rows that count. */
 function nearest(rows: readonly Float32Array[], query: Float32Array, counts: (row: number) => boolean = () => true) {
