@@ -14,7 +14,7 @@ import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
 
 const seed = chosenSeed()
-const cycles = process.env.ANNAL_LONG === '1' ? 1_000 : 10
+const cycles = Number(process.env.ANNAL_ROUNDS ?? (process.env.ANNAL_LONG === '1' ? 1_000 : 10))
 const clientCount = 5
 /** Number of cycles between comparisons of copies of the directory. */
 const compareEvery = 5

@@ -1,5 +1,6 @@
 // The engine's side of backups: the store, the jobs, and collections that begin with an image.
 import { join } from 'node:path'
+import { WalError } from '@annal/wal'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
 import type { CommitOptions } from '../commit.ts'
 import { EngineError } from '../errors.ts'
@@ -93,11 +94,22 @@ export class EngineBackups {
     return done
   }
 
-  /** Removes unfinished backups that a crash left; returns the faults of unreadable ones. */
+  /** Removes unfinished backups that a crash left; returns the faults of unreadable ones, and of the history. */
   async open(): Promise<string[]> {
     await sweepArchive(this.#side)
-    if (this.#archive) this.#reach = await currentReach(this.#side)
-    return this.jobs.store.open()
+    const faults = this.#archive ? await this.#openHistory() : []
+    return [...faults, ...(await this.jobs.store.open())]
+  }
+
+  /** Collections do not need the history, so damage to it does not prevent a start. */
+  async #openHistory(): Promise<string[]> {
+    try {
+      this.#reach = await currentReach(this.#side)
+      return []
+    } catch (error) {
+      if (!(error instanceof WalError && error.code === 'log_damaged')) throw error
+      return [`the history cannot be used: ${error.message}`]
+    }
   }
 
   /** Removes the backups of a deleted database. Files that the disk refuses to remove are reported. */

@@ -38,7 +38,10 @@ export async function judge(dataDir: string, world: World, work: JudgeWork): Pro
   const verified = await verifyDataDirectory({ dataDir, scratchDir: work.scratchDir }).catch((error: Error) => error)
   if (verified instanceof Error && !isNamed(verified)) faults.push(`verify: ${verified.stack}`)
   const isSaidGood = !(verified instanceof Error) && verified.isGood
-  const isSilent = !(verified instanceof Error) && verified.findings.length === 0
+  const archived = await verifyArchive({ dataDir }).catch((error: Error) => error)
+  if (archived instanceof Error && !isNamed(archived)) faults.push(`verify of the archive: ${archived.stack}`)
+  const isArchiveGood = archived === undefined || (!(archived instanceof Error) && archived.faults.length === 0)
+  const isSilent = !(verified instanceof Error) && verified.findings.length === 0 && isArchiveGood
   let outcome = ''
   // The second start must find what the first one found, unless the first one repaired it.
   for (let start = 0; start < 2; start++) {
