@@ -17,7 +17,7 @@ export class ComparingTurns {
     this.#atOnce = atOnce
   }
 
-  /** Resolves when it is the caller's turn. Rejects with `closed` if the caller has left before. Whoever has had its turn calls `give`. */
+  /** Resolves when it is the caller's turn. Rejects with `closed` if the caller has left before. The caller calls `give` after its turn. */
   async take(caller: Caller | undefined): Promise<void> {
     if (caller?.hasLeft) throw callerLeft()
     if (this.#running < this.#atOnce) {

@@ -1,5 +1,5 @@
 // A clone is acknowledged before its files are loaded. If the system refuses the load, the clone is out of service and says why, and it
-// returns by itself when the cause ends. Checkpoints and restarts in between lose nothing.
+// returns automatically when the cause ends. Checkpoints and restarts in between lose nothing.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'

@@ -45,7 +45,7 @@ test('a comparison whose caller leaves is not begun, and reads no more', async (
   open()
   for (const end of await Promise.allSettled(left)) t.match(end, { status: 'rejected', reason: { code: 'closed' } })
   t.strictSame([...(await other).ordinals], [3])
-  t.equal(reads.length, begun + ordinals.length + 1, 'only the other one has read, and asked once behind its end')
+  t.equal(reads.length, begun + ordinals.length + 1, 'only the other one has read, once more behind its end')
 })
 
 test('a failed read gives its turn back', async (t) => {
