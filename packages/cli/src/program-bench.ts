@@ -10,7 +10,7 @@ type Ends = (code: number | undefined) => void
 export function describeBench(program: Command, terminal: Terminal, ends: Ends): void {
   const bench = program
     .command('bench')
-    .description('record, generate, replay and compare traces of a log as benchmarks')
+    .description('record, generate, replay, and compare traces of a log as benchmarks')
   recording(bench, terminal, ends)
   generating(bench, terminal, ends)
   replaying(bench, terminal, ends)
@@ -35,7 +35,7 @@ function recording(bench: Command, terminal: Terminal, ends: Ends): void {
         timeOf(text, '--to-time').getTime(),
       ),
     )
-    .option('--anonymize', 'replace ids, names and texts with tokens of the same length')
+    .option('--anonymize', 'replace ids, names, and texts with tokens of the same length')
     // Until 1.0.
     .addOption(new Option('--anonymise').hideHelp())
     .option('--rotate', 'also apply a secret rotation to all vectors; distances are preserved')
@@ -49,8 +49,8 @@ function recording(bench: Command, terminal: Terminal, ends: Ends): void {
 function generating(bench: Command, terminal: Terminal, ends: Ends): void {
   bench
     .command('generate')
-    .description('generate a trace from a seed: load, churn, drift, tenants or hybrid')
-    .argument('<workload>', 'load, churn, drift, tenants or hybrid')
+    .description('generate a trace from a seed: load, churn, drift, tenants, or hybrid')
+    .argument('<workload>', 'load, churn, drift, tenants, or hybrid')
     .addOption(new Option('-o, --out <file>', 'trace file; must not exist').makeOptionMandatory())
     .addOption(
       new Option('--objects <number>', 'number of objects alive at any time (default: 10,000)').argParser(wholeNumber),

@@ -22,7 +22,7 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
 
 function backups(program: Command, terminal: Terminal, ends: Ends): void {
   program.commandsGroup('Back up and restore:')
-  const backup = program.command('backup').description('create, list, verify, move and delete backups of collections')
+  const backup = program.command('backup').description('create, list, verify, move, and delete backups of collections')
   const commands = () => import('./commands/backup.ts')
   const bucket = () => import('./commands/bucket.ts')
   connected(backup.command('create'))

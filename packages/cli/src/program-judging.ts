@@ -12,10 +12,12 @@ const roundsMax = 10_000_000
 export function describeJudging(program: Command, terminal: Terminal, ends: (code: number) => void): void {
   program.commandsGroup('Measure:')
   connected(program.command('evaluate'))
-    .description('measure nDCG, recall and MRR of searches against judged queries, for one setting or two side by side')
+    .description(
+      'measure nDCG, recall, and MRR of searches against judged queries, for one setting or two side by side',
+    )
     .argument('<collection>', 'name or alias of the collection')
     .requiredOption('--queries <file>', 'JSONL: {"id","text"}, {"id","vector"} or {"id","fields"} in each line')
-    .requiredOption('--qrels <file>', 'judgments: query, document and grade in each line, separated by tabs')
+    .requiredOption('--qrels <file>', 'judgments: query, document, and grade in each line, separated by tabs')
     .requiredOption(
       '--a <search>',
       'a search as JSON without queries, such as {"fields":{"body":{}}}, or a file with one',

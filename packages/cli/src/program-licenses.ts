@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function describeLicenses(program: Command, terminal: Terminal, ends: (code: number) => void): void {
-  const license = program.command('license').description('create, issue and read licenses')
+  const license = program.command('license').description('create, issue, and read licenses')
   license
     .command('keys')
     .description('create a key pair and print the public key')

@@ -15,14 +15,14 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .argument('<collection>', 'name or alias of the collection')
     .argument(
       '<source>',
-      'a file (JSONL, JSON, CSV, TSV, Parquet, Arrow, HDF5, NPY, fvecs, bvecs), or qdrant://, chroma:// or postgres://',
+      'a file (JSONL, JSON, CSV, TSV, Parquet, Arrow, HDF5, NPY, fvecs, bvecs), or qdrant://, chroma://, or postgres://',
     )
     .addOption(new Option('-f, --format <format>', 'file format (default: by extension)').choices(importFormats))
     .option('--field <name>', 'field for vectors without a name', 'dense')
-    .option('--ids <file>', 'file with the ids for HDF5, NPY, fvecs and bvecs, one per line (default: row numbers)')
+    .option('--ids <file>', 'file with the ids for HDF5, NPY, fvecs, and bvecs, one per line (default: row numbers)')
     .option('--dataset <name>', 'matrix of an HDF5 file (default: train, or the only one)')
     .addOption(
-      new Option('--column <name=use>', 'map a column to id, fields.FIELD, meta.KEY or filter.KEY; repeatable')
+      new Option('--column <name=use>', 'map a column to id, fields.FIELD, meta.KEY, or filter.KEY; repeatable')
         .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
@@ -49,8 +49,8 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     )
     .option('-y, --yes', 'accept the guessed columns of a CSV file without asking')
     .option('--create', 'create the collection with the fields of the source')
-    .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
-    .option('--precision <precision>', 'with --create: binary, int2, int4, int8, int16, float16 or float32', 'int8')
+    .option('--space <type>', 'with --create: cosine, l2, or ip (default: that of the source, or cosine)')
+    .option('--precision <precision>', 'with --create: binary, int2, int4, int8, int16, float16, or float32', 'int8')
     .addOption(
       new Option('--recall <target>', 'with --create: recall of searches that state none, 0.01 to 0.999').argParser(
         Number,
@@ -89,8 +89,8 @@ export function describeMoving(program: Command, terminal: Terminal, ends: Ends)
     .addOption(
       new Option('-f, --format <format>', 'file format (default: by extension, or jsonl)').choices(exportFormats),
     )
-    .option('--field <name>', 'field to export to npy, fvecs and bvecs (default: the only dense field)')
-    .option('--ids <file>', 'with npy, fvecs and bvecs: write the ids to this file, one per line')
+    .option('--field <name>', 'field to export to npy, fvecs, and bvecs (default: the only dense field)')
+    .option('--ids <file>', 'with npy, fvecs, and bvecs: write the ids to this file, one per line')
     .option('--filter <conditions>', 'export only objects that match this JSON filter')
     .option('--no-vectors', 'leave out the vectors and sparse terms')
     .option('--no-texts', 'leave out the texts')

@@ -54,7 +54,7 @@ function undoing(program: Command, terminal: Terminal, ends: Ends): void {
 }
 
 function aliases(program: Command, terminal: Terminal, ends: Ends): void {
-  const alias = program.command('alias').description('list, create, switch and delete aliases of collections')
+  const alias = program.command('alias').description('list, create, switch, and delete aliases of collections')
   const commands = () => import('./commands/names.ts')
   connected(alias.command('list'))
     .description('list all aliases')

@@ -10,7 +10,7 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
   program.commandsGroup('Check and repair a data directory:')
   program
     .command('doctor')
-    .description('check the machine, disk, directory, log and port, and report what to fix')
+    .description('check the machine, disk, directory, log, and port, and report what to fix')
     .argument(...directory)
     .addOption(new Option('-p, --port <number>', 'port of the server').argParser(wholeNumber))
     .addOption(new Option('--host <address>', 'address that the server listens on'))

@@ -27,7 +27,7 @@ export function LicensePage() {
             <Panel>
               <Empty title="This server needs no license">
                 <p>
-                  It runs in plain mode with one database. Set a root token to turn on databases, tokens and licenses.
+                  It runs in plain mode with one database. Set a root token to turn on databases, tokens, and licenses.
                 </p>
               </Empty>
             </Panel>
@@ -48,8 +48,8 @@ function Status({ license }: { readonly license: License | null }) {
     return (
       <Panel title="Status" actions={<Badge kind="bad">No active license</Badge>}>
         <p>
-          Without a license the server only lists and describes databases and collections. Changes, searches and backups
-          are refused until a license is activated. No restart is needed.
+          Without a license the server only lists and describes databases and collections. Changes, searches, and
+          backups are refused until a license is activated. No restart is needed.
         </p>
       </Panel>
     )

@@ -100,7 +100,7 @@ function TokenForm({ error: before }: { readonly error: Error | undefined }) {
       }}
     >
       <h1>Sign in</h1>
-      <p class="muted">This server requires a token: the server token, a database token or the root token.</p>
+      <p class="muted">This server requires a token: the server token, a database token, or the root token.</p>
       <TextField
         label="Token"
         type="password"

@@ -48,7 +48,7 @@ export function NewBackup(props: {
           value={name}
           onInput={setName}
           placeholder="default: collection and time"
-          hint="Letters, digits, underscores and hyphens."
+          hint="Letters, digits, underscores, and hyphens."
         />
         {error && <Failure error={error} />}
       </div>

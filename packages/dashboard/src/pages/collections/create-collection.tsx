@@ -107,7 +107,7 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
           onInput={setName}
           focus
           required
-          hint="Up to 64 letters, digits, underscores and hyphens."
+          hint="Up to 64 letters, digits, underscores, and hyphens."
         />
         {fields.map((field, i) => (
           <FieldDraft
@@ -378,7 +378,7 @@ function definitionOf(draft: Draft, texts: readonly string[]): NewField {
   return { name: draft.name, type: draft.type, params }
 }
 
-/** Vectors and the links of the lowest level. Ids, filters and meta come on top and depend on their size. */
+/** Vectors and the links of the lowest level. Ids, filters, and meta come on top and depend on their size. */
 function memoryLine(fields: readonly Draft[]): string {
   const dense = fields.filter(isGraph)
   const million = 1_000_000

@@ -134,7 +134,7 @@ export function PlanForm(props: {
               value={plan.name}
               required
               onInput={(name) => set({ name })}
-              hint="Up to 64 letters, digits, underscores and hyphens."
+              hint="Up to 64 letters, digits, underscores, and hyphens."
             />
             <SelectField
               label="Language"
