@@ -393,7 +393,7 @@ export async function littleMemory(t: Test, dir: string): Promise<Trouble | stri
   })
   return {
     targets: [member.target],
-    alerts: ['annal-memory AnnalMemoryHigh'],
+    alerts: ['annal-memory AnnalMemoryHigh', 'annal-memory AnnalMemoryScarce'],
     async provoke({ hasFired }) {
       await member.start()
       let isOver = false
@@ -407,7 +407,7 @@ export async function littleMemory(t: Test, dir: string): Promise<Trouble | stri
         }
       }
       const tightening = tighten()
-      await hasFired('AnnalMemoryHigh')
+      await hasFired('AnnalMemoryHigh', 'AnnalMemoryScarce')
       isOver = true
       await tightening
     },
