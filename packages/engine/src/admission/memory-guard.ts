@@ -11,6 +11,8 @@ const mebibyte = 2 ** 20
 const readEveryMs = 50
 /** Freeing memory collects garbage, which takes as long as some writes, so it happens at most this often. */
 const freeEveryMs = 1_000
+/** Other threads collect their garbage a moment later. */
+const freeingMs = 200
 /** A write waits this long for memory of other writes. Less than the time in which the server expects a part of a body. */
 const waitMsMax = 10_000
 
@@ -24,6 +26,8 @@ export interface MemoryGuardOptions {
   readonly nowMs: () => number
   /** How long a write waits for memory of other writes; 10 s by default. */
   readonly waitMsMax?: number
+  /** How long after a call of `freeMore` memory still becomes free; 200 ms by default. */
+  readonly freeingMs?: number
 }
 
 /** The scarcest memory: what may be used, what is in use, and what running work may take, in bytes. */
@@ -72,9 +76,9 @@ export class MemoryGuard {
           this.#freeEarly()
           return this.#lacking(bytesOf(need), partOf(need))
         },
-        lackingAlone: (need) => this.#lackingAlone(need),
+        lackingAlone: (need) => (this.#isFreeing() ? undefined : this.#lackingAlone(need)),
         freeAll: () => this.#freeAll(),
-        isFreed: () => this.#isFreed,
+        isFreed: () => this.#isFreed && !this.#isFreeing(),
         isIdle: () => this.#pending === 0,
         count: (need) => this.#count(need),
         discount: (need) => this.#discount(need),
@@ -231,6 +235,10 @@ export class MemoryGuard {
     if (nowMs - this.#freedAtMs < freeEveryMs) return
     this.#freedAtMs = nowMs
     this.#options.free()
+  }
+
+  #isFreeing(): boolean {
+    return this.#options.nowMs() - this.#freedMoreAtMs < (this.#options.freeingMs ?? freeingMs)
   }
 
   /** Returns false if it was done a moment ago. */

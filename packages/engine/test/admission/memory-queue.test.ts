@@ -12,7 +12,7 @@ const overloaded = { code: 'overloaded', details: { field: 'memory', limit } }
 const noop = (): void => undefined
 
 /** `room` is what writes may take. Its clock moves only when the test says so. */
-function guardWith(room: number, { waitMsMax = 60_000, onFreeMore = noop } = {}) {
+function guardWith(room: number, { waitMsMax = 60_000, freeingMs = 0, onFreeMore = noop } = {}) {
   const reading = { used: usable - room }
   const clock = { ms: 0 }
   const guard = new MemoryGuard({
@@ -21,6 +21,7 @@ function guardWith(room: number, { waitMsMax = 60_000, onFreeMore = noop } = {})
     freeMore: onFreeMore,
     nowMs: () => clock.ms,
     waitMsMax,
+    freeingMs,
   })
   return { guard, reading, clock }
 }
@@ -167,6 +168,17 @@ test('garbage is collected before a write is refused', async (t) => {
   clock.ms += 500
   await waiting
   t.equal(collections, 2)
+})
+
+test('a write waits until other threads have collected their garbage', async (t) => {
+  const { guard, clock, reading } = guardWith(0, { freeingMs: 200 })
+  const waiting = guard.write().take(transient(6))
+  await nextTurn()
+  t.match(guard.state, { waiting: 1, refused: 0 })
+  clock.ms += 100
+  reading.used -= 10 * mebibyte
+  await waiting
+  t.match(guard.state, { waiting: 0, refused: 0 })
 })
 
 test('no write waits for work that takes long', async (t) => {
