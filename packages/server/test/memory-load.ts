@@ -107,7 +107,10 @@ async function batchBody(first: number): Promise<string> {
   return `{"objects":[${texts.join()}]}`
 }
 
-/** Clients upsert batches of 1,000 objects, each its next one as soon as the reply to its last one is there, or after its Retry-After. */
+/**
+ * Clients upsert batches of 1,000 objects, each its next one as soon as the last one was accepted or refused. Like
+ * clients, they send one that was refused with 503 again, after its Retry-After.
+ */
 export async function fill(options: FillOptions): Promise<Filled> {
   const { url, collection, clients, from = 0, refusalsMax = 3, batchesMax = 100_000, onReply } = options
   const acknowledged: number[] = []
@@ -118,11 +121,20 @@ export async function fill(options: FillOptions): Promise<Filled> {
     for (let refusals = 0; refusals < refusalsMax && sent < batchesMax && failures.length < 10; ) {
       const first = from + sent++ * batch
       const body = await batchBody(first)
-      const reply = await call(url, 'POST', `/api/v2/collection/${collection}/objects`, body).catch((error: Error) => ({
-        status: 0,
-        text: `${error.message}: ${String(error.cause)}`,
-        retryAfterMs: 0,
-      }))
+      const send = () =>
+        call(url, 'POST', `/api/v2/collection/${collection}/objects`, body).catch((error: Error) => ({
+          status: 0,
+          text: `${error.message}: ${String(error.cause)}`,
+          retryAfterMs: 0,
+        }))
+      let reply = await send()
+      for (; reply.status === 503; reply = await send()) {
+        overloaded += 1
+        const { error } = JSON.parse(reply.text) as { error: string }
+        const message = error.replaceAll(/\d+/g, 'N')
+        overloads.set(message, (overloads.get(message) ?? 0) + 1)
+        await new Promise((resolve) => setTimeout(resolve, reply.retryAfterMs))
+      }
       onReply?.(reply, sent)
       if (reply.status === 200) {
         acknowledged.push(first)
@@ -131,12 +143,6 @@ export async function fill(options: FillOptions): Promise<Filled> {
         refused += 1
         refusals += 1
         lastRefusal = reply.text
-      } else if (reply.status === 503) {
-        overloaded += 1
-        const { error } = JSON.parse(reply.text) as { error: string }
-        const message = error.replaceAll(/\d+/g, 'N')
-        overloads.set(message, (overloads.get(message) ?? 0) + 1)
-        await new Promise((resolve) => setTimeout(resolve, reply.retryAfterMs))
       } else {
         failures.push(`${reply.status} ${reply.text.slice(0, 300)}`)
         if (reply.status === 0) return
