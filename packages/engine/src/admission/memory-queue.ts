@@ -1,7 +1,7 @@
 // Where writes wait for memory that other writes will give back. A write that fits begins at once. Another one waits, for a short time, while
 // writes run: what they were counted with is more than what they leave. Only when none runs, and everything that can be freed was freed, is
 // it known that a write does not fit. Does not know how memory is measured.
-import { EngineError } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import { WaitLimit } from '../wait-limit.ts'
 import { bytesOf, type MemoryNeed, partOf } from './memory-need.ts'
 import type { MemoryReading } from './memory-reading.ts'
@@ -176,7 +176,8 @@ export class MemoryQueue {
   }
 
   #tooBusy(what: string, need: MemoryNeed): EngineError {
-    const lacking = this.#ledger.lacking(need) ?? { limit: 0, used: 0, source: 'option' }
+    const lacking = this.#ledger.lacking({ growth: Number.POSITIVE_INFINITY })
+    assert(lacking !== undefined, 'nothing waits without a limit')
     return this.#ledger.refuse('overloaded', what, need, lacking)
   }
 }

@@ -190,6 +190,18 @@ test('no write waits for work that takes long', async (t) => {
   end()
 })
 
+test('a write that waited for others too long names the limit, even if it would fit', async (t) => {
+  const { guard } = guardWith(10 * mebibyte, { waitMsMax: 20 })
+  const [first, second] = [guard.write(), guard.write()]
+  await first.take(transient(5))
+  await second.take(transient(1))
+  const begun = second.take(transient(6))
+  await t.rejects(guard.write().take(transient(1)), overloaded, 'one whose input is in memory comes first')
+  first.release()
+  await begun
+  second.release()
+})
+
 test('an engine that closes refuses what waits', async (t) => {
   const { guard } = guardWith(10 * mebibyte)
   const work = guard.write()
