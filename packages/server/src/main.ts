@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { refuseOldNode } from '@annal/engine/node-version'
 import { pauseOptimizing } from './optimizing.ts'
+import { handleEarlySignals } from './signals.ts'
 
 // Before anything that would print a line of its own, or fail on an old version.
 try {
@@ -13,5 +14,6 @@ try {
   process.exit(code)
 }
 // Modules of a static import would be loaded before this.
+handleEarlySignals()
 pauseOptimizing()
 await import('./server-process.ts')

@@ -1,5 +1,5 @@
 // What the process does: reads settings from the environment, prints one line when it serves or when it cannot, exits with a meaningful
-// code, and stops in order on SIGINT and SIGTERM.
+// code, and stops in order on signals.
 import { writeSync } from 'node:fs'
 import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -10,6 +10,7 @@ import { secondSignalAfterMs } from './limits.ts'
 import { memoryLimit } from './memory-limit.ts'
 import { resumeOptimizing } from './optimizing.ts'
 import { type RunningServer, startServer } from './serve.ts'
+import { handleSignals } from './signals.ts'
 import { bytesToLoad } from './start-work.ts'
 import { trimHeapWhenIdle } from './trim-heap.ts'
 
@@ -56,9 +57,9 @@ function progressReporter(): (progress: Progress) => void {
 let signalled = false
 const stopping = new Promise<never>(() => undefined)
 
-function stopOnSignals(server: RunningServer): void {
+function stopOnSignals(server: RunningServer): (signal: string) => void {
   let firstAt = 0
-  const onSignal = (signal: string): void => {
+  return (signal) => {
     if (firstAt === 0) {
       firstAt = performance.now()
       signalled = true
@@ -69,18 +70,14 @@ function stopOnSignals(server: RunningServer): void {
       process.exit(1)
     }
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
 }
 
 /** A certificate that cannot be loaded is reported, and the old one is kept. */
-function reloadTlsOnHangup(server: RunningServer): void {
-  process.on('SIGHUP', () => {
-    server.reloadTls().then(
-      () => printLine('annal: reloaded certificate and key'),
-      (error: unknown) => printLine(`annal: kept the old certificate: ${exitOf(error).lines.join('; ')}`),
-    )
-  })
+function reloadTls(server: RunningServer): void {
+  server.reloadTls().then(
+    () => printLine('annal: reloaded certificate and key'),
+    (error: unknown) => printLine(`annal: kept the old certificate: ${exitOf(error).lines.join('; ')}`),
+  )
 }
 
 // Stored data is outside V8's heap, which has some twenty megabytes and the garbage of requests. By default V8 would run a major
@@ -102,8 +99,7 @@ for (const warning of warnings) printLine(`annal: ${warning}`)
 const server = await startServer(config, { onProgress: progressReporter(), onFailed: die }).catch(die)
 // It listens, and begins to open the engine.
 if (bytesToLoad(config.dataDir) > littleBytes) resumeOptimizing()
-stopOnSignals(server)
-if (config.tlsCert !== undefined) reloadTlsOnHangup(server)
+handleSignals(stopOnSignals(server), config.tlsCert === undefined ? undefined : () => reloadTls(server))
 await server.ready.catch((error) => (signalled ? stopping : die(error)))
 process.stdout.write(
   `Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (press Ctrl-C to stop)\n`,

@@ -64,7 +64,7 @@ async function nothingReplayed(url: string): Promise<string[]> {
   return lsn.applied === lsn.checkpoint ? [] : [`records up to ${lsn.applied} after checkpoint ${lsn.checkpoint}`]
 }
 
-/** Before the server handles signals, one ends it immediately, which is correct: nothing has changed yet. */
+/** Before the program begins, a signal ends the process. */
 async function stopWhileStarting(dataDir: string, afterMs: number): Promise<string[]> {
   const { child, ended, stderr } = startProcess({ NDD_DATA_DIR: dataDir })
   await sleep(afterMs)
