@@ -1,5 +1,5 @@
 // `npm run bench:unseen -- [--sets a,b] [--precisions float32,int8] [--rows 20000] [--queries 200] [--seed 1] [--ef 128] [--recalls .9,.99]
-// [--hnswlib] [--least .9]`: recall of sets that no real set resembles (sets.ts), against exact search in double precision: at one ef, with
+// [--hnswlib] [--least .9] [--batch 1000]`: recall of sets that no real set resembles (sets.ts), against exact search in double precision: at one ef, with
 // `rescore`, at stated recalls, and that of hnswlib at the same ef. `--sets all` takes all of them, `--sets tight` those whose names begin so.
 // `--least` prints only sets with a lower recall. Searches that repeat a row or return fewer than k are reported, too.
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,13 +20,13 @@ const values = readOptions({
   seed: 1,
   ef: 128,
   k: 10,
+  batch: 1_000,
   recalls: '.9,.99',
   hnswlib: false,
   least: 2,
 })
-const { k, ef } = values
+const { k, ef, batch } = values
 const recalls = listOf(values.recalls).map(Number)
-const batch = 1_000
 
 const titles = [
   'set',
