@@ -275,7 +275,8 @@ function isFacts(value: unknown): value is Owner {
     'started' in value &&
     'boot' in value &&
     'host' in value &&
-    'directory' in value
+    'directory' in value &&
+    (!('socket' in value) || (typeof value.socket === 'string' && isOwnerSocket(value.socket)))
   )
 }
 

@@ -77,13 +77,27 @@ export function nodeVfs(): Vfs {
     link: (existing, path) => promiseOf<void>((done) => link(existing, path, nothing(done))),
     makeDirectory,
     list: (path) => promiseOf<string[]>((done) => readdir(path, done)),
-    exists: (path) => new Promise((resolve) => access(path, (error) => resolve(error === null))),
+    exists,
     syncDirectory,
     async freeBytes(path) {
       const facts = await promiseOf<{ bavail: number; bsize: number }>((done) => statfs(path, done))
       return facts.bavail * facts.bsize
     },
   }
+}
+
+/** Errors that mean that there is nothing under a name. */
+const absent: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'])
+
+/** Rejects if the system cannot say: a file that cannot be reached must not count as one that does not exist. */
+function exists(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    access(path, (error) => {
+      if (error === null) resolve(true)
+      else if (absent.has(errnoOf(error))) resolve(false)
+      else reject(error)
+    })
+  })
 }
 
 /** Identifies a directory independently of its path: other mounts and links give the same key. */

@@ -8,6 +8,7 @@ import { refusal } from './scan-log.ts'
 import { checkHeader, type SegmentFile } from './scan-segment.ts'
 import { segmentHeaderBytes } from './segment-header.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
+import { readFully } from './whole-file.ts'
 import { yieldToOthers } from './yield.ts'
 
 /** About a millisecond of small frames. */
@@ -65,7 +66,7 @@ async function* readSegment(
 
 async function openReader(file: VfsFile, segment: SegmentFile, position: number, end: number): Promise<FrameReader> {
   const head = Buffer.alloc(segmentHeaderBytes)
-  await file.read(head, 0)
+  await readFully(file, head, 0)
   const header = checkHeader(segment, head, { id: undefined, lsnFirst: undefined, chainBefore: undefined })
   if ('why' in header) throw refusal(segment, 0, segment.lsnFirst, header.why, end)
   return new FrameReader(file, { epoch: header.epoch, position, end, payloads: 'give' })

@@ -32,6 +32,7 @@ export interface Vfs {
   link(existing: string, path: string): Promise<void>
   makeDirectory(path: string): Promise<void>
   list(path: string): Promise<string[]>
+  /** Rejects if the system cannot say, because of an error of the disk or a missing permission. */
   exists(path: string): Promise<boolean>
   /**
    * Makes the names in a directory durable. Required after every create, rename and remove that correctness depends on.
