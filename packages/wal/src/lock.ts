@@ -249,7 +249,9 @@ async function isGone(owner: Owner, own: ProcessFacts, held: HeldDirectory): Pro
   if (owner.host !== own.host) return false
   if (owner.boot !== own.boot) return true
   if (owner.namespace !== undefined && owner.namespace !== own.namespace) {
-    if (owner.socket !== undefined) return !(await ownerAnswers(held, owner.socket))
+    // Of a socket of another form nothing is known, so its owner may run.
+    if (owner.socket !== undefined)
+      return isOwnerSocket(String(owner.socket)) && !(await ownerAnswers(held, owner.socket))
     if (owner.namespace === machineNamespace) return false
   }
   const found = await processAt(owner.pid)
@@ -275,8 +277,7 @@ function isFacts(value: unknown): value is Owner {
     'started' in value &&
     'boot' in value &&
     'host' in value &&
-    'directory' in value &&
-    (!('socket' in value) || (typeof value.socket === 'string' && isOwnerSocket(value.socket)))
+    'directory' in value
   )
 }
 

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
+import { codingDiskErrors } from '../disk-errors.ts'
 import { checkedDataDir } from '../input/engine-options.ts'
 import { checkObject } from '../model/ids.ts'
 import { originalsFault } from '../originals/check-originals.ts'
@@ -38,7 +39,11 @@ export interface VerifyArchiveOptions {
  * for (const fault of report?.faults ?? []) console.log(fault)
  * ```
  */
-export async function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
+export function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
+  return codingDiskErrors(() => verifyIn(options))
+}
+
+async function verifyIn(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
   checkObject(options, 'options')
   const { vfs = nodeVfs() } = options
   const dataDir = checkedDataDir(options.dataDir)

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Identity, nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { LocalCollection } from '../collection/collection.ts'
+import { codingDiskErrors } from '../disk-errors.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import { checkedDataDir } from '../input/engine-options.ts'
@@ -82,7 +83,11 @@ const repairCure = 'restore a backup, or use `annal repair` to see how much of t
  * for (const { severity, file, what, cure } of findings) console.log(severity, file, what, cure)
  * ```
  */
-export async function verifyDataDirectory(given: VerifyDirectoryOptions): Promise<DirectoryReport> {
+export function verifyDataDirectory(given: VerifyDirectoryOptions): Promise<DirectoryReport> {
+  return codingDiskErrors(() => verifyIn(given))
+}
+
+async function verifyIn(given: VerifyDirectoryOptions): Promise<DirectoryReport> {
   checkObject(given, 'options')
   const vfs = nodeVfs()
   const dataDir = checkedDataDir(given.dataDir)

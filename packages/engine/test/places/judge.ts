@@ -20,6 +20,10 @@ export interface Judged {
 export interface JudgeWork {
   readonly parts: EngineParts
   readonly scratchDir: string
+  /** Codes with which a start may be refused, besides those of a damaged log or identity. */
+  readonly alsoRefused?: string
+  /** Reads may find what a start does not read: damage of single vectors. */
+  readonly readsFind?: boolean
   /** Whether backups and the past are read, too. */
   readonly looksBack: boolean
 }
@@ -54,12 +58,14 @@ export async function judge(dataDir: string, world: World, work: JudgeWork): Pro
   return { outcome, faults }
 }
 
-async function startAndLook(dataDir: string, world: World, { parts, looksBack }: JudgeWork): Promise<Judged> {
+async function startAndLook(dataDir: string, world: World, work: JudgeWork): Promise<Judged> {
+  const { parts, looksBack, alsoRefused, readsFind = false } = work
   let engine: Engine
   try {
     engine = await openEngine({ dataDir, threads: 1, archive: { maxBytes: 1e12, maxAgeMs: 1e12 } }, parts)
   } catch (error) {
-    const isRefused = startRefusals.has((error as { code?: string }).code ?? '')
+    const code = (error as { code?: string }).code ?? ''
+    const isRefused = startRefusals.has(code) || code === alsoRefused
     return { outcome: 'start refused', faults: isRefused ? [] : [`${(error as Error).stack}`] }
   }
   const faults: string[] = []
@@ -75,7 +81,7 @@ async function startAndLook(dataDir: string, world: World, { parts, looksBack }:
         else if (found?.[key] !== expected[key]) faults.push(`${name} gives wrong ${key}`)
       }
     }
-    if (isRefused && reasons.length === 0) faults.push('something is refused, and health names nothing')
+    if (isRefused && reasons.length === 0 && !readsFind) faults.push('something is refused, and health names nothing')
     if (looksBack) faults.push(...(await lookBack(engine, dataDir, world)))
     return { outcome: isRefused ? 'refused' : reasons.length > 0 ? 'right, named' : 'right', faults }
   } catch (error) {
