@@ -47,6 +47,8 @@ export const largeRepliesBytesMax = 96 * mebibyte
 export const interimRepliesAtMs: readonly number[] = [100, 200, 1_000, 5_000]
 export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
+/** Time for a client to read the reply to bytes that are no request, and to close its end. */
+export const refusedMs = 2_000
 /** The interval in which Node checks connections for timeouts. With its default of 30 s, slow clients would stay too long. */
 export const connectionsCheckingIntervalMs = 1_000
 /** Two thousand idle connections do not block other clients. */

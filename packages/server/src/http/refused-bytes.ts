@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorBody, ServerError, statusOf } from '../errors.ts'
+import { refusedMs } from '../limits.ts'
 import { nodeHttp } from '../node-modules.ts'
 
 /** An error of Node's HTTP parser, or of its limits of time. */
@@ -90,11 +91,15 @@ function write(socket: Duplex, { status, error }: Refusal): void {
     ...['Content-Type: application/json; charset=utf-8', `X-Request-Id: ${id}`, 'X-Content-Type-Options: nosniff'],
     ...[`Content-Length: ${Buffer.byteLength(body)}`, `Date: ${new Date().toUTCString()}`, 'Connection: close'],
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  end(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-function end(socket: Duplex): void {
-  if (!socket.destroyed) socket.end()
+/** A client that does not end its side would keep the connection: Node.js limits no time behind a refusal. */
+function end(socket: Duplex, bytes = ''): void {
+  if (socket.destroyed) return
+  socket.end(bytes)
+  const closing = setTimeout(() => socket.destroy(), refusedMs).unref()
+  socket.once('close', () => clearTimeout(closing))
 }
 
 function refusalOf({ code = '', rawPacket }: ParserError): Refusal {

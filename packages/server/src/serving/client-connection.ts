@@ -310,6 +310,8 @@ export class ClientConnection {
       this.#reader.take()
       this.#virtual.close()
       this.#socket.end(written.bytes, sent)
+      // Also if the client does not end its side.
+      this.#socket.destroySoon()
     })
     if (!isSent || written === undefined) return false
     const { route, database } = admission
