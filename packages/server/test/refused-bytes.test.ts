@@ -113,3 +113,21 @@ tap.test('what follows a request does not get into its reply', async (t) => {
     ],
   )
 })
+
+for (const threads of [1, 3])
+  tap.test(`nothing follows a reply that is the last of its connection, ${threads} serving threads`, async (t) => {
+    const running = await runningApp(t, { serverThreads: threads })
+    const last = 'Connection: close\r\n'
+    const body = `Content-Length: 2000\r\n`
+    for (const bytes of [
+      `GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n${last}\r\nNONSENSE\r\n\r\n`,
+      `GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n${last}\r\n${health}`,
+      post(last + body, `${'['.repeat(2_000)}NONSENSE\r\n\r\n`),
+      post(body, `${'['.repeat(2_000)}NONSENSE\r\n\r\n`),
+      post(body, `${'['.repeat(2_000)}${health}`),
+    ]) {
+      const text = (await sendAndEnd(running, bytes)).toString('latin1')
+      const end = text.search(/^connection: close/im)
+      t.notOk(end >= 0 && text.slice(end).includes('HTTP/1.1'), JSON.stringify([bytes.slice(0, 90), text]))
+    }
+  })

@@ -55,6 +55,8 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
   if (coded.code === 'moment_loading') reply.header('location', asOfStatusPath)
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   readRest(request, reply)
+  // Node.js takes no notice of the header here, and refused-bytes.ts must know that nothing follows this reply.
+  if (reply.getHeader('connection') === 'close') reply.raw.shouldKeepAlive = false
   reply
     .code(status)
     .type('application/json; charset=utf-8')

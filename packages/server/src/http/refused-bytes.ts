@@ -71,8 +71,8 @@ function refuse(socket: Duplex, refusal: Refusal): void {
   if (request === undefined || response === undefined) {
     write(socket, refusal)
   } else if (request.complete || response.headersSent) {
-    // The request whose body is refused may have its reply.
-    const close = (): void => (request.complete ? write(socket, refusal) : end(socket))
+    // The request whose body is refused may have its reply, and nothing follows the last reply of a connection.
+    const close = (): void => (request.complete && !isLast(response) ? write(socket, refusal) : end(socket))
     if (response.writableFinished) close()
     // Before the listener of Node.js, which ends the connection if the client sends no more.
     else response.prependOnceListener('finish', close)
@@ -80,6 +80,11 @@ function refuse(socket: Duplex, refusal: Refusal): void {
     // The reply before it is not complete.
     response.once('socket', () => refuse(socket, refusal))
   } else write(socket, refusal)
+}
+
+/** Whether the reply says `Connection: close`. */
+function isLast(response: ServerResponse): boolean {
+  return !response.shouldKeepAlive
 }
 
 function write(socket: Duplex, { status, error }: Refusal): void {
