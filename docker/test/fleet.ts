@@ -400,9 +400,12 @@ export async function littleMemory(t: Test, dir: string): Promise<Trouble | stri
       const tighten = async () => {
         while (!isOver) {
           const { text } = await member.send('GET', '/metrics')
-          const resident = Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1])
-          // Code that is mapped from files is not charged to the group. The server may give memory back, so the limit follows.
-          await group.limit(Math.ceil(resident * 1.05))
+          const [resident, used] = ['process_resident_memory_bytes', 'annal_memory_used_bytes'].map((name) =>
+            Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]),
+          ) as [number, number]
+          // Code that is mapped from files is not charged to the group. The server may give memory back, so the limit follows. With so little
+          // memory, writes leave three eighths of it free.
+          await group.limit(Math.ceil(Math.min(resident * 1.05, used * 1.5)))
           await sleep(1_000)
         }
       }
