@@ -64,7 +64,7 @@ export async function runFiles(jobs, { weights, cores = availableParallelism(), 
     }
   } finally {
     stopSignals()
-    rmSync(temporary, { recursive: true, force: true })
+    leftIn(temporary)
   }
 }
 
@@ -117,9 +117,9 @@ async function runJob(job, { folder, groups, seed, secondsMax, tap }) {
   child.stdio[3].setEncoding('utf8').on('data', (text) => {
     times += text
   })
-  const { code, fault } = await endOf(child, secondsMax)
+  const { code, fault: faultOfEnd } = await endOf(child, secondsMax)
   groups.delete(child.pid)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const fault = faultOfEnd ?? leftIn(folder)
   const seconds = (performance.now() - startMs) / 1_000
   const counts = counter?.end({ code, fault }) ?? commandResult(code, output)
   return { file: job.file, name: job.name ?? job.file, ...counts, seconds, cpu: cpuOf(times) }
@@ -132,6 +132,15 @@ function cpuOf(times) {
     (sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds),
     0,
   )
+}
+
+/** Removes the folder. Returns why it cannot be: a file that timed out may have left a mounted file system. */
+function leftIn(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  } catch (error) {
+    return `the file left what cannot be removed: ${error.message}`
+  }
 }
 
 function commandResult(code, output) {
