@@ -23,13 +23,12 @@ const refused = new Set([
   'worker_lost',
   'closed',
   'read_only',
+  'disk_failed',
   'disk_full',
   'log_failed',
   'collection_quarantined',
   'backup_damaged',
   'snapshot_damaged',
-  'EIO',
-  'ENOSPC',
 ])
 
 /** No faults: a start finds the state that the engine had at its end. */
