@@ -509,12 +509,18 @@ export class Replica {
   }
 
   close(): Promise<void> {
-    return runEach(() => this.#closeFields(), ...this.originals.map((originals) => () => originals?.close()))
+    return runEach(
+      () => this.#closeFields(),
+      () => Promise.all(this.originals.map((originals) => originals?.close())),
+    )
   }
 
   /** Closes the replica, and removes its files outside of checkpoints. */
   remove(): Promise<void> {
-    return runEach(() => this.#closeFields(), ...this.originals.map((originals) => () => originals?.remove()))
+    return runEach(
+      () => this.#closeFields(),
+      () => Promise.all(this.originals.map((originals) => originals?.remove())),
+    )
   }
 
   async #closeFields(): Promise<void> {
