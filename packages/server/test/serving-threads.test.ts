@@ -41,6 +41,8 @@ async function startServer(
       })
     },
   )
+  // As the server sets it.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = 100
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
