@@ -42,6 +42,8 @@ export interface MemoryWork {
    * nothing; then nothing is counted.
    */
   take(need: MemoryNeed, spacious?: MemoryNeed): Promise<void>
+  /** Counts a first need if it fits and nothing waits. Returns false if not; nothing is counted then. */
+  takeIfFree(need: MemoryNeed): boolean
   /** The same without waiting, for a write that others wait for. It succeeds if the need is covered. */
   takeNow(need: MemoryNeed): void
   /** Idempotent. */
@@ -102,12 +104,16 @@ export class MemoryQueue {
     this.#running -= 1
   }
 
+  /** Counts the need if it fits and nothing waits, and returns whether it did. */
+  beginIfFree(need: MemoryNeed): boolean {
+    if (this.waiting > 0 || this.#lacking(need) !== undefined) return false
+    this.count(need)
+    return true
+  }
+
   /** Returns what is counted: `spacious`, or the need alone if nothing else runs. */
   async begin(work: Work, need: MemoryNeed, spacious: MemoryNeed): Promise<MemoryNeed> {
-    if (this.waiting === 0 && this.#lacking(spacious) === undefined) {
-      this.count(spacious)
-      return spacious
-    }
+    if (this.beginIfFree(spacious)) return spacious
     if (this.#isClosed) throw closed()
     if (this.waiting >= waitingMax) throw this.#tooBusy(work.what, need)
     const { promise, resolve: begin, reject: refuse } = Promise.withResolvers<MemoryNeed>()
@@ -202,6 +208,13 @@ class Work implements MemoryWork {
     this.#giveBack()
     this.#counted = await this.#queue.begin(this, need, spacious)
     this.isBegun = true
+  }
+
+  takeIfFree(need: MemoryNeed): boolean {
+    if (!this.#queue.beginIfFree(need)) return false
+    this.#counted = need
+    this.isBegun = true
+    return true
   }
 
   takeNow(need: MemoryNeed): void {

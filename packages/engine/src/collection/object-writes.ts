@@ -1,5 +1,5 @@
 // The writes of objects: upserts, deletes, and updates of filters. Each checks its input and finds which objects it changes. While the
-// collection serves, a list is read in the turn of the call: the caller may change it afterwards.
+// collection serves and memory is free, a list is read in the turn of the call: the caller may change it afterwards.
 import { collectInSlices, freeBuffer, TimeSlice } from '@annal/wal'
 import type { MemoryWork } from '../admission/memory-queue.ts'
 import { type Embedder, embedError } from '../embed/embedder.ts'
@@ -51,7 +51,8 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly upserted: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const work = await this.#writer.enter(options?.expectedBytes)
+    const entered = this.#writer.enter(options?.expectedBytes)
+    const work = entered instanceof Promise ? await entered : entered
     try {
       return await this.#upsert(objects, options, work)
     } finally {
@@ -169,7 +170,8 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & ConditionalReply & { readonly updated: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const work = await this.#writer.enter()
+    const entered = this.#writer.enter()
+    const work = entered instanceof Promise ? await entered : entered
     try {
       const isAtomic = parseAtomic(options)
       const checked = await parsePatches(patches, this.#limits)
@@ -295,7 +297,8 @@ export class ObjectWrites {
   ): Promise<Acknowledgement & { readonly updated: number }> {
     if (!this.#collection.isReady) await this.#collection.loaded()
     this.#writer.committer.checkWritable()
-    const work = await this.#writer.enter()
+    const entered = this.#writer.enter()
+    const work = entered instanceof Promise ? await entered : entered
     try {
       const filters = await parseFilterUpdates(updates, this.#limits)
       await this.#collection.published()

@@ -61,16 +61,17 @@ export class CollectionWriter {
 
   /**
    * Call it before the input of a write is processed, which may take `bytes` of memory: waits until there is room for it, and counts it until
-   * the returned work is released. Throws EngineError memory_exhausted, or overloaded if it waited too long.
+   * the returned work is released. Returns it in the same turn if there is room, so that the input can be read in the turn of the call.
+   * Rejects with EngineError memory_exhausted, or overloaded if it waited too long.
    */
-  async enter(bytes = inputBytes): Promise<MemoryWork> {
+  enter(bytes = inputBytes): MemoryWork | Promise<MemoryWork> {
     const { replica } = this.#collection
     const work = this.open()
     // Objects may take the places of deleted ones; what the write adds is known later.
     const growth = replica.ordinals.freeCount > 0 ? 0 : 1
     // With room for the change as well, so that writes seldom wait for each other when their input is in memory.
-    await work.take({ growth, transient: bytes }, { growth, transient: inputShares * bytes })
-    return work
+    const spacious = { growth, transient: inputShares * bytes }
+    return work.takeIfFree(spacious) ? work : work.take({ growth, transient: bytes }, spacious).then(() => work)
   }
 
   /** A write that nothing is counted for yet. */
