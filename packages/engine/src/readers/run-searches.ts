@@ -16,7 +16,7 @@ import { maxSim } from '../search/max-sim.ts'
 import { pooledTask } from '../search/pooled-task.ts'
 import { type Best, Ranking } from '../search/ranking.ts'
 import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task, TextTask } from '../search/request.ts'
-import { candidatesFor, isRescored, needsMore } from '../search/rescore.ts'
+import { candidatesFor, isRescored } from '../search/rescore.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
 import { anySimilarity, clampSimilarities, similarityRangeOf } from '../search/similarity-range.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
@@ -267,7 +267,7 @@ class Turn {
     }
     const best = ranking.result()
     // More candidates may contain nearer rows.
-    if (needsMore(best, task, wanted)) throw left
+    if (best.isBlurred) throw left
     return best
   }
 

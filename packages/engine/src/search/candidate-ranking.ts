@@ -68,16 +68,6 @@ export class CandidateRanking {
     return (this.#estimates[position] as number) + deviations * this.#deviation() >= this.#least()
   }
 
-  /**
-   * Whether all candidates were compared, and the estimate of the last is within a standard deviation of what a result needs: then one in six of the
-   * rows as near as the last result is estimated to be farther than all candidates.
-   */
-  get isOpen(): boolean {
-    const last = this.#ordinals.length - 1
-    if (this.#next <= last || this.#next < errorsMin) return false
-    return (this.#estimates[last] as number) + this.#deviation() > this.#least()
-  }
-
   /** Standard deviation of the errors of estimates. */
   #deviation(): number {
     return Math.sqrt(this.#squares / this.#next)
@@ -113,13 +103,12 @@ export class CandidateRanking {
   }
 
   /** The best of those that were compared. */
-  result(): Best & { readonly compared: number; readonly isBlurred: boolean; readonly isOpen: boolean } {
+  result(): Best & { readonly compared: number; readonly isBlurred: boolean } {
     return {
       ordinals: new Uint32Array(this.#bestOrdinals),
       similarities: new Float32Array(this.#best),
       compared: this.#next,
       isBlurred: this.isBlurred,
-      isOpen: this.isOpen,
     }
   }
 }

@@ -44,8 +44,8 @@ export interface OriginalRows {
 /** Rows of a slow disk, with the number of searches that still hand their reads over. */
 const slow = new WeakMap<OriginalRows, number>()
 
-/** The best k, how many candidates were compared, and what their estimates say of rows that were no candidates. */
-export type RankedCandidates = ReturnType<CandidateRanking['result']>
+/** The best k, how many candidates were compared, and whether their estimates had ordered them at random. */
+export type RankedCandidates = Best & { readonly compared: number; readonly isBlurred: boolean }
 
 /**
  * The best k of the candidates, which are in the order of their estimated similarities. `CandidateRanking` decides which are compared, by

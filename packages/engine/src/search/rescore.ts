@@ -6,7 +6,7 @@ import type { ReadableField, ReadableOriginals } from '../replica/readable.ts'
 import { comparerOf } from '../vector/dense/original-comparer.ts'
 import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext } from './field-run.ts'
-import { type RankedCandidates, rankCandidates } from './rank-candidates.ts'
+import { rankCandidates } from './rank-candidates.ts'
 import { rankOriginals, vectorsOf } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
@@ -100,18 +100,6 @@ export async function runByRows(
   })
 }
 
-/**
- * Whether rows that are not among the `wanted` candidates may be among the best. Candidates that end too early do not count if the ef of the search has made
- * them few: it chose time over recall.
- */
-export function needsMore(
-  { isBlurred, isOpen }: Pick<RankedCandidates, 'isBlurred' | 'isOpen'>,
-  { k, definition }: Pick<DenseTask, 'k' | 'definition'>,
-  wanted: number,
-): boolean {
-  return isBlurred || (isOpen && wanted >= candidatesMaxFor(k, definition.params.precision))
-}
-
 /** The answer, or the one of `repeat` if it is blurred and had fewer candidates. */
 async function repeatBlurred(
   answer: FieldAnswer,
@@ -163,9 +151,8 @@ async function rescore(
     query,
     comparer,
   )
-  const { compared: rescored, isOpen, ...best } = await ranked
-  const isUnsure = needsMore({ ...best, isOpen }, task, wanted) || answer.found.isBlurred === true
-  const isBlurred = isUnsure && answer.found.ordinals.length >= wanted
+  const { compared: rescored, ...best } = await ranked
+  const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && answer.found.ordinals.length >= wanted
   const ms = answer.explanation.ms + performance.now() - started
   return {
     ...answer,

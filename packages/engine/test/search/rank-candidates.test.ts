@@ -199,23 +199,3 @@ test('candidates in the order of errors are blurred, also if others are far behi
   }
   t.end()
 })
-
-test('candidates that end before estimates exclude the next are open', (t) => {
-  const random = createRandom(seed)
-  const rows = Array.from({ length: 400 }, (_, i) => ({ exact: -i / 20, estimate: -i / 20 + 2 * random() - 1 }))
-  rows.sort((a, b) => b.estimate - a.estimate)
-  for (const [size, isOpen] of [
-    [12, true],
-    [400, false],
-  ] as const) {
-    const candidates = {
-      ordinals: Uint32Array.from({ length: size }, (_, i) => i),
-      similarities: Float32Array.from({ length: size }, (_, i) => rows[i]?.estimate ?? 0),
-    }
-    const ranking = new CandidateRanking(candidates, { k: 10 })
-    while (!ranking.isDone) ranking.put(rows[ranking.next]?.exact ?? 0)
-    t.equal(ranking.isOpen, isOpen, `${size} candidates`)
-    t.notOk(size === 400 && ranking.isBlurred)
-  }
-  t.end()
-})
