@@ -17,7 +17,7 @@ tap.setTimeout(3_600_000)
 const seed = chosenSeed()
 /** Failing operations of each call. */
 const casesMax = process.env.ANNAL_LONG === '1' ? 1_000 : 1
-const errnos = ['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES'] as const
+const errnos = (process.env.ANNAL_ERRNOS ?? 'EIO,ENOSPC,EDQUOT,EROFS,EMFILE,ENFILE,EACCES').split(',')
 /** Calls whose names match; all of them by default. */
 const wanted = new RegExp(process.env.ANNAL_CALLS ?? '')
 
