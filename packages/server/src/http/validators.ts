@@ -33,14 +33,17 @@ export function lazyValidators(): Controller {
   return { compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify } }
 }
 
-/** Compiles with the first call. */
-function lazy(compile: () => Validate): Validate {
+/**
+ * Compiles with the first call. Returns the errors instead of leaving them at the function until its next call, because they have the whole
+ * value: of each route, the last invalid body would stay in memory.
+ */
+function lazy(compile: () => Validate): (data: unknown) => unknown {
   let compiled: Validate | undefined
-  const validate: Validate = (data) => {
+  return (data) => {
     compiled ??= compile()
     const valid = compiled(data)
-    validate.errors = compiled.errors
-    return valid
+    const { errors } = compiled
+    compiled.errors = null
+    return valid === false ? { error: errors } : valid
   }
-  return validate
 }
