@@ -1,7 +1,10 @@
 // Bytes that are no request, or one that HTTP/1.1 forbids: each gets the JSON form of every error, behind the replies to the requests before it,
 // and the server goes on. With one and with several serving threads.
-import net from 'node:net'
-import tap, { type Test } from 'tap'
+import { once } from 'node:events'
+import http, { type ServerResponse } from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import tap, { type Test, test } from 'tap'
+import { answerRefusedBytes, refuseBytes } from '../src/http/refused-bytes.ts'
 import { splitReplies } from './differential/raw-connection.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 
@@ -131,3 +134,35 @@ for (const threads of [1, 3])
       t.notOk(end >= 0 && text.slice(end).includes('HTTP/1.1'), JSON.stringify([bytes.slice(0, 90), text]))
     }
   })
+
+test('whatever follows refused bytes waits for nothing of its own', async (t) => {
+  let reply: ServerResponse | undefined
+  const server = http.createServer((_request, response) => {
+    reply = response
+  })
+  answerRefusedBytes(server)
+  let refused = 0
+  server.on('clientError', (error, socket) => {
+    refused += 1
+    refuseBytes(error, socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write(health)
+  while (refused < 20) {
+    client.write('no request\r\n')
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  t.ok((reply?.listenerCount('finish') ?? 0) < 5)
+  reply?.end('first')
+  client.end()
+  const chunks: Buffer[] = []
+  for await (const chunk of client) chunks.push(chunk as Buffer)
+  const replies = splitReplies(Buffer.concat(chunks), ['GET', 'GET'])
+  t.strictSame(
+    replies.map(({ status }) => status),
+    [200, 400],
+  )
+})

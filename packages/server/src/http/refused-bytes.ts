@@ -22,6 +22,9 @@ interface Exchange {
 /** The request of each connection that began to arrive last. */
 const newest = new WeakMap<Duplex, Exchange>()
 
+/** Connections whose refusal waits for the reply before it. What still arrives is not answered once more. */
+const waiting = new WeakSet<Duplex>()
+
 function forget(this: ServerResponse): void {
   const { socket, complete } = this.req
   // Its body may still be refused.
@@ -53,7 +56,7 @@ export function answerRefusedBytes(server: Server): void {
 
 /** Replies to bytes that Node's parser refused or that did not arrive in time, and closes the connection. */
 export function refuseBytes(error: ParserError, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || waiting.has(socket)) return
   refuse(socket, refusalOf(error))
 }
 
@@ -74,10 +77,14 @@ function refuse(socket: Duplex, refusal: Refusal): void {
     // The request whose body is refused may have its reply, and nothing follows the last reply of a connection.
     const close = (): void => (request.complete && !isLast(response) ? write(socket, refusal) : end(socket))
     if (response.writableFinished) close()
-    // Before the listener of Node.js, which ends the connection if the client sends no more.
-    else response.prependOnceListener('finish', close)
+    else {
+      waiting.add(socket)
+      // Before the listener of Node.js, which ends the connection if the client sends no more.
+      response.prependOnceListener('finish', close)
+    }
   } else if (response.socket === null) {
     // The reply before it is not complete.
+    waiting.add(socket)
     response.once('socket', () => refuse(socket, refusal))
   } else write(socket, refusal)
 }
