@@ -11,11 +11,12 @@ export const bodyBytesUpsertMax = 96 * mebibyte
 /** 1,000 whole filters of 16 KiB; the engine takes filters up to 64 KiB, one at a time. */
 export const bodyBytesFiltersMax = 16 * mebibyte
 /**
- * All bodies that are read or processed at one time may have 256 MiB. Bodies above bodyBytesMax have a separate part of this, so that
- * uploads cannot block queries.
+ * All bodies that are read or processed at one time: those up to bodyBytesMax, larger ones of queries, which are in memory as a whole and take as
+ * much again while they are parsed, and larger ones of uploads, of which parts are in memory.
  */
-export const largeBodiesBytesMax = 192 * mebibyte
 export const smallBodiesBytesMax = 64 * mebibyte
+export const queryBodiesBytesMax = 64 * mebibyte
+export const largeBodiesBytesMax = 192 * mebibyte
 /** Bodies of writes that wait for providers of vectors have this in addition, so that a slow provider takes nothing from other requests. */
 export const embeddingBodiesBytesMax = 128 * mebibyte
 

@@ -4,6 +4,7 @@ import net from 'node:net'
 import { test } from 'tap'
 import { createBodyRoom } from '../src/access/body-room.ts'
 import { createBudget } from '../src/access/budget.ts'
+import { decide } from '../src/access/decide.ts'
 import { createConnectionTurns } from '../src/http/connection-turns.ts'
 import { memorySharesOf } from '../src/http/memory-shares.ts'
 import * as limits from '../src/limits.ts'
@@ -123,15 +124,16 @@ test('a share grows within the budget, and a rejected growth leaves it unchanged
 test('a growing body moves to the budget of large bodies, and takes nothing after its release', (t) => {
   const budgets = {
     small: createBudget(4 * mebibyte, 'request bodies'),
+    queries: createBudget(0, 'request bodies'),
     large: createBudget(4 * mebibyte, 'request bodies'),
     embedding: createBudget(0, 'request bodies'),
   }
-  const room = createBodyRoom(budgets)
+  const room = createBodyRoom(budgets, limits.bodyBytesUpsertMax)
   room.growTo(mebibyte)
   t.strictSame([budgets.small.taken, budgets.large.taken], [mebibyte, 0])
   room.growTo(mebibyte + 1)
   t.strictSame([budgets.small.taken, budgets.large.taken], [0, mebibyte + 1])
-  const other = createBodyRoom(budgets)
+  const other = createBodyRoom(budgets, limits.bodyBytesUpsertMax)
   other.growTo(mebibyte)
   t.throws(() => other.growTo(3 * mebibyte), { code: 'overloaded' })
   t.strictSame(
@@ -146,12 +148,60 @@ test('a growing body moves to the budget of large bodies, and takes nothing afte
   t.end()
 })
 
+test('a large body of a query, which is in memory as a whole, has another budget than an upload', (t) => {
+  const budgets = {
+    small: createBudget(4 * mebibyte, 'request bodies'),
+    queries: createBudget(8 * mebibyte, 'request bodies'),
+    large: createBudget(96 * mebibyte, 'request bodies'),
+    embedding: createBudget(0, 'request bodies'),
+  }
+  const query = () => createBodyRoom(budgets, limits.bodyBytesQueryMax)
+  const first = query()
+  first.growTo(5 * mebibyte)
+  t.strictSame([budgets.small.taken, budgets.queries.taken, budgets.large.taken], [0, 5 * mebibyte, 0])
+  t.throws(() => query().growTo(4 * mebibyte), { code: 'overloaded' })
+  createBodyRoom(budgets, limits.bodyBytesFiltersMax).growTo(16 * mebibyte)
+  query().growTo(mebibyte)
+  t.strictSame([budgets.small.taken, budgets.large.taken], [mebibyte, 16 * mebibyte])
+  first.release()
+  query().growTo(8 * mebibyte)
+  t.end()
+})
+
+test('large bodies of reads, and all of writes, wait for room where they can; a serving thread does not wait', (t) => {
+  const budget = (max: number) => createBudget(max, 'request bodies')
+  const parts = {
+    ...{
+      origins: new Set<string>(),
+      isStopping: () => false,
+      identify: () => ({ kind: 'member' as const, mayWrite: true }),
+    },
+    ...{ requireLicense: () => undefined, takeRate: () => undefined, writes: budget(9), reads: budget(9) },
+    bodies: { small: budget(0), queries: budget(0), large: budget(0), embedding: budget(0) },
+  }
+  const decided = (access: 'read' | 'write', bytes: number, waitsForRoom: boolean) =>
+    decide(
+      {
+        ...{ method: 'POST', headers: { 'content-length': String(bytes) }, access, token: undefined, address: '' },
+        bodyBytesMax: limits.bodyBytesQueryMax,
+      },
+      { ...parts, waitsForRoom },
+      () => undefined,
+    ).takeRoom
+  t.type(decided('write', 10, true), 'function')
+  t.type(decided('read', mebibyte + 1, true), 'function')
+  t.throws(() => decided('read', mebibyte, true), { code: 'overloaded' })
+  t.throws(() => decided('write', 10, false), { code: 'overloaded' })
+  t.throws(() => decided('read', mebibyte + 1, false), { code: 'overloaded' })
+  t.end()
+})
+
 test('a body that waits for a provider moves to the budget of such bodies, or is rejected', (t) => {
   const [small, large] = [createBudget(mebibyte, 'request bodies'), createBudget(4 * mebibyte, 'request bodies')]
   const embedding = createBudget(3 * mebibyte, 'request bodies')
   const taken = () => [small.taken, large.taken, embedding.taken]
   const rooms = [mebibyte, 2 * mebibyte, 2 * mebibyte].map((bytes) => {
-    const room = createBodyRoom({ small, large, embedding })
+    const room = createBodyRoom({ small, queries: large, large, embedding }, limits.bodyBytesUpsertMax)
     room.growTo(bytes)
     return room
   })
@@ -204,15 +254,21 @@ test('bodies without Content-Length use the budget as they arrive', async (t) =>
 test('a process with less than 1 GiB of memory gives bodies and replies less of it, but enough for the largest one', (t) => {
   const full = {
     smallBodies: limits.smallBodiesBytesMax,
+    queryBodies: limits.queryBodiesBytesMax,
     largeBodies: limits.largeBodiesBytesMax,
     embeddingBodies: limits.embeddingBodiesBytesMax,
     largeReplies: limits.largeRepliesBytesMax,
   }
   t.strictSame(memorySharesOf(2 ** 30), full)
   t.strictSame(memorySharesOf(64 * 2 ** 30), full)
-  t.match(memorySharesOf(0.75 * 2 ** 30), { smallBodies: 48 * mebibyte, largeBodies: 144 * mebibyte })
+  t.match(memorySharesOf(0.75 * 2 ** 30), {
+    smallBodies: 48 * mebibyte,
+    queryBodies: 48 * mebibyte,
+    largeBodies: 144 * mebibyte,
+  })
   t.strictSame(memorySharesOf(64 * mebibyte), {
     smallBodies: limits.bodyBytesQueryMax,
+    queryBodies: limits.bodyBytesQueryMax,
     largeBodies: limits.bodyBytesUpsertMax,
     embeddingBodies: limits.bodyBytesUpsertMax,
     largeReplies: limits.replyBytesMax,

@@ -1,12 +1,15 @@
 // The part of the budgets of all bodies that one body takes. A body with Content-Length takes that amount before its first byte is read. A
 // body without it takes the size of each part when the part arrives, so that it never takes more than the client sent.
 
-import { bodyBytesMax } from '../limits.ts'
+import { bodyBytesMax, bodyBytesQueryMax } from '../limits.ts'
 import type { Budget } from './budget.ts'
 
-/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out reads. */
+/** Bodies above the common limit have shares of their own, so that they cannot crowd out small ones. */
 export interface BodyBudgets {
   readonly small: Budget
+  /** Of queries, which are in memory as a whole. */
+  readonly queries: Budget
+  /** Of uploads, which are read while they arrive. */
   readonly large: Budget
   /** For bodies that wait for providers of vectors, of any size. */
   readonly embedding: Budget
@@ -21,7 +24,8 @@ export interface BodyRoom {
   release(): void
 }
 
-export function createBodyRoom({ small, large, embedding }: BodyBudgets): BodyRoom {
+/** `routeBytesMax` is the largest body of the route. */
+export function createBodyRoom({ small, queries, large, embedding }: BodyBudgets, routeBytesMax: number): BodyRoom {
   let budget = small
   let share = small.open()
   let held = 0
@@ -36,7 +40,7 @@ export function createBodyRoom({ small, large, embedding }: BodyBudgets): BodyRo
   return {
     growTo(bytes) {
       if (isReleased) return
-      if (budget === small && bytes > bodyBytesMax) moveTo(large, bytes)
+      if (budget === small && bytes > bodyBytesMax) moveTo(routeBytesMax > bodyBytesQueryMax ? large : queries, bytes)
       else share.growTo(bytes)
       held = Math.max(held, bytes)
     },

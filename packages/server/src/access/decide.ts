@@ -3,6 +3,7 @@
 // the callers that the main thread has accepted before.
 import type { IncomingHttpHeaders } from 'node:http'
 import { ServerError } from '../errors.ts'
+import { bodyBytesMax } from '../limits.ts'
 import { type Access, type CallerFacts, checkAccess, needsLicense } from './access.ts'
 import { type BodyBudgets, type BodyRoom, createBodyRoom } from './body-room.ts'
 import type { Budget } from './budget.ts'
@@ -31,7 +32,7 @@ export interface DecisionParts<C extends CallerFacts> {
   readonly writes: Budget
   readonly reads: Budget
   readonly bodies: BodyBudgets
-  /** Whether bodies of writes wait for room; otherwise each is rejected for which there is none. */
+  /** Whether large bodies and bodies of writes wait for room; otherwise each is rejected for which there is none. */
   readonly waitsForRoom?: boolean
 }
 
@@ -41,7 +42,7 @@ export interface Decision<C> {
   readonly caller: C | undefined
   /** Undefined for a request without a body, and on open routes. */
   readonly bodyRoom: BodyRoom | undefined
-  /** Takes the room of the body of a write, which must wait until this does not throw. */
+  /** Takes the room of a body that must wait until this does not throw. */
   readonly takeRoom?: () => void
 }
 
@@ -68,10 +69,11 @@ export function decide<C extends CallerFacts>(
   hold((access === 'write' ? parts.writes : parts.reads).take(1))
   refuseEncodings(headers)
   if (!hasBody(headers)) return { caller, bodyRoom: undefined }
-  const bodyRoom = createBodyRoom(parts.bodies)
+  const bodyRoom = createBodyRoom(parts.bodies, head.bodyBytesMax)
   hold(bodyRoom.release)
-  const takeRoom = () => bodyRoom.growTo(announcedBytes(head))
-  if (parts.waitsForRoom === true && access === 'write') return { caller, bodyRoom, takeRoom }
+  const bytes = announcedBytes(head)
+  const takeRoom = () => bodyRoom.growTo(bytes)
+  if (parts.waitsForRoom === true && (access === 'write' || bytes > bodyBytesMax)) return { caller, bodyRoom, takeRoom }
   takeRoom()
   return { caller, bodyRoom }
 }

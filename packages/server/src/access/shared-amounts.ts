@@ -12,6 +12,7 @@ export const amounts = {
   writes: 3,
   reads: 4,
   embeddingBodies: 5,
+  queryBodies: 6,
 } as const
 
 /** 64 bytes: rows of different threads are in different lines of the cache. */

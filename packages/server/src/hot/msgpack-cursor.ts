@@ -167,9 +167,9 @@ export class MsgpackCursor implements BodyCursor {
     }
     const part = this.#bytes.subarray(this.#at, this.#at + filterTextMax)
     try {
-      const length = scanMsgpack(part, limits)
-      this.#at += length
-      return conditionsOf(decode(part.subarray(0, length)))
+      const { end } = scanMsgpack(part, limits)
+      this.#at += end
+      return conditionsOf(decode(part.subarray(0, end)))
     } catch {
       // Neither function changes anything. The main thread decodes the same bytes and reports the error.
       return undefined

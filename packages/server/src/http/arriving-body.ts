@@ -1,11 +1,11 @@
 // A body that its route reads while it arrives. A small body is read at once. Of a larger one, only one entry of its list is in memory at
 // a time. This file knows bytes, not their meaning.
 import type { Readable } from 'node:stream'
-import { freeBuffer, TimeSlice } from '@annal/wal'
+import { TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
 import type { BodyRoom } from '../access/body-room.ts'
 import { bodyBytesAtOnceMax } from '../limits.ts'
-import { nodeHttp } from '../node-modules.ts'
+import { dropRest, freeChunk } from './chunks.ts'
 import { declaredBytes, tooLarge, wrongLength } from './whole-body.ts'
 
 export interface ArrivingBodyOptions {
@@ -90,13 +90,8 @@ export class ArrivingBody {
       const chunk = begun.pop() ?? (await this.#next())
       if (chunk === undefined) return
       yield chunk
-      this.#free(chunk)
+      freeChunk(this.#payload, chunk)
     }
-  }
-
-  /** Frees a chunk, if it is one that Node.js received into a buffer of its own. */
-  #free({ buffer, byteLength }: Buffer): void {
-    if (this.#payload instanceof nodeHttp().IncomingMessage && buffer.byteLength === byteLength) freeBuffer(buffer)
   }
 
   /** Receives the whole body without keeping it. Throws body_too_large, overloaded, or bad_request. */
@@ -116,9 +111,7 @@ export class ArrivingBody {
 
   async #drain(): Promise<void> {
     await this.#chunks.return?.()
-    // The listener is necessary: a stream that was iterated does not flow without one.
-    this.#payload.on('data', () => undefined)
-    this.#payload.resume()
+    dropRest(this.#payload)
   }
 
   async #next(): Promise<Buffer | undefined> {

@@ -4,9 +4,10 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BodyRoom } from '../access/body-room.ts'
 import { parseJsonBody, parseQuery, type VectorKey } from '../wire/json-body.ts'
-import { decodeMsgpack } from '../wire/msgpack-scan.ts'
+import { decodeWhole } from '../wire/msgpack-scan.ts'
 import { parseVectorBody, vectorBodyType } from '../wire/vector-body.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
+import { freeBytes } from './chunks.ts'
 import { readWhole } from './whole-body.ts'
 
 declare module 'fastify' {
@@ -45,10 +46,13 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.decorateRequest('bodyRoom', undefined)
   app.decorateRequest('keepsBody', false)
   app.decorateRequest('keptBody', undefined)
-  app.addContentTypeParser('application/json', wholeParser(readJson))
+  app.addContentTypeParser(
+    'application/json',
+    wholeParser((request, body) => ({ value: readJson(request, body), hasViews: false })),
+  )
   app.addContentTypeParser(
     msgpackTypes,
-    wholeParser((_request, body) => decodeMsgpack(body)),
+    wholeParser((_request, body) => decodeWhole(body)),
   )
 }
 
@@ -66,18 +70,36 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
 export function addVectorBodyParser(app: FastifyInstance): void {
   app.addContentTypeParser(
     vectorBodyType,
-    wholeParser((request, body) => parseVectorBody(body, request.vectorKey ?? '"vector"')),
+    wholeParser((request, body) => ({
+      value: parseVectorBody(body, request.vectorKey ?? '"vector"'),
+      hasViews: true,
+    })),
   )
 }
 
-/** A parser that gets the whole body. */
-function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) {
+interface Parsed {
+  readonly value: unknown
+  /** Parts of the value are views of the body. */
+  readonly hasViews: boolean
+}
+
+/** A parser that gets the whole body, which is freed afterwards if nothing can read it. */
+function wholeParser(parse: (request: FastifyRequest, body: Buffer) => Parsed) {
   return (request: FastifyRequest, payload: Readable, done: Done): void =>
     readWhole(request, payload, (error, body) => {
       if (body === undefined) return done(error)
       request.requestKey?.addBody(body)
       if (request.keepsBody) request.keptBody = body
-      settle(done, () => parse(request, body))
+      settle(done, () => {
+        let isRead = request.keepsBody
+        try {
+          const { value, hasViews } = parse(request, body)
+          isRead ||= hasViews
+          return value
+        } finally {
+          if (!isRead) freeBytes(body)
+        }
+      })
     })
 }
 

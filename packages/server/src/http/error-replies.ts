@@ -13,6 +13,7 @@ import { unreadBytesMax } from '../limits.ts'
 import { createSparseLines, type SparseLines } from '../observe/sparse-lines.ts'
 import { withFieldOf } from '../wire/field-names.ts'
 import { asOfStatusPath } from '../wire/moment.ts'
+import { dropRest } from './chunks.ts'
 import { isMisdirected } from './forwarded-headers.ts'
 import { fromFramework } from './framework-errors.ts'
 
@@ -82,7 +83,7 @@ export function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   else if (/\bclose\b/i.test(raw.headers.connection ?? '')) reply.header('connection', 'keep-alive')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   raw.unpipe()
-  raw.resume()
+  dropRest(raw)
 }
 
 function isLastOfConnection({ raw }: FastifyReply): boolean {

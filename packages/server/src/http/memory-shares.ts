@@ -6,6 +6,7 @@ const fullFromBytes = 2 ** 30
 
 export interface MemoryShares {
   readonly smallBodies: number
+  readonly queryBodies: number
   readonly largeBodies: number
   readonly embeddingBodies: number
   readonly largeReplies: number
@@ -17,6 +18,7 @@ export function memorySharesOf(memoryBytes: number): MemoryShares {
   const share = (full: number, least: number): number => Math.max(least, Math.floor(part * full))
   return {
     smallBodies: share(limits.smallBodiesBytesMax, limits.bodyBytesQueryMax),
+    queryBodies: share(limits.queryBodiesBytesMax, limits.bodyBytesQueryMax),
     largeBodies: share(limits.largeBodiesBytesMax, limits.bodyBytesUpsertMax),
     embeddingBodies: share(limits.embeddingBodiesBytesMax, limits.bodyBytesUpsertMax),
     largeReplies: share(limits.largeRepliesBytesMax, limits.replyBytesMax),

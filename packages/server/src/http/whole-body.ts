@@ -2,6 +2,10 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { refusal, ServerError } from '../errors.ts'
+import { freeBytes, freeChunk } from './chunks.ts'
+
+/** Bytes of a body that is copied into its buffer while it arrives. */
+const joinedMin = 65_536
 
 /**
  * Calls back once: with the bytes, or with ServerError body_too_large, overloaded, or bad_request, or with the error of the connection.
@@ -15,6 +19,12 @@ export function readWhole(
   const { bodyLimit } = request.routeOptions
   const declared = declaredBytes(request)
   const room = request.bodyRoom
+  if (declared !== undefined && declared > bodyLimit) {
+    done(tooLarge(bodyLimit))
+    return
+  }
+  // Of a large body, only one chunk is in memory twice.
+  const whole = declared !== undefined && declared >= joinedMin ? Buffer.allocUnsafeSlow(declared) : undefined
   const chunks: Buffer[] = []
   let received = 0
   const settle = (error: Error | null, body?: Buffer): void => {
@@ -24,22 +34,26 @@ export function readWhole(
     done(error, body)
   }
   const keep = (chunk: Buffer): void => {
+    const from = received
     received += chunk.length
     const refused = refusal(() => {
       if (received > bodyLimit) throw tooLarge(bodyLimit)
+      if (whole !== undefined && received > whole.length) throw wrongLength()
       room?.growTo(received)
     })
-    if (refused === undefined) chunks.push(chunk)
-    else settle(refused)
+    if (refused !== undefined) {
+      for (const each of whole === undefined ? chunks.splice(0) : [whole]) freeBytes(each)
+      settle(refused)
+    } else if (whole === undefined) chunks.push(chunk)
+    else {
+      whole.set(chunk, from)
+      freeChunk(payload, chunk)
+    }
   }
   const end = (): void => {
     if (declared !== undefined && declared !== received) settle(wrongLength())
-    // Copied, because chunks are views into larger buffers of the socket.
-    else settle(null, Buffer.concat(chunks, received))
-  }
-  if (declared !== undefined && declared > bodyLimit) {
-    done(tooLarge(bodyLimit))
-    return
+    // Copied, because chunks can be views into larger buffers.
+    else settle(null, whole ?? Buffer.concat(chunks, received))
   }
   payload.on('data', keep)
   payload.on('end', end)

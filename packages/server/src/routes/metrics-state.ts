@@ -13,7 +13,7 @@ export async function readMetricsState(context: RouteContext): Promise<MetricsSt
   const isOpen = slot.isOpen()
   return {
     stats: isOpen ? slot.engine().stats() : undefined,
-    bodyBytes: bodies.small.taken + bodies.large.taken + bodies.embedding.taken,
+    bodyBytes: bodies.small.taken + bodies.queries.taken + bodies.large.taken + bodies.embedding.taken,
     replyBytes: largeReplies.taken,
     serving: serving(),
     archive: slot.archive?.figures(),

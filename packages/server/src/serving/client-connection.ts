@@ -8,6 +8,7 @@
 // over a VirtualConnection.
 import type { Socket } from 'node:net'
 import type { Admission, HotReply, RequestEnd, RequestHead } from '../hot/contract.ts'
+import { freeBytes } from '../http/chunks.ts'
 import { requestsPerSocketMax } from '../limits.ts'
 import type { FrameSender } from './frame-sender.ts'
 import type { ReplyHeads, WrittenReply } from './reply-head.ts'
@@ -135,7 +136,11 @@ export class ClientConnection {
 
   /** Bytes of the main thread. */
   receiveReply(bytes: Uint8Array): void {
-    this.#socket.write(bytes, () => this.#virtual.credit(bytes.length))
+    const { length } = bytes
+    this.#socket.write(bytes, () => {
+      freeBytes(bytes)
+      this.#virtual.credit(length)
+    })
   }
 
   /** The main thread has sent the last reply of this connection. */

@@ -255,6 +255,7 @@ function budgetsOf(shared: SharedAmounts, memoryBytes: number): Budgets {
     writes: createBudget(limits.writesInFlightMax, 'writes', shared.amount(amounts.writes)),
     bodies: {
       small: createBudget(shares.smallBodies, 'request bodies', shared.amount(amounts.smallBodies)),
+      queries: createBudget(shares.queryBodies, 'request bodies', shared.amount(amounts.queryBodies)),
       large: createBudget(shares.largeBodies, 'request bodies', shared.amount(amounts.largeBodies)),
       embedding: createBudget(
         shares.embeddingBodies,

@@ -4,6 +4,7 @@ import dns from 'node:dns/promises'
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import type { TlsOptions } from '../access/tls.ts'
+import { freeBytes } from '../http/chunks.ts'
 import { connectionsCheckingIntervalMs } from '../limits.ts'
 import { nodeHttp } from '../node-modules.ts'
 import type { ListenAddress, ThreadTls } from './messages.ts'
@@ -138,7 +139,11 @@ export class ThreadedServer extends Server {
       ...(program === undefined ? {} : { program }),
       ...(patienceMs === undefined ? {} : { patienceMs }),
       events: {
-        onConnection: (socket) => this.emit('connection', socket),
+        onConnection: (socket) => {
+          this.emit('connection', socket)
+          // After the parser, which copies what it passes on.
+          socket.on('data', freeBytes)
+        },
         onNotice,
         ...(onThreadExit === undefined ? {} : { onExit: onThreadExit }),
       },

@@ -83,7 +83,13 @@ export interface ScanLimits {
   readonly nodesMax: number
 }
 
-/** Returns where the first value ends. Throws `invalid_msgpack` if it is incomplete, too deep, or too large. */
+/** A value as a part of the bytes, and whether it has binary values, which are views of the bytes when it is decoded. */
+export interface ScannedValue {
+  readonly end: number
+  readonly hasBinary: boolean
+}
+
+/** Returns the first value. Throws `invalid_msgpack` if it is incomplete, too deep, or too large. */
 export function scanMsgpack(
   bytes: Uint8Array,
   { depthMax, elementsMax, nodesMax }: ScanLimits = {
@@ -91,8 +97,9 @@ export function scanMsgpack(
     elementsMax: bodyElementsMax,
     nodesMax: bodyNodesMax,
   },
-): number {
+): ScannedValue {
   const open: number[] = []
+  let hasBinary = false
   let offset = 0
   let elements = 0
   let nodes = 0
@@ -107,6 +114,7 @@ export function scanMsgpack(
       throw broken(`announces ${children} values, more than the remaining bytes can hold`, offset)
     elements += children
     if (elements > elementsMax) throw broken(`holds more than ${elementsMax} values`, offset)
+    hasBinary ||= first >= 0xc4 && first <= 0xc6
     if (isContainer(first)) nodes += isArray ? 1 : 1 + children / 2
     if (nodes > nodesMax) throw broken(`holds more than ${nodesMax} arrays, maps and keys`, offset)
     if (children > 0) {
@@ -115,7 +123,7 @@ export function scanMsgpack(
       continue
     }
     while (open.length > 0 && open[open.length - 1] === 1) open.pop()
-    if (open.length === 0) return offset
+    if (open.length === 0) return { end: offset, hasBinary }
     open[open.length - 1]! -= 1
   }
 }
@@ -131,9 +139,14 @@ export function broken(how: string, offset: number): ServerError {
 
 /** Decodes the first value. Bytes after it are ignored. */
 export function decodeMsgpack(bytes: Buffer): unknown {
-  const end = scanMsgpack(bytes)
+  return decodeWhole(bytes).value
+}
+
+/** The same. With `hasViews`, parts of the value are views of the bytes. */
+export function decodeWhole(bytes: Buffer): { readonly value: unknown; readonly hasViews: boolean } {
+  const { end, hasBinary } = scanMsgpack(bytes)
   try {
-    return decode(bytes.subarray(0, end))
+    return { value: decode(bytes.subarray(0, end)), hasViews: hasBinary }
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error
     throw new ServerError('invalid_msgpack', 'the body is not valid MessagePack', { field: 'body' }, { cause: error })
