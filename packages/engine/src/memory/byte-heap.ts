@@ -5,8 +5,10 @@
 //   free:   | u32 0xffffffff  | u32 size of block | f64 address of the next free block of that size, 0 at the end |
 //
 // Addresses are multiples of 8; 0 is the null address.
+
 import { assert, EngineError } from '../errors.ts'
 import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
+import type { Copies } from './copies.ts'
 import type { DumpOptions, Section, SectionReader } from './sections.ts'
 import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
 
@@ -94,11 +96,12 @@ export class ByteHeap {
     return this.#texts[chunk]!.toString('utf8', from, from + length)
   }
 
-  /** Returns a copy of part of the value. */
-  copyAt(address: Address, offset: number, length: number): Uint8Array {
+  /** Returns a copy of part of the value, in a buffer of its own or in one of `copies`. */
+  copyAt(address: Address, offset: number, length: number, copies?: Copies): Uint8Array {
     const chunk = Math.floor(address / chunkBytes)
     const from = address - chunk * chunkBytes + 4 + offset
-    return new Uint8Array(this.#chunks.list[chunk]!.subarray(from, from + length))
+    const part = this.#chunks.list[chunk]!.subarray(from, from + length)
+    return copies?.copyOf(part) ?? new Uint8Array(part)
   }
 
   /** Whether the value equals the first `length` bytes of `words`, whose last word is zero padded. */

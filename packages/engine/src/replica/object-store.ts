@@ -1,10 +1,12 @@
 // The objects of a collection without their rows and filter index: id, meta, filter text, sparse terms, and the LSN that last wrote each.
 // Records are in a heap, found by ordinal. The record of an object is written once, and again only when its filter is replaced.
 // object-record.ts has its layout.
+
 import { assert } from '../errors.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import type { SharedBytes } from '../memory/chunks.ts'
 import { Column } from '../memory/column.ts'
+import type { Copies } from '../memory/copies.ts'
 import type { PagesShape } from '../memory/hash-pages.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import { IdTable } from '../memory/id-table.ts'
@@ -157,10 +159,10 @@ export class ObjectStore {
   }
 
   /** A copy of the meta. */
-  metaCopy(ordinal: number): Uint8Array {
+  metaCopy(ordinal: number, copies?: Copies): Uint8Array {
     const address = this.#addressOf(ordinal)
     const length = this.#records.wordAt(address, 0)
-    return length === 0 ? noBytes : this.#records.copyAt(address, headBytes, length)
+    return length === 0 ? noBytes : this.#records.copyAt(address, headBytes, length, copies)
   }
 
   /** Copies of the sparse terms, by field. */

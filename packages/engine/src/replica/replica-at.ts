@@ -7,6 +7,7 @@ import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
 import { matchesValues, scalarsUnder } from '../filter/matches-values.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
+import type { Copies } from '../memory/copies.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import { tokenMemory } from '../text/kept-tokens.ts'
@@ -150,8 +151,8 @@ class ReplicaAt implements ReadableReplica {
     return this.#now().texts.get(ordinal)?.filter ?? this.objects.filterText(ordinal)
   }
 
-  metaAt(ordinal: number): Uint8Array {
-    return this.#now().metas.get(ordinal) ?? this.objects.metaCopy(ordinal)
+  metaAt(ordinal: number, _version: number, copies?: Copies): Uint8Array {
+    return this.#now().metas.get(ordinal) ?? this.objects.metaCopy(ordinal, copies)
   }
 
   lsnAt(ordinal: number): number {
@@ -246,6 +247,10 @@ class RecordsAt implements StoredRecords {
     this.#heldAt = heldAt
   }
 
+  get ordinalEnd(): number {
+    return this.#live.ordinalEnd
+  }
+
   idAt(ordinal: number): string {
     return this.#heldAt(ordinal)?.id ?? this.#live.idAt(ordinal)
   }
@@ -266,8 +271,8 @@ class RecordsAt implements StoredRecords {
     return this.#heldAt(ordinal)?.meta ?? this.#live.meta(ordinal)
   }
 
-  metaCopy(ordinal: number): Uint8Array {
-    return this.#heldAt(ordinal)?.meta.slice() ?? this.#live.metaCopy(ordinal)
+  metaCopy(ordinal: number, copies?: Copies): Uint8Array {
+    return this.#heldAt(ordinal)?.meta.slice() ?? this.#live.metaCopy(ordinal, copies)
   }
 
   filterText(ordinal: number): string {

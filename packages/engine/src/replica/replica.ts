@@ -5,6 +5,7 @@ import { runEach, runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
+import type { Copies } from '../memory/copies.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DumpOptions, Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
@@ -51,6 +52,7 @@ export interface ReplicaParts extends Omit<ChangedParts, 'earlierRecords' | 'pin
 /** The content of objects by ordinal; valid for the ordinals of a pinned version, whatever is applied meanwhile. */
 export type StoredRecords = Pick<
   ObjectStore,
+  | 'ordinalEnd'
   | 'idAt'
   | 'lsnAt'
   | 'recordBytesAt'
@@ -429,8 +431,8 @@ export class Replica {
   }
 
   /** A copy of the meta of an ordinal as of a pinned version. */
-  metaAt(ordinal: number, version: number): Uint8Array {
-    return this.#earlierRecords.metaAt(ordinal, version) ?? this.#objects.metaCopy(ordinal)
+  metaAt(ordinal: number, version: number, copies?: Copies): Uint8Array {
+    return this.#earlierRecords.metaAt(ordinal, version) ?? this.#objects.metaCopy(ordinal, copies)
   }
 
   /** The LSN of the record that last wrote the object, or that created the collection with it, as of a pinned version. */

@@ -1,6 +1,7 @@
 // Converts ordinals and similarities to hits: id, meta, filter, norm, and the vector and the texts if they are requested.
 
 import { TimeSlice } from '@annal/wal'
+import { Copies } from '../memory/copies.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { Highlight } from '../model/query.ts'
 import type { SearchHit } from '../model/search-result.ts'
@@ -43,11 +44,12 @@ export function hitsOf(
   const field = replica.dense[fieldIndex]
   const isDistance = hasGraph(task) && (field?.definition.params.spaceType ?? 'ip') === 'cosine'
   const hits: SearchHit[] = []
+  const copies = new Copies()
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
     // Adding 0 turns -0, the negated distance of an equal vector, into 0.
     const similarity = (found.similarities[i] as number) + 0
-    const stored = new StoredParts(replica, ordinal, version)
+    const stored = new StoredParts(replica, ordinal, version, copies)
     // A dense field returns only ordinals that it has, and keeps them while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1

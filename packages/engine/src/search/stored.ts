@@ -1,6 +1,7 @@
 // Stored objects as they are returned: id, meta, and filter, decoded on access, and their vectors in every field.
 
 import { TimeSlice } from '@annal/wal'
+import { Copies } from '../memory/copies.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { allContents, type WantedContents } from './answer-room.ts'
@@ -20,8 +21,9 @@ export async function storedObjects(
     contents = allContents,
   }: { readonly version?: number; readonly contents?: WantedContents } = {},
 ): Promise<StoredObject[]> {
+  const copies = new Copies()
   if (!contents.vectors && !contents.texts)
-    return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, version), noContents))
+    return ordinals.map((ordinal) => new ReadObject(new StoredParts(replica, ordinal, version, copies), noContents))
   // The pin keeps the current content of the objects until it is released, even if they are written meanwhile.
   const release = replica.pins.pin(version)
   const slice = new TimeSlice()
@@ -43,8 +45,9 @@ async function readObjects(
   version: number,
   contents: WantedContents,
 ): Promise<readonly StoredObject[]> {
+  const copies = new Copies()
   const heads = ordinals.map((ordinal) => ({
-    parts: new StoredParts(replica, ordinal, version),
+    parts: new StoredParts(replica, ordinal, version, copies),
     lists: chosen(listContents(replica.definition.fields, replica.objects.sparse(ordinal)), contents),
   }))
   if (!contents.vectors) return heads.map(({ parts, lists }) => new ReadObject(parts, { ...noContents, ...lists }))
@@ -97,11 +100,12 @@ export class StoredParts implements StoredHead {
   readonly metaBytes: Uint8Array
   readonly storedText: string
 
-  constructor(replica: ReadableReplica, ordinal: number, version: number) {
+  /** The meta is one of `copies`. */
+  constructor(replica: ReadableReplica, ordinal: number, version: number, copies: Copies) {
     this.id = replica.objects.idAt(ordinal)
     this.lsn = replica.lsnAt(ordinal, version)
     // Copied from shared memory, because the record may be freed before the reply is written.
-    this.metaBytes = replica.metaAt(ordinal, version)
+    this.metaBytes = replica.metaAt(ordinal, version, copies)
     this.storedText = replica.filterTextAt(ordinal, version)
   }
 }
