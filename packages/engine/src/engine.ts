@@ -112,6 +112,11 @@ class LocalEngine implements ReplicatedEngine {
     return engineHealth(this.#core)
   }
 
+  checkMemory(what: string, bytes: number): void {
+    this.#base.checkOpen()
+    this.#core.memory.checkPassing(what, bytes)
+  }
+
   stats(): EngineStats {
     this.#base.checkOpen()
     return engineStats(this.#core)

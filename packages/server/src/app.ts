@@ -188,7 +188,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   addBodyKeys(app)
   addQueryKeys(app, isPublished)
   addRequestKeys(app, slot)
-  addReplyBudget(app, shared.budgets.largeReplies)
+  addReplyBudget(app, shared.budgets, slot)
   addRequestHooks(app, context)
   addClusterHooks(app, context)
   addArchiveHooks(app, slot, config)

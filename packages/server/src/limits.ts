@@ -34,6 +34,8 @@ export const unreadMs = 120_000
  * stored.
  */
 export const replyBytesMax = 65 * mebibyte
+/** The same with little memory: 1,000 objects of 8 KiB. */
+export const replyBytesLeast = 8 * mebibyte
 /** A page ends before it exceeds this size; clients continue with its cursor. */
 export const pageBytesMax = 16 * mebibyte
 /** Longer replies are written in pieces of about this size, each after the client has received the previous one. */
@@ -43,7 +45,7 @@ export const replyPieceBytes = 131_072
 export const largeReplyBytes = 65_536
 export const readerTimeoutMs = 30_000
 /** Stored data in all large replies that clients have not received yet. */
-export const largeRepliesBytesMax = 96 * mebibyte
+export const largeRepliesBytesMax = 128 * mebibyte
 /** When a client that has ended its side gets interim replies while its search waits, counted from when this is noticed. */
 export const interimRepliesAtMs: readonly number[] = [100, 200, 1_000, 5_000]
 export const headersTimeoutMs = 10_000

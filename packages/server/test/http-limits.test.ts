@@ -251,13 +251,15 @@ test('bodies without Content-Length use the budget as they arrive', async (t) =>
   await until(async () => (await bodyBytes(running)) === 0)
 })
 
-test('a process with less than 1 GiB of memory gives bodies and replies less of it, but enough for the largest one', (t) => {
+test('a process with less than 1 GiB of memory gives bodies and replies less of it, but enough for the largest body', (t) => {
   const full = {
     smallBodies: limits.smallBodiesBytesMax,
     queryBodies: limits.queryBodiesBytesMax,
     largeBodies: limits.largeBodiesBytesMax,
     embeddingBodies: limits.embeddingBodiesBytesMax,
     largeReplies: limits.largeRepliesBytesMax,
+    reply: limits.replyBytesMax,
+    page: limits.pageBytesMax,
   }
   t.strictSame(memorySharesOf(2 ** 30), full)
   t.strictSame(memorySharesOf(64 * 2 ** 30), full)
@@ -271,7 +273,9 @@ test('a process with less than 1 GiB of memory gives bodies and replies less of 
     queryBodies: limits.bodyBytesQueryMax,
     largeBodies: limits.bodyBytesUpsertMax,
     embeddingBodies: limits.bodyBytesUpsertMax,
-    largeReplies: limits.replyBytesMax,
+    largeReplies: limits.replyBytesLeast,
+    reply: limits.replyBytesLeast,
+    page: mebibyte,
   })
   t.end()
 })

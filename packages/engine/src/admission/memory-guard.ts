@@ -11,6 +11,8 @@ const mebibyte = 2 ** 20
 const readEveryMs = 50
 /** Freeing memory collects garbage, which takes as long as some writes, so it happens at most this often. */
 const freeEveryMs = 1_000
+/** The same for passing work, which leaves nothing but garbage. */
+const freePassingEveryMs = 500
 /** Other threads collect their garbage a moment later. */
 const freeingMs = 200
 /** A write waits this long for memory of other writes. Less than the time in which the server expects a part of a body. */
@@ -124,6 +126,17 @@ export class MemoryGuard {
   checkUnavoidable(what: string, bytes: number): void {
     const lacking = this.#lackingFreed(bytes, 0.25)
     if (lacking !== undefined) throw refusal('memory_exhausted', what, bytes, lacking)
+  }
+
+  /**
+   * For work that leaves nothing behind, such as a large reply: throws EngineError `overloaded` only where the kernel would probably end the
+   * process. Frees what can be freed early, because garbage is what such work leaves. The bytes count until memory is read again.
+   */
+  checkPassing(what: string, bytes: number): void {
+    if (this.#lacking(bytes, 0.75) !== undefined) this.#freeAll(freePassingEveryMs)
+    const lacking = this.#lacking(bytes, 0.25)
+    if (lacking !== undefined) throw refusal('overloaded', what, bytes, lacking)
+    this.#left += bytes
   }
 
   /** Frees what can be freed if reads, or other processes, take what writes leave free. Call it from time to time. */
@@ -242,9 +255,9 @@ export class MemoryGuard {
   }
 
   /** Returns false if it was done a moment ago. */
-  #freeAll(): boolean {
+  #freeAll(everyMs = freeEveryMs): boolean {
     const nowMs = this.#options.nowMs()
-    if (nowMs - this.#freedMoreAtMs < freeEveryMs) return false
+    if (nowMs - this.#freedMoreAtMs < everyMs) return false
     this.#options.free()
     this.#options.freeMore?.()
     this.#freedAtMs = this.#freedMoreAtMs = this.#options.nowMs()

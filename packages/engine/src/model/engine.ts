@@ -111,6 +111,16 @@ export interface Engine {
    * ```
    */
   database(name?: string): Database
+  /**
+   * For memory that the host program is about to use for a while, such as that of a reply: throws `overloaded` if the process would come close
+   * to its memory limit. Garbage is collected first. `what` is the subject of the message.
+   *
+   * @example
+   * ```ts
+   * engine.checkMemory('the page', 4_000_000)
+   * ```
+   */
+  checkMemory(what: string, bytes: number): void
   /** Databases, their tokens, and the directory's settings. */
   readonly control: ControlPlane
   /**

@@ -1,5 +1,5 @@
 // Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
-import { objectOverheadBytes } from '../limits.ts'
+import { objectOverheadBytes, vectorOverheadBytes } from '../limits.ts'
 import type { AnswerRoom } from '../model/reads.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 
@@ -46,10 +46,14 @@ export function hitBytes(
   { vectors, texts }: WantedContents = onlyHeads,
 ): number {
   const definition = fields[fieldIndex]
-  const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
+  const vector = vectors && definition?.kind === 'dense' ? vectorBytes(definition.params) : 0
   // The record includes the texts.
   const record = texts ? objects.recordBytesAt(ordinal) : objects.textBytesAt(ordinal)
   return objectOverheadBytes + record + vector
+}
+
+function vectorBytes({ dimension }: { readonly dimension: number }): number {
+  return vectorOverheadBytes + dimension * floatBytes
 }
 
 /** Bytes of the members of objects in a multi-vector field. */
@@ -59,7 +63,7 @@ export function memberBytes(replica: ReadableReplica, ordinals: Iterable<number>
   if (definition?.kind !== 'multi' || originals === undefined) return 0
   let vectors = 0
   for (const ordinal of ordinals) vectors += originals.count(ordinal)
-  return vectors * definition.params.dimension * floatBytes
+  return vectors * vectorBytes(definition.params)
 }
 
 /** Which contents of its fields an object is returned with. */
@@ -84,7 +88,7 @@ export function objectBytes(
   if (!vectors) return bytes
   for (const [index, field] of definition.fields.entries()) {
     if (field.kind === 'dense' && replica.dense[index]?.has(ordinal, replica.version)) {
-      bytes += field.params.dimension * floatBytes
+      bytes += vectorBytes(field.params)
     }
     bytes += memberBytes(replica, [ordinal], index)
   }

@@ -2,11 +2,12 @@
 // objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import { TimeSlice } from '@annal/wal'
 import type { Filter } from '../filter/condition.ts'
+import { objectOverheadBytes } from '../limits.ts'
 import type { AnswerRoom } from '../model/reads.ts'
 import type { FusedHit, HitGroup, SearchHit, SearchResult } from '../model/search-result.ts'
 import type { ReadableReplica } from '../replica/readable.ts'
 import { refuseWhenLeft } from '../vector/caller.ts'
-import { hitBytes } from './answer-room.ts'
+import { hitBytes, RepeatableRoom } from './answer-room.ts'
 import { errorOfSearch } from './batch-errors.ts'
 import { chooseEfs, type EfChooser } from './ef-chooser.ts'
 import { type Expansions, prepareTexts } from './expand-terms.ts'
@@ -107,11 +108,24 @@ export async function searchAll(
   const [only] = inputs
   if (inputs.length === 1 && only) return [await search(replica, only, caller)]
   const slice = new TimeSlice()
-  const ends = await Promise.allSettled(inputs.map((input) => search(replica, input, { ...caller, slice })))
+  const room = given.room && roomOfBatch(given.room, replica, inputs)
+  const ends = await Promise.allSettled(inputs.map((input) => search(replica, input, { ...caller, room, slice })))
   return ends.map((end, i) => {
     if (end.status === 'fulfilled') return end.value
     throw errorOfSearch(i, end.reason)
   })
+}
+
+/**
+ * Takes what the hits will need at least, before any search runs: batches that run at the same time would otherwise be refused by what each has
+ * taken when most of its searches have run.
+ */
+function roomOfBatch(room: AnswerRoom, { objects }: ReadableReplica, inputs: readonly SearchPlanInput[]): AnswerRoom {
+  const hits = inputs.flatMap(({ tasks }) => tasks.map(({ k }) => Math.min(k, objects.ordinalEnd)))
+  const prepaid = new RepeatableRoom(room)
+  prepaid.take(objectOverheadBytes * hits.reduce((sum, each) => sum + each, 0))
+  prepaid.repeat()
+  return prepaid
 }
 
 function resultBytes(

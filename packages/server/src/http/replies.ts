@@ -6,8 +6,9 @@ import type { AnswerRoom, SearchResult } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Budget } from '../access/budget.ts'
-import { ServerError } from '../errors.ts'
-import { largeReplyBytes, pageBytesMax, readerTimeoutMs, replyBytesMax, replyPieceBytes } from '../limits.ts'
+import type { EngineSlot } from '../engine-slot.ts'
+import { refusal, ServerError } from '../errors.ts'
+import { largeReplyBytes, readerTimeoutMs, replyPieceBytes } from '../limits.ts'
 import { joinPieces } from '../wire/pieces.ts'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
@@ -17,14 +18,34 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Budget of the large replies that clients have not received yet. */
     readonly replyBudget: Budget
+    /** Stored data of one reply, and of one page of objects, in bytes. */
+    readonly replyBytesMax: number
+    readonly pageBytesMax: number
+    /** Throws `overloaded` if the process has no memory for so many bytes. */
+    readonly checkMemory: (bytes: number) => void
   }
 }
 
 /** Text, or bytes of MessagePack. Each piece is built after the previous one was written. */
 export type Pieces = Iterator<string | Buffer>
 
-export function addReplyBudget(app: FastifyInstance, budget: Budget): void {
-  app.decorate('replyBudget', budget)
+interface ReplyBudgets {
+  readonly largeReplies: Budget
+  readonly replyBytesMax: number
+  readonly pageBytesMax: number
+}
+
+export function addReplyBudget(
+  app: FastifyInstance,
+  { largeReplies, replyBytesMax, pageBytesMax }: ReplyBudgets,
+  slot: EngineSlot,
+): void {
+  app.decorate('checkMemory', (bytes) => {
+    if (slot.isOpen()) slot.engine().checkMemory('the reply', bytes)
+  })
+  app.decorate('replyBudget', largeReplies)
+  app.decorate('replyBytesMax', replyBytesMax)
+  app.decorate('pageBytesMax', pageBytesMax)
 }
 
 function wantsJson(request: FastifyRequest): boolean {
@@ -40,22 +61,31 @@ export function noteRecall(reply: FastifyReply, { recall }: Pick<SearchResult, '
 export function answerRoom({ server, raw }: FastifyReply, advice: string): AnswerRoom {
   const held: (() => void)[] = []
   let [taken, counted] = [0, 0]
+  let refused: Error | undefined
+  const grow = (): void => {
+    const { replyBudget, replyBytesMax, checkMemory } = server
+    if (taken > replyBytesMax) {
+      const message = `the reply would contain more than ${replyBytesMax} bytes of stored data; ${advice}`
+      throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
+    }
+    // If the connection is closed, the reply has no receiver, and `close` was already emitted.
+    if (taken <= largeReplyBytes || raw.destroyed) return
+    checkMemory(taken - counted)
+    held.push(replyBudget.take(taken - counted))
+    counted = taken
+    if (held.length === 1) raw.once('close', () => held.forEach((give) => void give()))
+  }
   return {
-    pageBytesMax,
+    pageBytesMax: server.pageBytesMax,
     get hasLeft() {
       return hasLeft(raw)
     },
     take(bytes) {
+      // The other searches of a batch go on until they ask.
+      if (refused !== undefined) throw refused
       taken += bytes
-      if (taken > replyBytesMax) {
-        const message = `the reply would contain more than ${replyBytesMax} bytes of stored data; ${advice}`
-        throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
-      }
-      // If the connection is closed, the reply has no receiver, and `close` was already emitted.
-      if (taken <= largeReplyBytes || raw.destroyed) return
-      if (held.length === 0) raw.once('close', () => held.forEach((give) => void give()))
-      held.push(server.replyBudget.take(taken - counted))
-      counted = taken
+      refused = refusal(grow)
+      if (refused !== undefined) throw refused
     },
   }
 }
@@ -96,7 +126,12 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
   } while (size < replyPieceBytes && !slice.isOver)
   // A client that does not read must not occupy memory indefinitely.
   reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
-  return reply.type(type).send(Readable.from(inTurns(first, pieces)))
+  return reply.type(type).send(readable(first, pieces))
+}
+
+/** By default, a stream of pieces would have up to 16 of them in memory. */
+function readable(first: readonly (string | Buffer)[], pieces: Pieces): Readable {
+  return Readable.from(inTurns(first, pieces), { objectMode: false, highWaterMark: replyPieceBytes })
 }
 
 /** Builds the rest while it is read, in several turns of the event loop. */

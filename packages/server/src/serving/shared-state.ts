@@ -48,6 +48,9 @@ export interface Budgets {
   readonly writes: Budget
   readonly bodies: BodyBudgets
   readonly largeReplies: Budget
+  /** Of one reply, and of one page. */
+  readonly replyBytesMax: number
+  readonly pageBytesMax: number
 }
 
 /** The routes that serving threads may answer, as metrics name them. Others are counted under `other`. */
@@ -264,5 +267,7 @@ function budgetsOf(shared: SharedAmounts, memoryBytes: number): Budgets {
       ),
     },
     largeReplies: createBudget(shares.largeReplies, 'large replies', shared.amount(amounts.largeReplies)),
+    replyBytesMax: shares.reply,
+    pageBytesMax: shares.page,
   }
 }
