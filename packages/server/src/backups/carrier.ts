@@ -2,6 +2,7 @@
 // collection.
 import type { BackupInfo, Database } from '@annal/engine'
 import type { Bucket } from './bucket.ts'
+import { byLog, timeOf } from './scheduled-backup.ts'
 
 /** The bucket, and how many backups it keeps. */
 export interface CarrierOptions {
@@ -12,10 +13,6 @@ export interface CarrierOptions {
   /** Downloads each copy and compares it. */
   readonly check: boolean
 }
-
-const prefix = 'auto-'
-/** Form of the time at the end of a scheduled backup's name. */
-const stampForm = /^\d{8}T\d{9}$/
 
 /** Copies the scheduled backups of each database to a bucket. */
 export class Carrier {
@@ -61,24 +58,19 @@ export class Carrier {
     stored: readonly string[],
   ): Promise<void> {
     const { keep, check } = this.#options
-    const names = stored.filter((candidate) => isScheduled(candidate, collection))
+    const names = stored.filter((candidate) => timeOf(candidate, collection) !== undefined)
     if (!names.includes(name)) {
       const { bytes, stream } = backups.download(name)
       await folder.put(name, stream, { bytesAbout: bytes, check })
-      names.push(name)
     }
-    // Names end with a time, so sorting by name sorts by time.
-    for (const old of names.sort().slice(0, -keep)) await folder.delete(old)
+    // Names end with a time, so sorting by name sorts by time. The newest one stays whatever its name is: a clock that was wrong made others.
+    const others = names.filter((other) => other !== name).sort()
+    for (const old of others.slice(0, Math.max(0, others.length + 1 - keep))) await folder.delete(old)
   }
 }
 
 /** The newest scheduled backup of each collection. */
 function newestOfEach(infos: readonly BackupInfo[]): Iterable<BackupInfo> {
-  const scheduled = infos.filter(({ name, collection }) => isScheduled(name, collection))
-  return new Map(scheduled.map((info) => [info.collection, info])).values()
-}
-
-function isScheduled(name: string, collection: string): boolean {
-  const start = `${prefix}${collection}-`
-  return name.startsWith(start) && stampForm.test(name.slice(start.length))
+  const scheduled = infos.filter(({ name, collection }) => timeOf(name, collection) !== undefined)
+  return new Map(scheduled.sort(byLog).map((info) => [info.collection, info])).values()
 }

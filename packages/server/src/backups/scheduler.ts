@@ -17,6 +17,8 @@ export interface BackupScheduleOptions {
   /** Undefined if the server serves alone. */
   readonly node?: ScheduledNode | undefined
   readonly onNotice: (sentence: string) => void
+  /** A monotonic time in milliseconds. */
+  readonly elapsedMs?: () => number
 }
 
 /** A node of a cluster. Of these, the one that leads makes the backups, and every one knows when the newest was made. */
@@ -43,6 +45,10 @@ export class BackupSchedule {
   readonly #ownFaults = new Map<string, { readonly fault: string; readonly triedAt: number }>()
   /** By database: the backups that could not be copied to the bucket. */
   readonly #notCarried = new Map<string, { readonly faults: readonly string[]; readonly triedAt: number }>()
+  readonly #elapsedMs: () => number
+  readonly #beganMs: number
+  /** When this process last ran a schedule, by the monotonic clock. */
+  readonly #ranMs = new Map<string, number>()
   /** Whether this node led when it last looked. */
   #led = false
   #stopped = false
@@ -50,7 +56,9 @@ export class BackupSchedule {
   constructor(engine: Engine, options: BackupScheduleOptions) {
     this.#engine = engine
     this.#options = options
-    const { everything, node } = options
+    const { everything, node, elapsedMs = () => performance.now() } = options
+    this.#elapsedMs = elapsedMs
+    this.#beganMs = elapsedMs()
     const checking = setInterval(() => void this.runDue(), checkEveryMs).unref()
     // Another node may have led at the last round, so a node decides by the age of the newest backup.
     this.#timers =
@@ -115,14 +123,16 @@ export class BackupSchedule {
     const schedules = this.#options.node ? [...own, ...this.#common(own)] : own
     const kept = new Set(schedules.map(keyOf))
     for (const key of this.#ownFaults.keys()) if (!kept.has(key)) this.#ownFaults.delete(key)
+    for (const key of this.#ranMs.keys()) if (!kept.has(key)) this.#ranMs.delete(key)
     for (const schedule of schedules) {
       if (this.#stopped) return
       const database = this.#engine.database(schedule.database)
       const found = database.collections().find(({ name }) => name === schedule.collection)
       const triedAt = this.#ownFaults.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
-      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || wasTried(triedAt, now)) continue
+      if (found?.condition !== 'ready' || !this.#isDue(database, schedule, now) || wasTried(triedAt, now)) continue
       const fault = await faultOf(database, schedule.collection, schedule)
       if (fault === undefined) {
+        this.#ranMs.set(keyOf(schedule), this.#elapsedMs())
         this.#ownFaults.delete(keyOf(schedule))
         await this.#carry(database, now)
       } else {
@@ -135,6 +145,14 @@ export class BackupSchedule {
       if (!isThere) this.#notCarried.delete(name)
       else if (!this.#stopped && !wasTried(triedAt, now)) await this.#carry(this.#engine.database(name), now)
     }
+  }
+
+  /** A backup that is later than the clock was made while one of them was wrong; then the interval is that of the monotonic clock. */
+  #isDue(database: Database, schedule: Schedule, now: number): boolean {
+    const newest = scheduledBackups(database, schedule.collection).at(-1)
+    if (newest === undefined || newest.takenAt <= now) return nextRun(database, schedule, now) <= now
+    const sinceMs = this.#ranMs.get(keyOf(schedule)) ?? this.#beganMs
+    return this.#elapsedMs() - sinceMs >= schedule.everyHours * hourMs
   }
 
   /** Whether this node leads. One that has begun to lead copies what the one before it may not have copied. */
@@ -207,10 +225,10 @@ export class BackupSchedule {
   }
 }
 
-/** Time of a schedule's next backup in milliseconds since 1970; 0 if it has no backup yet. */
-export function nextRun(database: Database, { collection, everyHours }: Schedule): number {
+/** Time of a schedule's next backup in milliseconds since 1970, at the latest; 0 if it has no backup yet. */
+export function nextRun(database: Database, { collection, everyHours }: Schedule, now = Date.now()): number {
   const newest = scheduledBackups(database, collection).at(-1)
-  return newest === undefined ? 0 : newest.takenAt + everyHours * hourMs
+  return newest === undefined ? 0 : Math.min(newest.takenAt, now) + everyHours * hourMs
 }
 
 /** Also false if the clock was set back since. */
