@@ -90,6 +90,49 @@ test('the chain continues across restarts, days, and half a line left by a crash
   t.strictSame(await verifyAudit(dir), { lines: 13, fault: undefined })
 })
 
+test('the chain continues when the clock jumps, also across days and restarts', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  const day = 86_400_000
+  let now = Date.parse('2026-11-29T00:10:00Z')
+  let lines = 0
+  for (const jump of [0, -1_200_000, 3_652 * day, -3_652 * day, -now]) {
+    now += jump
+    const audit = new AuditLog(dir, () => now)
+    await audit.open()
+    for (let i = 0; i < 2; i++) {
+      audit.record(event(`${lines++}`))
+      await audit.close()
+      now += day
+    }
+    t.strictSame(await verifyAudit(dir), { lines, fault: undefined }, `after a jump of ${jump} ms`)
+    t.same(
+      (await linesIn(dir)).map(({ action }) => Number(action)),
+      Array.from({ length: lines }, (_, i) => i),
+      'in order',
+    )
+  }
+  t.match((await linesIn(dir)).at(-1), { ts: /^1970-01-/ }, 'lines have the time of the clock')
+})
+
+test('a clock that was set back hides no refusals', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  let [now, elapsedMs] = [Date.parse('2026-11-29T12:00:00Z'), 0]
+  const audit = new AuditLog(
+    dir,
+    () => now,
+    () => elapsedMs,
+  )
+  await audit.open()
+  for (let i = 0; i < 3; i++) {
+    audit.recordSparingly(event('auth.refused'))
+    audit.recordSparingly(event('auth.refused'))
+    now -= 3_600_000
+    elapsedMs += 1_000
+  }
+  await audit.close()
+  t.match(await linesIn(dir), [{ action: 'auth.refused' }, { left_out: 1 }, { left_out: 1 }])
+})
+
 test('a changed, removed, moved, or inserted line is detected', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
   const audit = new AuditLog(dir)

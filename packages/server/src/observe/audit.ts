@@ -34,6 +34,8 @@ export const noAudit: Audit = {
 
 interface ChainEnd {
   readonly hash: string
+  /** The newest file; undefined if there is none. */
+  readonly name: string | undefined
   /** The file ends in an incomplete line. */
   readonly torn: boolean
 }
@@ -41,18 +43,23 @@ interface ChainEnd {
 export class AuditLog implements Audit {
   readonly #dir: string
   readonly #now: () => number
+  readonly #elapsedMs: () => number
   readonly #waiting: AuditEvent[] = []
   readonly #repeated = new Map<string, { timeMs: number; leftOut: number }>()
   /** Where the next line continues; undefined after a failed write, which may have left any part of its lines. */
   #end: ChainEnd | undefined
   #fault: string | undefined
+  /** The file whose name is durable. */
+  #durable: string | undefined
   #isOpen = false
   #isWriting = false
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(dir: string, now: () => number = Date.now) {
+  /** `elapsedMs` is a monotonic time in milliseconds. */
+  constructor(dir: string, now: () => number = Date.now, elapsedMs: () => number = () => performance.now()) {
     this.#dir = dir
     this.#now = now
+    this.#elapsedMs = elapsedMs
   }
 
   get fault(): string | undefined {
@@ -79,12 +86,13 @@ export class AuditLog implements Audit {
   recordSparingly(event: AuditEvent): void {
     const key = `${event.action} ${event.ip}`
     const known = this.#repeated.get(key)
-    if (known !== undefined && this.#now() - known.timeMs < repeatedEveryMs) {
+    const timeMs = this.#elapsedMs()
+    if (known !== undefined && timeMs - known.timeMs < repeatedEveryMs) {
       known.leftOut += 1
       return
     }
     this.#repeated.delete(key)
-    this.#repeated.set(key, { timeMs: this.#now(), leftOut: 0 })
+    this.#repeated.set(key, { timeMs, leftOut: 0 })
     const oldest = this.#repeated.keys().next().value
     if (this.#repeated.size > addressesMax && oldest !== undefined) this.#repeated.delete(oldest)
     this.record(known === undefined || known.leftOut === 0 ? event : { ...event, left_out: known.leftOut })
@@ -125,14 +133,17 @@ export class AuditLog implements Audit {
       text += `${JSON.stringify(line)}\n`
       prev = line.hash
     }
-    const file = await open(path.join(this.#dir, fileName(ts)), 'a', 0o600)
+    const name = nextName(end.name, ts)
+    const file = await open(path.join(this.#dir, name), 'a', 0o600)
     try {
       await file.appendFile(text)
       await file.datasync()
     } finally {
       await file.close()
     }
-    this.#end = { hash: prev, torn: false }
+    if (name !== this.#durable) await syncDirectory(this.#dir)
+    this.#durable = name
+    this.#end = { hash: prev, name, torn: false }
   }
 }
 
@@ -155,16 +166,18 @@ export async function verifyAudit(
 /** The hash that the next line continues from, and whether the newest file ends in an incomplete line. */
 async function endOfChain(dir: string): Promise<ChainEnd> {
   let torn: boolean | undefined
-  for (const name of (await auditFiles(dir)).reverse()) {
+  const files = (await auditFiles(dir)).reverse()
+  const [newest] = files
+  for (const name of files) {
     const text = await readFile(path.join(dir, name), 'utf8')
     torn ??= text !== '' && !text.endsWith('\n')
     const line = text
       .split('\n')
       .map(parseLine)
       .findLast((found) => found !== undefined)
-    if (line !== undefined) return { hash: line.hash, torn }
+    if (line !== undefined) return { hash: line.hash, name: newest, torn }
   }
-  return { hash: chainStart, torn: torn ?? false }
+  return { hash: chainStart, name: newest, torn: torn ?? false }
 }
 
 /** The message has no path, because clients can read health. */
@@ -173,8 +186,21 @@ function unwritable(error: unknown): string {
   return `the audit log cannot be written (${why})`
 }
 
-function fileName(ts: string): string {
-  return `audit-${ts.slice(0, 10).replaceAll('-', '')}.log`
+/** The file of the day, but never one before the newest: the order of the names is that of the chain, also after the clock was set back. */
+function nextName(newest: string | undefined, ts: string): string {
+  const name = `audit-${ts.slice(0, 10).replaceAll('-', '')}.log`
+  return newest !== undefined && newest > name ? newest : name
+}
+
+/** Makes the name of a new file durable. Windows cannot sync a directory. */
+async function syncDirectory(dir: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(dir, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 async function auditFiles(dir: string): Promise<string[]> {
