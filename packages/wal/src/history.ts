@@ -8,7 +8,8 @@ import type { LogRecord, Lsn } from './log.ts'
 import { checkHeader, listLogFiles, type SegmentExpectation, type SegmentFile, withSegment } from './scan-segment.ts'
 import { type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { copyRange } from './tail.ts'
-import { encodeTip, tipName } from './tip.ts'
+import { encodeTip, readTip, tipName } from './tip.ts'
+import { judgeTail } from './torn-tail.ts'
 import { linkOrCopy } from './transfer.ts'
 import type { Vfs } from './vfs.ts'
 import { createWhole, writeFully } from './whole-file.ts'
@@ -37,19 +38,29 @@ export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<Segm
   return [...byId.values()].sort((a, b) => a.id - b.id)
 }
 
+/** A range of records. */
+export interface HistoryRange {
+  readonly from: number
+  readonly to: number
+  /** The newest record that is known to be durable: an end before it is damage. */
+  readonly lsnDurable?: number
+}
+
 /**
  * Yields all records with `from <= lsn <= to`. Throws lsn_not_held when the history begins later or ends earlier, and
- * log_damaged when a record in between is missing, damaged or of another history.
+ * log_damaged when a record in between is missing, damaged or of another history, or when durable records followed the end.
  */
-export async function* readHistory(
-  place: HistoryPlace,
-  { from, to }: { readonly from: number; readonly to: number },
-): AsyncGenerator<LogRecord> {
-  for await (const { frame } of framesOf(place, { from, to })) {
+export async function* readHistory(place: HistoryPlace, range: HistoryRange): AsyncGenerator<LogRecord> {
+  for await (const { frame } of framesOf(place, range)) {
     const { lsn, type, version } = frame.header
     // The value was read and checked, so the brand is applied here.
     if (type >= recordType.userMin) yield { lsn: lsn as Lsn, type, version, payload: frame.payload }
   }
+}
+
+/** The newest record of a log that TIP knows to be durable; 0 without TIP. The log may be in use: read it afterwards. */
+export async function durableLsnOf(vfs: Vfs, dir: string): Promise<number> {
+  return (await readTip(vfs, dir)).newest?.durableLsn ?? 0
 }
 
 /** Writes a log of the records up to `to` into an empty directory. Links sealed segments where possible. */
@@ -79,10 +90,7 @@ interface PlacedFrame {
 }
 
 /** Yields every frame in order, including the log's own records, and checks that each follows the one before. */
-async function* framesOf(
-  place: HistoryPlace,
-  { from, to }: { readonly from: number; readonly to: number },
-): AsyncGenerator<PlacedFrame> {
+async function* framesOf(place: HistoryPlace, { from, to, lsnDurable = 0 }: HistoryRange): AsyncGenerator<PlacedFrame> {
   const segments = await historySegments(place)
   const start = segments.findLastIndex(({ lsnFirst }) => lsnFirst <= from)
   if (start < 0) throw notHeld(from, to, `the oldest record held is LSN ${segments[0]?.lsnFirst ?? 'none'}`)
@@ -96,6 +104,7 @@ async function* framesOf(
       lsn = segment.lsnFirst - 1
       while (lsn < to) {
         const frame = await file.next()
+        if (frame === undefined && segment === segments.at(-1)) await file.refuseDamage(lsn + 1, lsnDurable)
         if (frame === undefined) break
         if (frame.header.lsn !== lsn + 1 || frame.header.prevSum !== chain)
           throw damaged(segment, lsn + 1, `the frame at ${frame.offset} does not follow the one before it`)
@@ -109,7 +118,7 @@ async function* framesOf(
     }
   }
   if (lsn >= to) return
-  const follower = segments.find(({ lsnFirst }) => lsnFirst > lsn)
+  const follower = segments.find(({ lsnFirst }) => lsnFirst > lsn + 1)
   if (follower) throw damaged(follower, lsn + 1, `the records before LSN ${follower.lsnFirst} are missing or damaged`)
   throw notHeld(from, to, `it ends with LSN ${lsn}`)
 }
@@ -127,7 +136,13 @@ async function openSegment(place: HistoryPlace, segment: SegmentFile, expected: 
     end: bytes,
     payloads: 'give',
   })
-  return { header, file: { next: () => reader.next(), close: () => file.close() } }
+  /** The end of the log may be a record that is being written, or a torn one. */
+  const refuseDamage = async (lsnExpected: number, lsnDurable: number) => {
+    const durable = { lsn: lsnDurable, source: 'TIP' }
+    const verdict = await judgeTail({ reader, bytes, lsnExpected, durable })
+    if (verdict.kind === 'damaged') throw damaged(segment, lsnExpected, verdict.evidence)
+  }
+  return { header, file: { next: () => reader.next(), refuseDamage, close: () => file.close() } }
 }
 
 function headerOf(

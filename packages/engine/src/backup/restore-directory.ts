@@ -6,6 +6,7 @@ import {
   copyFile,
   copyHistory,
   createIdentity,
+  durableLsnOf,
   errnoOf,
   type HistoryPlace,
   historySegments,
@@ -116,26 +117,39 @@ async function lsnWanted(
 ): Promise<number> {
   const from = bases.at(-1)?.manifest
   const end = await endOf(place, from?.lsn ?? 0, from?.timeMs ?? 0)
+  if (end.damage !== undefined) {
+    // Records before the damage can be restored by their LSN, and only by that: the end and the time of others are not known.
+    if (moment && 'lsn' in moment && moment.lsn >= 1 && moment.lsn < Number(end.damage.details.lsn)) return moment.lsn
+    throw end.damage
+  }
   if (moment === undefined) return end.lsn
   const lsn = await lsnOf(recordsInFiles(place), bases, moment, { lsn: end.lsn, nowMs: end.timeMs })
   if (lsn > 0) return lsn
   throw unreachable('there is no record before that moment')
 }
 
-/** The newest readable record, and its time. */
-async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Promise<{ lsn: number; timeMs: number }> {
+/** The newest readable record, and its time. `damage`: durable records followed. */
+async function endOf(
+  place: HistoryPlace,
+  from: number,
+  baseTimeMs: number,
+): Promise<{ readonly lsn: number; readonly timeMs: number; readonly damage?: WalError }> {
+  // Before the log is read: a server may be appending to it.
+  const lsnDurable = await durableLsnOf(place.vfs, place.dirs.at(-1) as string)
   const segments = await historySegments(place)
   let lsn = from
   let timeMs = baseTimeMs
   const start = Math.max(from + 1, segments[0]?.lsnFirst ?? 1)
   try {
-    for await (const record of readHistory(place, { from: start, to: Number.MAX_SAFE_INTEGER })) {
+    for await (const record of readHistory(place, { from: start, to: Number.MAX_SAFE_INTEGER, lsnDurable })) {
       lsn = record.lsn
       timeMs = Math.max(timeMs, peekEvent(record.payload).timeMs)
     }
   } catch (error) {
+    if (!(error instanceof WalError)) throw error
+    if (error.code === 'log_damaged') return { lsn, timeMs, damage: error }
     // This is a normal end; a gap or damage before the end has its own code.
-    if (!(error instanceof WalError && error.code === 'lsn_not_held')) throw error
+    if (error.code !== 'lsn_not_held') throw error
   }
   return { lsn, timeMs }
 }
