@@ -40,6 +40,8 @@ export interface EngineSide extends BackupHost {
   /** Files that other engines on the same log can read. */
   readonly shared?: SharedFiles | undefined
   readonly backupMsMax: number
+  /** Whether the clock may decide that history of this age is removed. */
+  agesBy(ageMs: number): boolean
   /** Called with a sentence for the log. */
   readonly onNotice: (sentence: string) => void
   nextCollectionId(): number
@@ -183,7 +185,7 @@ export class EngineBackups {
     if (!archive) return Math.min(newestCheckpoint()?.manifest.lsn ?? 0, retained)
     const { next, bytes = 0, bytesMax = 0 } = this.#trimmed ?? {}
     if (next === undefined) return 0
-    const isOld = next.timeMs <= clock.now() - nearlyFull * archive.maxAgeMs
+    const isOld = this.#side.agesBy(archive.maxAgeMs) && next.timeMs <= clock.now() - nearlyFull * archive.maxAgeMs
     return isOld || bytes >= nearlyFull * bytesMax ? Math.min(next.lsn, retained) : 0
   }
 
@@ -222,14 +224,16 @@ export class EngineBackups {
     const areDropsDurable = lsnCatalog <= log().state().lsnDurable
     const isForStart = ({ id, lsn }: CatalogImport) =>
       keepLog || (living.has(id) ? lsn > this.#lsnNotNeeded : !areDropsDurable)
-    const startMs = clock.now() - (limits?.maxAgeMs ?? 0)
+    // A clock that is wrong makes nothing old.
+    const nowMs = !limits || this.#side.agesBy(limits.maxAgeMs) ? clock.now() : Number.NEGATIVE_INFINITY
+    const startMs = nowMs - (limits?.maxAgeMs ?? 0)
     const isForMoment = ({ deletedAtMs = Number.POSITIVE_INFINITY }: CatalogImport) => deletedAtMs > startMs
     let lsnNotNeeded = Number.POSITIVE_INFINITY
     if (limits) {
       const images: ArchivedImage[] = []
       for (const image of imports)
         if (!isForStart(image) && isForMoment(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
-      const trimmed = await trimArchive(this.#side, limits, clock.now(), images)
+      const trimmed = await trimArchive(this.#side, limits, nowMs, images)
       this.#reach = trimmed
       this.#trimmed = trimmed
       if (trimmed.isShortened) this.#shortened = 'size'

@@ -92,7 +92,7 @@ export async function findPast(
   const past = host.past()
   const bases = await basesOf(host)
   const lsnEnd = host.log().state().lsnDurable
-  const lsn = await reaching(() => lsnOf(past, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
+  const lsn = await reaching(() => lsnOf(past, bases, moment, { lsn: lsnEnd, nowMs: nowOf(host) }))
   const collectionId = await subject.collectionIdAt(lsn)
   const start = await reaching(() =>
     startOf(host, past, bases, { collectionId, stored: subject.stored, keepLsns, without }, lsn),
@@ -125,10 +125,15 @@ export async function lsnsOf(
   await host.log().sync()
   const past = host.past()
   const bases = await basesOf(host)
-  const end = { lsn: host.log().state().lsnDurable, nowMs: host.clock.now() }
+  const end = { lsn: host.log().state().lsnDurable, nowMs: nowOf(host) }
   const resolve = (moment: Moment, field: string) =>
     namingMoment(field, moment, () => reaching(() => lsnOf(past, bases, moment, end)))
   return { from: await resolve(from, 'from'), to: to === undefined ? end.lsn : await resolve(to, 'to') }
+}
+
+/** The later of the clock and of the newest record, which is later if the clock was set back. */
+function nowOf(host: BackupHost): number {
+  return Math.max(host.clock.now(), host.timeMs())
 }
 
 /** The record just before a moment. Throws restore_unreachable. */

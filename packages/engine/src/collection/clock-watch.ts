@@ -55,6 +55,16 @@ export class ClockWatch {
     return this.#clocks.monotonic() - this.#steadySince >= steadyMs
   }
 
+  /**
+   * Whether what is older than `ageMs` may be removed. A clock that did not jump is also believed before it has been steady for an hour, unless it is
+   * later than the newest record at the start by more than that age: all that is kept would be old at once.
+   */
+  agesBy(ageMs: number, timeAtStartMs: number): boolean {
+    this.observe()
+    if (this.isSteady || this.jump !== undefined) return this.isSteady
+    return this.#clocks.now() - timeAtStartMs <= ageMs
+  }
+
   /** The newest jump, until the clocks have agreed for an hour since. */
   get jump(): ClockJump | undefined {
     return this.isSteady ? undefined : this.#jump

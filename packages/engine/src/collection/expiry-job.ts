@@ -1,10 +1,12 @@
 // Deletes objects that have expired, a few seconds later, by records of the log. Reads hide them already. It deletes nothing while the clock
 // cannot be trusted, and nothing on a node that may not append.
-import { type Clocks, ClockWatch } from './clock-watch.ts'
+import type { Clock } from '../model/engine.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { LocalCollection } from './collection.ts'
 
 export interface ExpiryJobHost {
-  readonly clocks: Clocks
+  readonly clock: Clock
+  readonly watch: ClockWatch
   collections(): Iterable<LocalCollection>
   readonly onTrouble: (sentence: string) => void
 }
@@ -14,7 +16,6 @@ const expiryEveryMs = 10_000
 
 export class ExpiryJob {
   readonly #host: ExpiryJobHost
-  readonly #watch: ClockWatch
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | undefined
   #deleted = 0
@@ -23,18 +24,17 @@ export class ExpiryJob {
 
   constructor(host: ExpiryJobHost, everyMs = expiryEveryMs) {
     this.#host = host
-    this.#watch = new ClockWatch(host.clocks)
     this.#timer = setInterval(() => this.#tick(), everyMs).unref()
   }
 
   /** Objects deleted so far, jumps of the clock so far, and whether expired objects are being deleted. */
   stats(): { readonly deleted: number; readonly clockJumps: number; readonly isDeleting: boolean } {
-    return { deleted: this.#deleted, clockJumps: this.#watch.jumps, isDeleting: this.#watch.isSteady }
+    return { deleted: this.#deleted, clockJumps: this.#host.watch.jumps, isDeleting: this.#host.watch.isSteady }
   }
 
   /** Sentences for the health, while a jump of the clock keeps expired objects from being deleted. */
   reasons(): string[] {
-    const { jump } = this.#watch
+    const { jump } = this.#host.watch
     if (jump === undefined || ![...this.#host.collections()].some(isExpiring)) return []
     return [sentenceOf(jump)]
   }
@@ -46,13 +46,13 @@ export class ExpiryJob {
   }
 
   #tick(): void {
-    this.#watch.observe()
-    const { jump, jumps } = this.#watch
+    this.#host.watch.observe()
+    const { jump, jumps } = this.#host.watch
     if (jumps > this.#jumps && jump) this.#host.onTrouble(sentenceOf(jump))
     this.#jumps = jumps
-    if (this.#running !== undefined || !this.#watch.isSteady) return
+    if (this.#running !== undefined || !this.#host.watch.isSteady) return
     // By the clock alone: the time of the newest record may come from a clock that was wrong.
-    this.#running = this.#deleteAll(this.#host.clocks.now()).finally(() => {
+    this.#running = this.#deleteAll(this.#host.clock.now()).finally(() => {
       this.#running = undefined
     })
   }

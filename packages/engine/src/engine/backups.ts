@@ -20,6 +20,7 @@ export function createBackups(engine: EngineHost): EngineBackups {
     shared: opener.shared,
     onNotice: (sentence) => base.notify(sentence),
     backupMsMax: limits.backupMsMax,
+    agesBy: (ageMs) => base.clockWatch.agesBy(ageMs, base.timeAtStartMs),
     // Unknown only in a new directory, where nothing needs it yet.
     identity: () => base.identity as Identity,
     log: () => (base.directory as DataDirectory).log,

@@ -41,11 +41,10 @@ export function replicaHost({ pool, originals }: Foundation, seed: HashSeed): Re
 }
 
 export function createExpiryJob({ base, collections }: EngineHost): ExpiryJob {
-  const { clock } = base
-  const monotonic = () => clock.monotonic?.() ?? performance.now()
   return new ExpiryJob(
     {
-      clocks: { now: () => clock.now(), monotonic },
+      clock: base.clock,
+      watch: base.clockWatch,
       collections: () => collections.all(),
       onTrouble: (sentence) => base.notify(sentence),
     },

@@ -1,6 +1,7 @@
 // What an engine stands on: its checked options, what opening the directory acquires, and the phase that decides which calls are accepted.
 import { join } from 'node:path'
 import { type DataDirectory, type Identity, type LogNotice, nodeVfs, type Vfs } from '@annal/wal'
+import { ClockWatch } from '../collection/clock-watch.ts'
 import type { Committer } from '../commit.ts'
 import { Embedder } from '../embed/embedder.ts'
 import { EngineError } from '../errors.ts'
@@ -31,6 +32,7 @@ export class Foundation {
   readonly dataDir: string
   readonly vfs: Vfs
   readonly clock: Clock
+  readonly clockWatch: ClockWatch
   readonly opener: LogOpener
   readonly limits: Limits
   readonly embedder: Embedder
@@ -51,6 +53,8 @@ export class Foundation {
   /** Whether `close` was called. */
   isClosing = false
   failure: Error | undefined
+  /** Time of the newest record when the engine was opened. */
+  timeAtStartMs = 0
   identity: Identity | undefined
   pool: WorkerPool | undefined
   /** Undefined in an engine without readers. */
@@ -64,7 +68,12 @@ export class Foundation {
     this.parts = parts
     this.dataDir = checkedDataDir(options?.dataDir)
     this.vfs = parts.vfs ?? nodeVfs()
-    this.clock = checkedClock(options.clock)
+    const clock = checkedClock(options.clock)
+    this.clock = clock
+    this.clockWatch = new ClockWatch({
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic?.() ?? performance.now(),
+    })
     this.opener = parts.opener ?? fileLogOpener
     this.limits = checkedLimits(options.limits)
     this.embedder = new Embedder(options.embed)

@@ -28,6 +28,7 @@ export async function recover(
   catalogWrites.leadTo(outlook.catalog)
   const start = { lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs }
   committer.startAfter(start)
+  base.timeAtStartMs = start.timeMs
   engine.recent.startAfter(start)
   for (const collection of collections.all()) if (!outlook.lsnLastOf.has(collection.entry.id)) collection.ready()
   base.phase = 'recovering'

@@ -183,7 +183,7 @@ function digestsOf(engine: Engine): string[] {
 
 test('with history every moment of a deleted clone stays reachable, and its image is removed with that history', async (t) => {
   let nowMs = 1_700_000_000_000
-  const clock = { now: () => nowMs }
+  const clock = { now: () => nowMs, monotonic: () => nowMs }
   const archive = { maxBytes: 1e12, maxAgeMs: 3_600_000 }
   const engine = await openedEngine(t, { archive, clock })
   const { dataDir } = engine
