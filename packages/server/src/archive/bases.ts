@@ -6,6 +6,7 @@ import { makeDurableDirectory, nodeVfs, sizeOf } from '@annal/wal'
 import type { FrameStore } from '@annal/wal/replicated'
 import { type FileInParts, sha256, uploadFile } from '../cluster/file-parts.ts'
 import type { Objects } from '../cluster/objects.ts'
+import { NewestAge } from '../newest-age.ts'
 import { ArchiveError } from './archive-error.ts'
 import type { ArchiveIndex, Base, IndexObject } from './archive-index.ts'
 import { archiveParts, partKey, partsFolderOf, partsFolders } from './archive-parts.ts'
@@ -48,6 +49,7 @@ export class Bases {
   readonly #listings = new Map<string, readonly FileInParts[]>()
   /** A restore has nothing to begin with: the log in the bucket does not begin with LSN 1, or it has a gap since the last base. */
   #isNeeded: boolean
+  readonly #age = new NewestAge()
   /** Bytes of the log that were uploaded when the last base was made. */
   #logBytes = 0
   #hasOldLists = false
@@ -110,7 +112,7 @@ export class Bases {
     const { index, uploader, due } = this.#parts
     const last = index.value.bases.at(-1)
     if (uploader.bytes - this.#logBytes >= Math.max(due.logBytesMin, (last?.bytes ?? 0) * due.logShareMin)) return true
-    return last !== undefined && Date.now() - last.timeMs > ageMsMax && uploader.lsnUploaded > last.lsnReached
+    return last !== undefined && this.#age.ageMs(last.timeMs) > ageMsMax && uploader.lsnUploaded > last.lsnReached
   }
 
   async #upload(): Promise<boolean> {
@@ -133,6 +135,7 @@ export class Bases {
       await vfs.removeTree(held.dir)
     }
     this.#isNeeded = false
+    this.#age.renew()
     this.#logBytes = logBytes
     this.#isCollected = false
     return true

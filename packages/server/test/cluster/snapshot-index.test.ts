@@ -62,3 +62,10 @@ test('marks are few, however many snapshots there are', (t) => {
   t.ok(Math.abs(expiredAt(list, 5_000, retentionMs) - 4_000) < 20)
   t.end()
 })
+
+test('a snapshot of a node whose clock was ahead does not keep the retention from ending', (t) => {
+  const list = listOf([snapshotAt(1, 0), snapshotAt(2, 1_000_000), snapshotAt(3, 600), snapshotAt(4, 1_200)])
+  t.equal(expiredAt(list, 1_700, retentionMs), 3)
+  t.equal(expiredAt(list, 2_300, retentionMs), 4)
+  t.end()
+})

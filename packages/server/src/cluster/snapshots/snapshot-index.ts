@@ -99,9 +99,11 @@ function withMark(
   { lsn, timeMs }: SnapshotMark,
   retentionMs: number,
 ): readonly SnapshotMark[] {
-  const newest = marks.at(-1)
+  // A mark that is later was made by a clock that was ahead: it would keep others from being made.
+  const earlier = marks.filter((mark) => mark.timeMs <= timeMs)
+  const newest = earlier.at(-1)
   const isClose = newest !== undefined && timeMs - newest.timeMs < retentionMs / marksMax
-  const all = isClose ? marks : [...marks, { lsn, timeMs }]
+  const all = isClose ? earlier : [...earlier, { lsn, timeMs }]
   const firstNeeded = all.findLastIndex((mark) => timeMs - mark.timeMs > retentionMs)
   return all.slice(Math.max(0, firstNeeded))
 }

@@ -3,6 +3,7 @@
 import type { ReplicatedEngine } from '@annal/engine/replicated'
 import type { Lsn } from '@annal/wal'
 import { type ReplicatedLog, trimUpTo } from '@annal/wal/replicated'
+import { NewestAge } from '../../newest-age.ts'
 import type { KnownNode } from '../cluster-view.ts'
 import { isLive } from '../presence.ts'
 import { NodeRemovedError, type Roster, type RosterEntry } from './roster.ts'
@@ -40,7 +41,7 @@ export const failuresMax = 3
 export class Snapshots {
   readonly #parts: SnapshotsParts
   readonly #writer: SnapshotWriter
-  readonly #beganMs = Date.now()
+  readonly #age = new NewestAge()
   /** Bytes of the log that this node had passed when the newest snapshot was made. */
   #bytesAtNewest = 0
   #newest: string | undefined
@@ -119,6 +120,7 @@ export class Snapshots {
     const newest = this.#list.snapshots.at(-1)
     if (newest?.name !== this.#newest) {
       this.#newest = newest?.name
+      this.#age.renew()
       this.#bytesAtNewest = this.#parts.log.bytesPassed
       this.#failures = 0
     }
@@ -160,7 +162,7 @@ export class Snapshots {
     if (engine.lsnApplied <= (newest?.lsn ?? 0)) return false
     // Without a snapshot, a node cannot begin with a log whose first records are gone.
     if (newest === undefined && (log.state().lsnFirst > 1 || this.#list.marks.length > 0)) return true
-    if (Date.now() - (newest?.timeMs ?? this.#beganMs) > ageMsMax) return true
+    if (this.#age.ageMs(newest?.timeMs) > ageMsMax) return true
     const bytes = log.bytesPassed - this.#bytesAtNewest
     if (newest === undefined) return bytes >= Math.min(firstBytes, snapshotLogBytes)
     return snapshotLogBytes === 0 || bytes >= Math.max(snapshotLogBytes, newest.bytes * sizeShare)
