@@ -2,7 +2,14 @@ export { type Clock, systemClock } from './clock.ts'
 export { type DataDirectory, type DataDirectoryOptions, followsName, openDataDirectory } from './data-directory.ts'
 export { errnoOf, isDiskFull, WalError, type WalErrorCode, type WalErrorDetails } from './errors.ts'
 export { freeBuffer } from './free-buffer.ts'
-export { copyHistory, durableLsnOf, type HistoryPlace, type HistoryRange, historySegments, readHistory } from './history.ts'
+export {
+  copyHistory,
+  durableLsnOf,
+  type HistoryPlace,
+  type HistoryRange,
+  historySegments,
+  readHistory,
+} from './history.ts'
 export { createIdentity, type Identity, newTimeline, openIdentity, readIdentity } from './identity.ts'
 export { payloadBytesMax } from './limits.ts'
 export { acquireLock, type DirectoryLock, type LockHolder, type LockOptions, lockHolder } from './lock.ts'

@@ -46,5 +46,7 @@ export const slowSyncMs = 1000
 /** Pauses between two attempts to reach the store of a replicated log. */
 export const retryPauseMinMs = 20
 export const retryPauseMaxMs = 1000
+/** After this long without a stored message, a leader compares the end of the store with what it knows: an outage of a store takes longer. */
+export const endCheckMs = 1000
 /** A replicated log that is closed while its store does not answer waits this long for the outcome of its last append. */
 export const closeWaitMs = 10_000

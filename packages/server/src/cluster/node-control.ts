@@ -245,9 +245,10 @@ export class NodeControl implements ClusterView {
     await lease.release()
   }
 
-  /** The log led and was fenced. */
+  /** The log led, and was fenced or has failed. A log that has failed is not used any more. */
   fenced({ message }: Error): void {
-    if (this.#term !== undefined) void this.#depose(message)
+    if (this.#running?.log.state().condition === 'failed') this.#leaveService(message)
+    else if (this.#term !== undefined) void this.#depose(message)
   }
 
   /** The engine cannot apply what other nodes wrote, and does nothing more. */

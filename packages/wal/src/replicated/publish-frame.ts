@@ -1,8 +1,9 @@
-// Appends one frame and finds out whether it is in the log. Only one frame is in flight at a time: with several, a frame of a
+// Appends frames and finds out whether they are in the log. Only one frame is in flight at a time: with several, a frame of a
 // fenced writer could be accepted after the one before it was refused.
 import { randomBytes } from 'node:crypto'
+import type { BatchRecord } from '../batch.ts'
 import { WalError } from '../errors.ts'
-import { decodeFrame, type EncodedFrame, encodeFrame, writerBytes } from './frame.ts'
+import { decodeFrame, type EncodedFrame, encodeBatch, encodeFrame, writerBytes } from './frame.ts'
 import type { ChainPlace } from './frame-chain.ts'
 import type { FrameStore } from './frame-store.ts'
 import type { Patience } from './patience.ts'
@@ -42,6 +43,38 @@ export async function publishFrame(publishing: Publishing, frame: EncodedFrame, 
     expected++
     attempt = -1
   }
+}
+
+/** What was stored, and the place after it. */
+export interface PublishedRecords {
+  readonly after: ChainPlace
+  /** The place before the first frame. */
+  readonly start: ChainPlace
+  readonly frames: number
+  readonly bytes: number
+}
+
+/** Stores the records as one group of frames after a place. Throws as `publishFrame` does. */
+export async function publishRecords(
+  publishing: Publishing,
+  records: readonly BatchRecord[],
+  before: ChainPlace,
+): Promise<PublishedRecords> {
+  const { logId, epoch, store } = publishing
+  const begin = { logId, epoch, lsnFirst: before.lsn + 1, prevSum: before.sum }
+  const frames = encodeBatch(records, begin, store.messageBytesMax)
+  let { seq, sum } = before
+  let start: ChainPlace | undefined
+  let bytes = 0
+  for (const frame of frames) {
+    seq = await publishFrame(publishing, frame, seq)
+    // Noise may lie before the frame, so the sum of the message before it is not known.
+    start ??= { ...before, seq: seq - 1, seqSum: 0n }
+    sum = frame.sum
+    bytes += frame.bytes.length
+  }
+  const after = { seq, seqSum: sum, lsn: before.lsn + records.length, sum, epoch }
+  return { after, start: start ?? before, frames: frames.length, bytes }
 }
 
 /**

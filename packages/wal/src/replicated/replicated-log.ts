@@ -11,14 +11,15 @@ import { closeWaitMs, queueBytesMax, queueRecordsMax } from '../limits.ts'
 import type { Appended, Log, LogRecord, LogState, Lsn, NewRecord } from '../log.ts'
 import { acknowledge, recordsOf } from '../settle.ts'
 import { ChainIndex } from './chain-index.ts'
-import { encodeBatch, encodeFrame } from './frame.ts'
+import { EndCheck } from './end-check.ts'
+import { encodeFrame } from './frame.ts'
 import { type Accepted, type ChainPlace, chainBeginning } from './frame-chain.ts'
 import { type FrameStore, StoreUnavailable } from './frame-store.ts'
 import { findBeginning } from './log-beginning.ts'
 import { notHeld, notLeader, rolledBack } from './log-refusals.ts'
 import { MessageReader } from './message-reader.ts'
 import { Patience } from './patience.ts'
-import { fenced, type Publishing, publishFrame, publishProof } from './publish-frame.ts'
+import { fenced, type Publishing, publishProof, publishRecords } from './publish-frame.ts'
 
 /** How a replicated log is opened. */
 export interface ReplicatedLogOptions {
@@ -34,7 +35,7 @@ export interface ReplicatedLogOptions {
   readonly clock?: Clock
   /** Every so many messages, the log remembers a place. A truncation is up to such a place. */
   readonly placeEvery?: number
-  /** The log led and does not lead any more. */
+  /** The log led and does not lead any more, because it was fenced or has failed. */
   readonly onFenced?: (error: WalError) => void
 }
 
@@ -67,6 +68,7 @@ export class ReplicatedLog implements Log {
   )
   readonly #index: ChainIndex
   readonly #messages: MessageReader
+  readonly #endCheck: EndCheck
   readonly #readers = new Set<{ place: ChainPlace }>()
   /** The writer of the newest fence. */
   #fencedBy: Uint8Array | undefined
@@ -98,6 +100,7 @@ export class ReplicatedLog implements Log {
     })
     const { store, logId } = options
     this.#messages = new MessageReader({ store, logId, patience: this.#patience, index: this.#index })
+    this.#endCheck = new EndCheck({ messages: this.#messages, logId, clock: this.#clock, patience: this.#patience })
   }
 
   /** The epoch that this log leads; undefined while it follows. */
@@ -288,33 +291,22 @@ export class ReplicatedLog implements Log {
     const before = this.#end
     const proves = batch.some((entry) => entry.kind === 'barrier' && entry.proves === true)
     let after = before
-    if (records.length > 0) after = await this.#publish(records, epoch, before)
-    else if (proves) after = await publishProof(this.#publishing(epoch), before)
+    if (records.length > 0) after = await this.#endCheck.during(before, () => this.#publish(records, epoch, before))
+    else if (proves) after = await this.#endCheck.during(before, () => publishProof(this.#publishing(epoch), before))
     // A log that stepped down meanwhile may have followed further than this frame.
     if (after.seq > this.#end.seq) this.#end = after
     this.#appends += acknowledge(batch, before.lsn, after.lsn)
   }
 
-  /** Stores the records as one group of frames after a place, and returns the place after them. */
+  /** Stores the records after a place, and returns the place after them. */
   async #publish(records: readonly BatchRecord[], epoch: number, before: ChainPlace): Promise<ChainPlace> {
-    const { logId } = this.#options
-    const start = { logId, epoch, lsnFirst: before.lsn + 1, prevSum: before.sum }
-    const frames = encodeBatch(records, start, this.#store.messageBytesMax)
-    const publishing = this.#publishing(epoch)
     const beganMs = this.#clock.nowMs()
-    let { seq, sum } = before
-    let groupStart: ChainPlace | undefined
-    for (const frame of frames) {
-      seq = await publishFrame(publishing, frame, seq)
-      // Noise may lie before the frame, so the sum of the message before it is not known.
-      groupStart ??= { ...before, seq: seq - 1, seqSum: 0n }
-      sum = frame.sum
-      this.#frames++
-      this.#bytesPassed += frame.bytes.length
-    }
+    const { after, start, frames, bytes } = await publishRecords(this.#publishing(epoch), records, before)
+    this.#frames += frames
+    this.#bytesPassed += bytes
     this.#frameMs += this.#clock.nowMs() - beganMs
-    if (groupStart !== undefined) this.#index.note(groupStart)
-    return { seq, seqSum: sum, lsn: before.lsn + records.length, sum, epoch }
+    this.#index.note(start)
+    return after
   }
 
   #publishing(epoch: number): Publishing {
@@ -332,27 +324,36 @@ export class ReplicatedLog implements Log {
       error instanceof WalError
         ? error
         : new WalError('log_failed', `the replicated log cannot be written: ${String(error)}`, {}, { cause: error })
+    if (wasLeading) this.#options.onFenced?.(this.#failure)
     return this.#failure
+  }
+
+  /** The store is not the one that this node has read, so this log is not used any more. Throws the error. */
+  #giveUp(error: WalError): never {
+    if (error.code === 'log_damaged') this.#failure = error
+    throw error
   }
 
   async #fence(epoch: number): Promise<void> {
     const { logId, writer } = this.#options
     const fence = { kind: 'fence', more: false, epoch, lsnFirst: 0, prevSum: 0n, pieces: [writer] } as const
+    const read = this.#end
+    // Before, so that a node that cannot lead fences nobody. After the fence, because only then nothing comes between.
+    await this.#endCheck.compare(read).catch((error) => this.#giveUp(error))
     const { bytes } = encodeFrame(logId, fence)
     for (let attempt = 0; this.#end.epoch < epoch; attempt++) {
       if (attempt > 0) await this.#patience.pause(attempt)
       const { seq } = this.#end
-      // Without an expected message: a fence that competes with a writer that appends could lose forever. A second copy
-      // of the fence is noise.
+      // Without an expected message: a fence that competes with a writer could lose forever. A second copy of the fence is noise.
       const outcome = await this.#store.append(bytes, undefined)
-      if (outcome.kind === 'stored' && outcome.seq <= seq) {
-        // More fences would hide it, so this log is not used any more.
-        this.#failure = rolledBack(`message ${seq} is gone, this node has read it`, outcome.seq)
-        throw this.#failure
-      }
+      // More fences would hide it.
+      if (outcome.kind === 'stored' && outcome.seq <= seq)
+        this.#giveUp(rolledBack(`message ${seq} is gone, this node has read it`, outcome.seq))
       const { last } = await this.#messages.range()
       await this.#follow(outcome.kind === 'stored' ? Math.max(last, outcome.seq) : last)
     }
+    await this.#endCheck.verify(read).catch((error) => this.#giveUp(error))
+    // From here on nothing waits, so no fence of another node comes between.
     const isOurs = this.#end.epoch === epoch && Buffer.compare(this.#fencedBy ?? Buffer.alloc(0), writer) === 0
     if (!isOurs) throw fenced(epoch, this.#end.epoch)
   }

@@ -296,7 +296,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'several frames are on their way at once',
     'replicated/histories',
-    'replicated/replicated-log.ts',
+    'replicated/publish-frame.ts',
     'seq = await publishFrame(publishing, frame, seq)',
     'void publishFrame(publishing, frame, seq++).catch(() => undefined)',
   ),
@@ -362,6 +362,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     'replicated/log-beginning.ts',
     'from.seqSum !== 0n && decodeFrame(logId, message).sum !== from.seqSum)',
     'from.seqSum !== 0n && decodeFrame(logId, message).sum === 0n)',
+  ),
+  bug(
+    'a message in the place of a lost one is not noticed',
+    'replicated/rolled-back',
+    'replicated/end-check.ts',
+    '.sum === seqSum) return true',
+    '.sum !== 0n) return true',
   ),
   bug(
     'a node that follows does not note whose fence it passed',
