@@ -82,4 +82,6 @@ export interface CheckpointWork {
   /** When only changes are written; the usual limits by default. */
   readonly deltas?: DeltaLimits
   readonly onProgress: (done: number, total: number) => void
+  /** Makes every record durable that was applied so far. */
+  readonly syncLog: () => Promise<unknown>
 }

@@ -308,13 +308,14 @@ export class Checkpointer {
     const newest = this.#newest
     const isIntact = newest !== undefined && !this.#damage.has(newest, requestKeysPart)
     const keys = new RequestKeysCut(source.keys, isIntact ? newest.manifest : undefined)
+    const syncLog = () => log.sync()
     // A snapshot must never be ahead of the log, and the keys are of this turn.
-    await log.sync()
+    await syncLog()
     const onProgress = (done: number, total: number) =>
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
     const isLogWhole = log.state().lsnFirst <= 1
     const deltas = this.#host.deltas ?? usualDeltaLimits
-    const work = { pace: this.#pace, damage: this.#damage, isLogWhole, deltas, onProgress }
+    const work = { pace: this.#pace, damage: this.#damage, isLogWhole, deltas, onProgress, syncLog }
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, { ...source, keys }, newest, work)
     this.#newest = checkpoint
     this.#isRenewalDue = false

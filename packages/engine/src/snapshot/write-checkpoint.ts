@@ -86,6 +86,8 @@ async function fillCheckpoint(
     ...{ catalog, collections },
     ...(requestKeys.length > 0 && { requestKeys }),
   }
+  // Collections may have records after the LSN of the checkpoint. If the log lost them, it would give their numbers to other records.
+  await work.syncLog()
   await writeManifest(vfs, join(temporary, manifestName), manifest)
   await vfs.syncDirectory(temporary)
   return manifest

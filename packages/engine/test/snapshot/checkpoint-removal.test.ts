@@ -39,7 +39,8 @@ async function openWorld(t: Test, archive = false): Promise<World> {
     damage,
     async take(lsn, collections = [], isLogWhole = false) {
       const catalog = { ...new Catalog().state(), collections }
-      const work = { pace: new SteadyPace({ hurried: true }), damage, isLogWhole, onProgress: () => undefined }
+      const pace = new SteadyPace({ hurried: true })
+      const work = { pace, damage, isLogWhole, onProgress: () => undefined, syncLog: async () => undefined }
       const keys = new RequestKeysCut(new KeyTable({ max: 1, maxAgeMs: 1 }), undefined)
       const source = { lsn, timeMs: lsn, catalog, collections: [], keys }
       const { checkpoint, lsnNotNeeded } = await writeCheckpoint(place, source, undefined, work)

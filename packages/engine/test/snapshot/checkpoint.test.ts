@@ -115,6 +115,7 @@ class World {
       damage: this.damage,
       isLogWhole: false,
       onProgress: (done, total) => this.progress.push([done, total]),
+      syncLog: async () => undefined,
       ...changes,
     })
   }
