@@ -95,10 +95,14 @@ export function startAfter(scan: LogScan): SegmentStart {
 
 const copyBytes = 1024 * 1024
 
-/** Copies `[from, to)` of the file at `source` into a new file at `target`, which may be the same path. Throws ENODATA if it ends before. */
+/**
+ * Copies `[from, to)` of the file at `source` into a new file at `target`, which may be the same path. Throws ENODATA if it ends before. The
+ * new file gets its name after `check`.
+ */
 export async function copyRange(
   vfs: Vfs,
   range: { source: string; target: string; from: number; to: number },
+  check?: (target: VfsFile) => Promise<void>,
 ): Promise<void> {
   const source = await vfs.open(range.source, 'read')
   try {
@@ -110,6 +114,7 @@ export async function copyRange(
         if (got < part.length) throw tooShort(range.source, range.to, offset + got)
         await writeFully(target, part, offset - range.from)
       }
+      await check?.(target)
     })
   } finally {
     await source.close()
