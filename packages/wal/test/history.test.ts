@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { durableLsnOf, nodeVfs, openFileLog, readHistory } from '../src/index.ts'
+import { durableLsnOf, nodeVfs, openFileLog, readHistory, readLogFiles } from '../src/index.ts'
 
 const vfs = nodeVfs()
 const end = Number.MAX_SAFE_INTEGER
@@ -25,11 +25,18 @@ async function lsnsIn(dir: string, range: { readonly from?: number; readonly lsn
   return lsns
 }
 
+async function filesIn(dir: string) {
+  const lsns: number[] = []
+  for await (const { lsn } of readLogFiles({ vfs, dir })) lsns.push(lsn)
+  return lsns
+}
+
 test('an empty newest segment is the end of the history, not a gap', async (t) => {
   const { dir, open } = await logOf(t)
   const log = await open()
   t.teardown(() => log.close())
   t.equal(readdirSync(dir).filter((name) => name.endsWith('.wal')).length, 2)
+  t.same(await filesIn(dir), [1, 2, 3])
   for (const from of [1, 3, 4, 5]) await t.rejects(lsnsIn(dir, { from }), { code: 'lsn_not_held' }, `from LSN ${from}`)
 })
 
@@ -47,6 +54,7 @@ test('a damaged record is not the end of the history if a later one or TIP prove
     bad[offsetOf(text)] = 0
     writeFileSync(path, bad)
     await t.rejects(lsnsIn(dir), { code: 'log_damaged', details: { lsn } }, `LSN ${lsn}`)
+    await t.rejects(filesIn(dir), { code: 'log_damaged', details: { lsn } }, `LSN ${lsn}, without opening the log`)
   }
   const cut = good.subarray(0, offsetOf('cccc') - 48)
   writeFileSync(path, cut)

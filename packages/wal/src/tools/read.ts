@@ -2,12 +2,13 @@
 // verified and must follow the one before it.
 import { recordType } from '../frame.ts'
 import { FrameReader } from '../frame-reader.ts'
-import { historySegments } from '../history.ts'
+import { durableLsnOf, historySegments } from '../history.ts'
 import type { LogRecord, Lsn } from '../log.ts'
 import { refusal } from '../scan-log.ts'
 import { checkHeader, type SegmentFile } from '../scan-segment.ts'
 import { segmentHeaderBytes } from '../segment-header.ts'
-import type { Vfs } from '../vfs.ts'
+import { judgeTail } from '../torn-tail.ts'
+import type { Vfs, VfsFile } from '../vfs.ts'
 import { readFully } from '../whole-file.ts'
 
 /** The log to read, and the range of its records. */
@@ -29,10 +30,12 @@ interface Place {
 
 /**
  * Yields records in order up to the last whole frame; a write in progress at the very end is not included. Throws
- * WalError log_damaged when a sealed segment is incomplete or does not follow the one before.
+ * WalError log_damaged when a sealed segment is incomplete or does not follow the one before, or when durable records follow the last frame.
  */
 export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<LogRecord, void> {
   const { vfs, dir, archiveDir, lsnFrom = 1, lsnTo = Infinity } = options
+  // Before the log is read, because its owner may append.
+  const lsnDurable = await durableLsnOf(vfs, dir)
   // Lists the archive last: a segment that is archived in the meantime is then found there.
   const segments = await historySegments({ vfs, dirs: archiveDir === undefined ? [dir] : [dir, archiveDir] })
   let place: Place | undefined
@@ -40,7 +43,7 @@ export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<L
     const follower = segments[i + 1]
     if (segment.lsnFirst > lsnTo) return
     if (follower !== undefined && follower.lsnFirst <= lsnFrom) continue
-    for await (const found of segmentRecords(vfs, segment, { place, isLast: follower === undefined })) {
+    for await (const found of segmentRecords(vfs, segment, { place, isLast: follower === undefined, lsnDurable })) {
       if ('chainBefore' in found) place = found
       else if (found.lsn > lsnTo) return
       else if (found.lsn >= lsnFrom) yield found
@@ -52,7 +55,11 @@ export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<L
 async function* segmentRecords(
   vfs: Vfs,
   segment: SegmentFile,
-  { place, isLast }: { readonly place: Place | undefined; readonly isLast: boolean },
+  {
+    place,
+    isLast,
+    lsnDurable,
+  }: { readonly place: Place | undefined; readonly isLast: boolean; readonly lsnDurable: number },
 ): AsyncGenerator<LogRecord | Place, void> {
   const file = await vfs.open(segment.path, 'read')
   try {
@@ -73,8 +80,9 @@ async function* segmentRecords(
       const offset = reader.position
       const frame = await reader.next()
       if (frame === undefined || frame.header.lsn !== lsn || frame.header.prevSum !== chain) {
-        if (isLast) return
-        throw refusal(segment, offset, lsn, 'the frame that belongs here is missing; the segment was sealed', bytes)
+        if (!isLast)
+          throw refusal(segment, offset, lsn, 'the frame that belongs here is missing; the segment was sealed', bytes)
+        return await refuseDamage(file, segment, { epoch: header.epoch, offset, bytes, lsn, lsnDurable })
       }
       const { type, version } = frame.header
       // The value was read and checked, so the brand is applied here.
@@ -86,4 +94,23 @@ async function* segmentRecords(
   } finally {
     await file.close()
   }
+}
+
+/** The end of the log may be a frame that is being written, or a torn one. Throws log_damaged if the record there was durable. */
+async function refuseDamage(
+  file: VfsFile,
+  segment: SegmentFile,
+  end: {
+    readonly epoch: bigint
+    readonly offset: number
+    readonly bytes: number
+    readonly lsn: number
+    readonly lsnDurable: number
+  },
+): Promise<void> {
+  const { epoch, offset, bytes, lsn, lsnDurable } = end
+  const reader = new FrameReader(file, { epoch, position: offset, end: bytes, payloads: 'lend' })
+  const durable = { lsn: lsnDurable, source: 'TIP' }
+  const verdict = await judgeTail({ reader, bytes, lsnExpected: lsn, durable })
+  if (verdict.kind === 'damaged') throw refusal(segment, offset, lsn, verdict.evidence, bytes)
 }
