@@ -268,7 +268,10 @@ export class EngineBackups {
 
   stats(): Pick<EngineStats, 'reach' | 'backups'> {
     const all = this.jobs.store.all()
-    const newestAt = all.at(-1)?.image.takenAtMs
+    const nowMs = this.#side.clock.now()
+    // One that was made while the clock was ahead does not stay the newest until the clock has caught up.
+    const newest = all.findLast(({ image }) => image.takenAtMs <= nowMs) ?? all[0]
+    const newestAt = newest && Math.min(newest.image.takenAtMs, nowMs)
     const bytes = all.reduce((sum, { image }) => sum + imageBytes(image), 0)
     return {
       ...(this.#reach && { reach: this.#reachNow(this.#reach) }),

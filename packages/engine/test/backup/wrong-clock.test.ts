@@ -145,3 +145,23 @@ test('while the clock is behind the log, records have the time of the newest one
   const restored = await openedEngine(t, { dataDir: to })
   t.equal(restored.database().collection('a').count().count, 4)
 })
+
+test('the age of the newest backup counts from one that is not in the future', async (t) => {
+  const { clock, write, engine } = await worldOf(t)
+  const { backups } = engine().database()
+  const newestAt = () => engine().stats().backups.newestAt
+  const make = async () => {
+    await write()
+    await backups.create('a', `backup-${backups.list().length}`)
+    await backups.settled()
+  }
+  clock.nowMs += 10 * yearMs
+  await make()
+  t.equal(newestAt(), clock.nowMs)
+  clock.nowMs -= 10 * yearMs
+  t.equal(newestAt(), clock.nowMs, 'without another one, it is new')
+  await make()
+  const made = clock.nowMs
+  clock.pass(hourMs)
+  t.equal(newestAt(), made)
+})
