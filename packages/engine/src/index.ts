@@ -5,6 +5,7 @@ export {
   type HoldCheckpoint,
   holdCheckpoint,
   newestCheckpointLsn,
+  newestCheckpointReach,
 } from './backup/hold-checkpoint.ts'
 export { efConstructionDefault, efDefault, mDefault, topKDefault } from './defaults.ts'
 export { openEngine } from './engine.ts'

@@ -18,7 +18,7 @@ import { makeNamedDirectory } from './whole-file.ts'
 export const followsName = 'FOLLOWS'
 
 /** Options of openDataDirectory. */
-export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
+export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom' | 'lsnReached'> {
   /** The data directory. The log is in its folder `wal`. */
   readonly dir: string
   /**
@@ -26,6 +26,8 @@ export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'must
    * opened.
    */
   readonly findStart?: (known: Identity | undefined) => Promise<Lsn | undefined>
+  /** The newest record that the caller has, for example in checkpoints. Called after `findStart`. A log that ends before it is refused. */
+  readonly lsnReached?: () => number
   readonly forceUnlock?: boolean
 }
 
@@ -40,7 +42,7 @@ export interface DataDirectory {
 
 /** Locks a data directory and opens its log. Throws directory_locked, directory_follows, identity_damaged, and the errors of openFileLog. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { dir, forceUnlock, findStart, ...logOptions } = options
+  const { dir, forceUnlock, findStart, lsnReached, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()
   await makeNamedDirectory(vfs, dir)
   const onWait = (pid: number | undefined) => options.onNotice?.({ kind: 'waiting-for-lock', pid })
@@ -57,7 +59,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const known = await readIdentity({ dir, vfs })
     const recoverFrom = await findStart?.(known)
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
-    const start = recoverFrom === undefined ? {} : { recoverFrom }
+    const start = { ...(recoverFrom !== undefined && { recoverFrom }), lsnReached: lsnReached?.() ?? 0 }
     // A random number in the header of every segment, so that a segment of another directory is refused.
     const timeline = known?.timeline ?? (await firstTimeline(vfs, join(dir, 'wal')))
     const line = { timeline, ...(known && { timelineAfter: known.forkedAfterLsn }) }

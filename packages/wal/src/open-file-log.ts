@@ -41,6 +41,8 @@ export interface FileLogOptions {
    * hold it.
    */
   readonly recoverFrom?: Lsn
+  /** The newest record that the caller has, which may be later than those before `recoverFrom`. The log must have it. */
+  readonly lsnReached?: number
   /** True when the data directory has held a log before. An empty directory is then refused, not filled. */
   readonly mustExist?: boolean
   /** True when the directory must be new. A log with user records is then refused. */
@@ -149,7 +151,8 @@ async function scanOrStart(vfs: Vfs, options: FileLogOptions): Promise<LogScan> 
   })
   const { timeline: id, timelineAfter: after } = options
   const timeline = id !== undefined && after !== undefined ? { id, after } : undefined
-  return scanLog({ vfs, dir, recoverFrom: options.recoverFrom, timeline, mustExist, onProgress: options.onProgress })
+  const { recoverFrom, lsnReached = 0, onProgress } = options
+  return scanLog({ vfs, dir, recoverFrom, lsnReached, timeline, mustExist, onProgress })
 }
 
 function refuseRecords(dir: string, scan: LogScan): void {

@@ -31,6 +31,8 @@ export interface ScanOptions {
   readonly dir: string
   /** The first LSN the caller will read; earlier records are in a checkpoint. Older segments are not read. */
   readonly recoverFrom: number | undefined
+  /** The newest record that the caller has; 0 if it has none, or not known. */
+  readonly lsnReached?: number
   /** Segments that begin after record `after` must have this timeline. */
   readonly timeline?: { readonly id: number; readonly after: number } | undefined
   /** True when this data directory has held a log before. */
@@ -137,7 +139,7 @@ function skipSegment(vfs: Vfs, file: SegmentFile, follower: SegmentFile, before:
 
 async function endOf(options: ScanOptions, last: ScannedSegment, tip: TipReading): Promise<LogScan['torn']> {
   const lsnExpected = last.lsnLast + 1
-  const needed = (options.recoverFrom ?? 1) - 1
+  const needed = Math.max((options.recoverFrom ?? 1) - 1, options.lsnReached ?? 0)
   const tipLsn = tip.newest?.durableLsn ?? 0
   const durable = needed > tipLsn ? { lsn: needed, source: 'the checkpoint' } : { lsn: tipLsn, source: 'TIP' }
   const epoch = last.header?.epoch ?? 0n

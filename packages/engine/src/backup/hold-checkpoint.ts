@@ -6,7 +6,7 @@ import { EngineError } from '../errors.ts'
 import { isMissing } from '../file-damage.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { listedRequestKeys, lsnHeldByAll, manifestName, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedRequestKeys, lsnHeldByAll, lsnReachedBy, manifestName, snapshotFiles } from '../snapshot/manifest.ts'
 
 /** A checkpoint whose files stay until its folder is removed. */
 export interface HeldCheckpoint {
@@ -54,6 +54,14 @@ export async function newestCheckpointLsn(options: Omit<HoldCheckpoint, 'into'>)
   return newest?.manifest.lsn ?? 0
 }
 
+/** The LSN of the newest checkpoint, and the newest record that any part of it reflects; both 0 if there is none. */
+export async function newestCheckpointReach(
+  options: Omit<HoldCheckpoint, 'into'>,
+): Promise<{ readonly lsn: number; readonly lsnReached: number }> {
+  const newest = await newestCheckpoint({ ...options, vfs: options.vfs ?? nodeVfs() })
+  return { lsn: newest?.manifest.lsn ?? 0, lsnReached: newest === undefined ? 0 : lsnReachedBy(newest.manifest) }
+}
+
 async function newestCheckpoint(options: Omit<HoldCheckpoint, 'into'> & { readonly vfs: Vfs }) {
   const { vfs, dataDir, identity } = options
   const place = {
@@ -86,6 +94,6 @@ async function link(vfs: Vfs, { path, manifest }: Checkpoint, into: string): Pro
     if (size < file.bytes)
       throw new EngineError('snapshot_damaged', `${file.name} has ${size} bytes instead of ${file.bytes}`)
   }
-  const lsnReached = Math.max(manifest.lsn, manifest.catalog.lsn, ...manifest.collections.map(({ lsn }) => lsn))
-  return { name, dir, files, lsn: lsnHeldByAll(manifest), lsnReached, timeMs: manifest.timeMs }
+  const { timeMs } = manifest
+  return { name, dir, files, lsn: lsnHeldByAll(manifest), lsnReached: lsnReachedBy(manifest), timeMs }
 }

@@ -26,7 +26,14 @@ import { accessing } from '../file-damage.ts'
 import { checkedDataDir } from '../input/engine-options.ts'
 import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
-import { listedRequestKeys, lsnHeldByAll, manifestName, snapshotFiles, writeManifest } from '../snapshot/manifest.ts'
+import {
+  listedRequestKeys,
+  lsnHeldByAll,
+  lsnReachedBy,
+  manifestName,
+  snapshotFiles,
+  writeManifest,
+} from '../snapshot/manifest.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
 import { recordsInFiles } from './past-records.ts'
@@ -54,7 +61,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   const place = historyOf({ vfs, dataDir: from }, identity)
   const bases = await basesOf({ vfs, dataDir: from, identity: () => identity })
   const lsn = await reaching(async () => lsnWanted(place, bases, options.moment))
-  const usable = bases.filter(({ manifest }) => reaches(manifest, lsn)).reverse()
+  const usable = bases.filter(({ manifest }) => lsnReachedBy(manifest) <= lsn).reverse()
   let failure: EngineError | undefined
   // When a checkpoint is damaged, the one before it leads to the same state with more records.
   for (const base of [...usable, undefined]) {
@@ -103,11 +110,6 @@ async function makeDirectory(
     await vfs.removeTree(making)
     throw error
   }
-}
-
-/** A snapshot may be later than its checkpoint; then it is too late for the moments in between. */
-function reaches({ lsn, catalog, collections, requestKeys = [] }: Checkpoint['manifest'], wanted: number): boolean {
-  return Math.max(lsn, catalog.lsn, ...[...collections, ...requestKeys].map((part) => part.lsn)) <= wanted
 }
 
 async function lsnWanted(

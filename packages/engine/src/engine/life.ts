@@ -1,6 +1,7 @@
 // The life of an engine: it opens its directory and recovers its state, removes history that is too old, and closes in the reverse order.
 import { type Lsn, runEach } from '@annal/wal'
 import { archivedLogDir } from '../backup/archive.ts'
+import { lsnReachedBy } from '../snapshot/manifest.ts'
 import { createWorkerPool } from '../vector/open-pool.ts'
 import { checkpointSource } from './checkpoints.ts'
 import { createExpiryJob } from './collections.ts'
@@ -51,6 +52,7 @@ export class EngineLife {
           loaded = await this.#loadCheckpoint()
           return (checkpointer.lsnLoaded + 1) as Lsn
         },
+        lsnReached: () => (checkpointer.manifest ? lsnReachedBy(checkpointer.manifest) : 0),
         checkpointPlace: () => checkpointer.manifest?.logPlace,
         makeRoom: (bytes) => this.#makeRoom(bytes),
         onNotice: (notice) => base.note(notice),

@@ -42,7 +42,8 @@ export function createPast(engine: EngineHost): PastDoor {
     states: engine.pastStates,
     limits: base.limits,
     embedder: base.embedder,
-    parse: (asOf) => parseAsOf(asOf, { lsn: base.lsnApplied, nowMs: Math.max(base.clock.now(), base.timeMs), timeMs: base.timeMs }),
+    parse: (asOf) =>
+      parseAsOf(asOf, { lsn: base.lsnApplied, nowMs: Math.max(base.clock.now(), base.timeMs), timeMs: base.timeMs }),
     check: () => {
       engine.checkOpen()
       engine.checkHistory()

@@ -112,6 +112,11 @@ export function lsnHeldByAll(manifest: Manifest): number {
   return Math.min(manifest.lsn, ...manifest.collections.map((collection) => lsnHeldOf(manifest, collection)))
 }
 
+/** The newest record that any part of the checkpoint reflects: parts may be later than the checkpoint. The log has it. */
+export function lsnReachedBy({ lsn, catalog, collections, requestKeys = [] }: Manifest): number {
+  return Math.max(lsn, catalog.lsn, ...[...collections, ...requestKeys].map((part) => part.lsn))
+}
+
 /** A snapshot file of a collection and what its header and its chunks must be. */
 export interface ListedFile {
   readonly name: string

@@ -7,7 +7,7 @@ import { type ListedOriginals, originalsFault } from '../originals/check-origina
 import { dimensionOf } from '../originals/originals-owner.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
-import { listedOriginals, listedRequestKeys, lsnHeldByAll, snapshotFiles } from '../snapshot/manifest.ts'
+import { listedOriginals, listedRequestKeys, lsnHeldByAll, lsnReachedBy, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'
 
 export interface CheckpointCheck {
@@ -37,6 +37,8 @@ export interface CheckedCheckpoints {
   readonly whole: readonly Checkpoint[]
   /** LSN of the newest checkpoint, intact or not; undefined without one. */
   readonly newestLsn: number | undefined
+  /** The newest record that any part of it reflects; 0 without a checkpoint. */
+  readonly lsnReached: number
   /** A start from it reads the log after this record; 0 without a checkpoint. */
   readonly lsnHeld: number
 }
@@ -110,6 +112,7 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
     unproved,
     whole,
     newestLsn: good[0]?.manifest.lsn,
+    lsnReached: good[0] ? lsnReachedBy(good[0].manifest) : 0,
     lsnHeld: good[0] ? lsnHeldByAll(good[0].manifest) : 0,
   }
 }

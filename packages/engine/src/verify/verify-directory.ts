@@ -15,7 +15,7 @@ import { checkObject } from '../model/ids.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { createWorkerPool } from '../vector/open-pool.ts'
 import type { WorkerPool } from '../vector/pool.ts'
-import { checkCheckpoints } from './check-checkpoints.ts'
+import { type CheckedCheckpoints, checkCheckpoints } from './check-checkpoints.ts'
 import { checkImages } from './check-images.ts'
 import { overlayVfs } from './overlay-vfs.ts'
 
@@ -100,14 +100,14 @@ async function verifyIn(given: VerifyDirectoryOptions): Promise<DirectoryReport>
     })
   const log = await checkLog(vfs, options, identity, findings)
   const { onProgress } = options
-  const { faults, unproved, whole, newestLsn, lsnHeld } = await checkCheckpoints({
+  const { faults, unproved, whole, newestLsn, lsnReached, lsnHeld } = await checkCheckpoints({
     ...{ vfs, dataDir, directory: identity.uuid, isDeep: true, isLogWhole: log.isGood && log.lsnFirst === 1 },
     onFile: (done, total) => onProgress?.({ step: 'checkpoints', done, total }),
   })
   // While a server runs, the checkpoint may be newer than what was read of the log.
-  const isShort = newestLsn !== undefined && newestLsn > log.lsnLast
+  const isShort = lsnReached > log.lsnLast
   const { lsnFirst, lsnLast } = isShort ? await verifyLog(logOf(vfs, dataDir, identity)) : log
-  const missing = log.segments === 0 ? [] : missingRecords({ lsnFirst, lsnLast }, { newestLsn, lsnHeld })
+  const missing = log.segments === 0 ? [] : missingRecords({ lsnFirst, lsnLast }, { newestLsn, lsnReached, lsnHeld })
   for (const what of missing) findings.push({ severity: 'damage', file: 'wal', what, cure: repairCure })
   for (const file of unproved) findings.push({ severity: 'notice', ...file })
   const imageFaults = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
@@ -132,11 +132,13 @@ function logOf(vfs: Vfs, dataDir: string, identity: Identity) {
 /** The log must continue the newest checkpoint, or begin with the first record: a start is refused otherwise. */
 function missingRecords(
   log: { readonly lsnFirst: number; readonly lsnLast: number },
-  { newestLsn, lsnHeld }: { readonly newestLsn: number | undefined; readonly lsnHeld: number },
+  { newestLsn, lsnReached, lsnHeld }: Pick<CheckedCheckpoints, 'newestLsn' | 'lsnReached' | 'lsnHeld'>,
 ): string[] {
   const faults: string[] = []
   if (newestLsn !== undefined && log.lsnLast < newestLsn)
     faults.push(`the log ends at LSN ${log.lsnLast}, but the newest checkpoint is of LSN ${newestLsn}`)
+  else if (log.lsnLast < lsnReached)
+    faults.push(`the log ends at LSN ${log.lsnLast}, but the newest checkpoint has records up to LSN ${lsnReached}`)
   if (log.lsnFirst > lsnHeld + 1) {
     const needed = newestLsn === undefined ? 'there is no checkpoint' : `the newest checkpoint holds LSN ${lsnHeld}`
     faults.push(`the log begins with LSN ${log.lsnFirst}, but ${needed}`)

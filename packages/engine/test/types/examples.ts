@@ -38,6 +38,7 @@ const ofServer = [
   'holdCheckpoint',
   'memoryLimit',
   'newestCheckpointLsn',
+  'newestCheckpointReach',
   'writtenBy',
 ]
 

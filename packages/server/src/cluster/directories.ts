@@ -1,7 +1,7 @@
 // Data directories that join and leave a cluster: that of a single server becomes the first node of a new cluster, and that of a node becomes
 // a single server. Both keep their data, and so their digests. No server may have the directory open.
 import path from 'node:path'
-import { EngineError, newestCheckpointLsn, openEngine } from '@annal/engine'
+import { EngineError, newestCheckpointLsn, newestCheckpointReach, openEngine } from '@annal/engine'
 import { placeholderRecord } from '@annal/engine/replicated'
 import { nodeVfs, readIdentity, WalError } from '@annal/wal'
 import { beginLog, makeSingleDirectory, ownLogFolder, StoreUnavailable } from '@annal/wal/replicated'
@@ -64,7 +64,7 @@ export async function initCluster(config: ClusterConfig, dataDir: string): Promi
  * is not that of a node; then nothing is changed.
  */
 export async function leaveCluster(dataDir: string): Promise<MovedDirectory> {
-  const newestCheckpoint = (uuid: string) => newestCheckpointLsn({ dataDir, identity: { uuid } })
+  const newestCheckpoint = (uuid: string) => newestCheckpointReach({ dataDir, identity: { uuid } })
   await makeSingleDirectory({ dir: dataDir, newestCheckpoint })
   const { timeMs: _, ...moved } = await settle(dataDir)
   return moved

@@ -117,8 +117,9 @@ export class CopiedDirectory implements DataDirectory, Log {
     for (const segment of (await listLogFiles(vfs, this.#walDir)).segments) this.#segments.add(segment)
     const start = (await request.findStart?.(this.#identity)) ?? 1
     const { lsnFirst, lsnLast } = this.state()
-    if (lsnFirst <= start && start <= lsnLast + 1) return this
-    const evidence = `it has LSN ${lsnFirst} to ${lsnLast}, and a start needs LSN ${start}`
+    const reached = Math.max(start - 1, request.lsnReached?.() ?? 0)
+    if (lsnFirst <= start && reached <= lsnLast) return this
+    const evidence = `it has LSN ${lsnFirst} to ${lsnLast}, and a start needs LSN ${start} to ${reached}`
     throw new WalError('log_damaged', `the copy of the log in ${this.#walDir} cannot be used: ${evidence}`, {
       evidence,
     })
@@ -140,7 +141,7 @@ export class CopiedDirectory implements DataDirectory, Log {
         { uuid: this.#identity.uuid, timeline, forkedAfterLsn: lsnNext - 1 },
       )
       if (this.#request === undefined) return
-      const { dir: _, forceUnlock, findStart, ...options } = this.#request
+      const { dir: _, forceUnlock, findStart, lsnReached, ...options } = this.#request
       const places = { dir: this.#walDir, reservePath: join(dir, 'RESERVE') }
       // Everything was read already.
       const start = { recoverFrom: lsnNext as Lsn, mustExist: true }

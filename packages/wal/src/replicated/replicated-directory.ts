@@ -14,7 +14,7 @@ import { ownLogFolder } from './single-directory.ts'
 
 /** How the directory of a node is opened. */
 export interface ReplicatedDirectoryOptions
-  extends Pick<DataDirectoryOptions, 'dir' | 'vfs' | 'findStart' | 'onNotice'> {
+  extends Pick<DataDirectoryOptions, 'dir' | 'vfs' | 'findStart' | 'lsnReached' | 'onNotice'> {
   /** The uuid of the log. */
   readonly uuid: string
   /** The place that the newest checkpoint keeps. Known once `findStart` has resolved. */
@@ -42,7 +42,8 @@ export async function openReplicatedDirectory(options: ReplicatedDirectoryOption
     const place = options.checkpointPlace()
     log = await options.openLog(place === undefined ? undefined : decodePlace(place), start)
     const { lsnFirst, lsnLast } = log.state()
-    if (lsnLast < start - 1) throw older(start - 1, lsnLast)
+    const reached = Math.max(start - 1, options.lsnReached?.() ?? 0)
+    if (lsnLast < reached) throw older(reached, lsnLast)
     if (lsnFirst > start) throw notHeld(start, lsnFirst)
     const identity = known ?? (await createIdentity({ dir, vfs }, { uuid, timeline: newTimeline(), forkedAfterLsn: 0 }))
     return directoryOf(identity, known === undefined, log, () => lock.release())
