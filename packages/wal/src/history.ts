@@ -23,10 +23,14 @@ export interface HistoryPlace {
   readonly timeline?: { readonly id: number; readonly after: number }
 }
 
-/** Returns the segments, oldest first. Throws log_damaged when two different segments have one number. */
+/**
+ * Returns the segments, oldest first; of one that is in two directories, the archived file. Throws log_damaged when two different segments
+ * have one number.
+ */
 export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<SegmentFile[]> {
   const byId = new Map<number, SegmentFile>()
-  for (const dir of dirs) {
+  // The log is listed first: a segment that moves to the archive meanwhile is then found twice, and not at all in the other order.
+  for (const dir of [...dirs].reverse()) {
     const { segments } = await listLogFiles(vfs, dir)
     for (const segment of segments) {
       const other = byId.get(segment.id)

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { durableLsnOf, nodeVfs, openFileLog, readHistory, readLogFiles } from '../src/index.ts'
+import { durableLsnOf, historySegments, nodeVfs, openFileLog, readHistory, readLogFiles } from '../src/index.ts'
 
 const vfs = nodeVfs()
 const end = Number.MAX_SAFE_INTEGER
@@ -63,4 +63,32 @@ test('a damaged record is not the end of the history if a later one or TIP prove
   await t.rejects(lsnsIn(dir, { lsnDurable }), { code: 'log_damaged', details: { lsn: 3 } })
   writeFileSync(path, Buffer.concat([cut, Buffer.alloc(20, 7)]))
   await t.rejects(lsnsIn(dir), { code: 'lsn_not_held' }, 'a torn record is an end')
+})
+
+test('a segment that moves to the archive while directories are listed is no gap', async (t) => {
+  const { dir, open } = await logOf(t)
+  for (let start = 0; start < 3; start++) await (await open()).close()
+  const archive = join(dir, 'archive')
+  await vfs.makeDirectory(archive)
+  const names = readdirSync(dir)
+    .filter((name) => name.endsWith('.wal'))
+    .sort()
+  const [first = '', second = ''] = names
+  const move = async (name: string) => {
+    await vfs.link(join(dir, name), join(archive, name))
+    await vfs.remove(join(dir, name))
+  }
+  await move(first)
+  let lists = 0
+  const list = async (path: string) => {
+    const listed = await vfs.list(path)
+    if (++lists === 1) await move(second)
+    return listed
+  }
+  const segments = await historySegments({ vfs: { ...vfs, list }, dirs: [archive, dir] })
+  t.same(
+    segments.map(({ name }) => name),
+    names,
+  )
+  t.equal(segments[1]?.path, join(archive, second), 'its file in the archive stays')
 })

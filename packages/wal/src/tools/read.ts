@@ -36,8 +36,7 @@ export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<L
   const { vfs, dir, archiveDir, lsnFrom = 1, lsnTo = Infinity } = options
   // Before the log is read, because its owner may append.
   const lsnDurable = await durableLsnOf(vfs, dir)
-  // Lists the archive last: a segment that is archived in the meantime is then found there.
-  const segments = await historySegments({ vfs, dirs: archiveDir === undefined ? [dir] : [dir, archiveDir] })
+  const segments = await historySegments({ vfs, dirs: archiveDir === undefined ? [dir] : [archiveDir, dir] })
   let place: Place | undefined
   for (const [i, segment] of segments.entries()) {
     const follower = segments[i + 1]
