@@ -2,7 +2,7 @@
 // move to `archive/`; the images of clones and restores stay in `imports/` as long as a moment may need them. All are
 // removed from the old end, so that the rest always begins with a loadable checkpoint (or with the very first record)
 // and continues without a gap.
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type HistoryPlace, historySegments, type Identity, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
 import type { Checkpoint, CheckpointPlace } from '../snapshot/checkpoint.ts'
 import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
@@ -54,10 +54,12 @@ export function historyOf(
 
 /** Checkpoints from which a moment can be reached, oldest first, without damaged ones. */
 export async function basesOf(place: ArchivePlace): Promise<Checkpoint[]> {
-  const found: Checkpoint[] = []
-  for (const dir of [archivedCheckpointsDir(place.dataDir), join(place.dataDir, 'checkpoints')])
-    found.push(...(await findCheckpoints(placeOf(place, dir))).good)
-  return found.sort((a, b) => a.manifest.lsn - b.manifest.lsn)
+  const found = new Map<string, Checkpoint>()
+  // The archive is read last: a checkpoint that moves there meanwhile is then found twice, and not at all in the other order.
+  for (const dir of [join(place.dataDir, 'checkpoints'), archivedCheckpointsDir(place.dataDir)])
+    for (const checkpoint of (await findCheckpoints(placeOf(place, dir))).good)
+      found.set(basename(checkpoint.path), checkpoint)
+  return [...found.values()].sort((a, b) => a.manifest.lsn - b.manifest.lsn)
 }
 
 /** The reach and the size of the history. */

@@ -1,10 +1,12 @@
 // A file in the archive that is no part of the history, such as a copy under another number, does not keep the directory from opening: its
 // collections serve, health names the file, and `verify` finds it. The past is right, or refused with a code.
-import { copyFile, readdir } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEngine, verifyArchive } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
+import { nodeVfs, readIdentity } from '@annal/wal'
 import tap, { test } from 'tap'
+import { basesOf } from '../../src/backup/archive.ts'
 import { denseField, temporaryDirectory } from './rig.ts'
 
 tap.setTimeout(120_000)
@@ -56,4 +58,32 @@ test('a segment of the archive that is there twice is named, and everything serv
     digest = database.collection('a').stateDigest()
     await engine.close()
   }
+})
+
+test('a checkpoint that moves to the archive while checkpoints are found is one of them', async (t) => {
+  const dataDir = join(await temporaryDirectory(t), 'data')
+  const engine = await openEngine({ dataDir, threads: 1 })
+  const a = await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  for (let n = 0; n < 2; n++) {
+    await a.upsert([{ id: `${n}`, fields: { v: [n, 1, 2, 3, 4, 5, 6, 7] } }])
+    await engine.checkpoint()
+  }
+  await engine.close()
+  const [from, to] = [join(dataDir, 'checkpoints'), join(dataDir, 'archive', 'checkpoints')]
+  const names = (await readdir(from)).sort()
+  await mkdir(to, { recursive: true })
+  const vfs = nodeVfs()
+  let folders = 0
+  const exists = async (path: string) => {
+    // The second folder is about to be read.
+    if (++folders === 2) await rename(join(from, names[0] ?? ''), join(to, names[0] ?? ''))
+    return vfs.exists(path)
+  }
+  const identity = await readIdentity({ dir: dataDir, vfs })
+  const bases = await basesOf({ vfs: { ...vfs, exists }, dataDir, identity: () => identity })
+  t.same(
+    bases.map(({ manifest }) => manifest.name),
+    names,
+  )
+  t.equal(bases[0]?.path, join(to, names[0] ?? ''))
 })
