@@ -99,3 +99,40 @@ test('the bucket gets the newest backup and keeps it, whatever the clock was', a
     t.equal(stored.size, 2)
   }
 })
+
+test('the round of the server runs once in its interval, however long that is, and soon after a start if it was missed', async (t) => {
+  const { engine, database, clock, write } = await withClock(t)
+  const everyMs = 30 * 24 * hour
+  let elapsedMs = 0
+  const started = () => {
+    const schedule = new BackupSchedule(engine, {
+      everything: { everyMs, keep: 5, check: false },
+      schedules: new Schedules(() => engine.control),
+      elapsedMs: () => elapsedMs,
+      onNotice: (sentence) => t.fail(sentence),
+    })
+    t.teardown(() => schedule.stop())
+    return async (passedMs: number) => {
+      clock.nowMs += passedMs
+      elapsedMs += passedMs
+      await schedule.runIfDue(clock.nowMs)
+      return objectsIn(database)
+    }
+  }
+  const warnings: string[] = []
+  const warned = ({ name }: Error) => warnings.push(name)
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  const pass = started()
+  await write()
+  t.same(await pass(60_000), [1], 'a collection without a backup')
+  await write()
+  t.same(await pass(everyMs - 1), [1], 'not yet')
+  t.same(await pass(1), [1, 2])
+  await write()
+  for (let start = 0; start < 3; start++) t.same(await started()(everyMs / 4), [1, 2], 'a start does not delay it')
+  t.same(await started()(everyMs / 4), [1, 2, 3])
+  t.same(await started()(everyMs / 2), [1, 2, 3], 'unchanged')
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(warnings, [], 'no timer is too long')
+})

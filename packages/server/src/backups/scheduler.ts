@@ -38,7 +38,7 @@ const retryMs = 15 * 60_000
 export class BackupSchedule {
   readonly #engine: Engine
   readonly #options: BackupScheduleOptions
-  readonly #timers: readonly NodeJS.Timeout[]
+  readonly #timer: NodeJS.Timeout
   #running: Promise<void> | undefined
   #checking: Promise<void> | undefined
   #faults: string[] = []
@@ -47,6 +47,8 @@ export class BackupSchedule {
   readonly #notCarried = new Map<string, { readonly faults: readonly string[]; readonly triedAt: number }>()
   readonly #elapsedMs: () => number
   readonly #beganMs: number
+  /** When the last round of this process began, by the monotonic clock. */
+  #roundMs: number | undefined
   /** When this process last ran a schedule, by the monotonic clock. */
   readonly #ranMs = new Map<string, number>()
   /** Whether this node led when it last looked. */
@@ -56,13 +58,14 @@ export class BackupSchedule {
   constructor(engine: Engine, options: BackupScheduleOptions) {
     this.#engine = engine
     this.#options = options
-    const { everything, node, elapsedMs = () => performance.now() } = options
+    const { elapsedMs = () => performance.now() } = options
     this.#elapsedMs = elapsedMs
     this.#beganMs = elapsedMs()
-    const checking = setInterval(() => void this.runDue(), checkEveryMs).unref()
-    // Another node may have led at the last round, so a node decides by the age of the newest backup.
-    this.#timers =
-      everything && !node ? [checking, setInterval(() => void this.run(), everything.everyMs).unref()] : [checking]
+    // Not one timer for the interval: a timer of more than 24 days fires at once.
+    this.#timer = setInterval(() => {
+      void this.runDue()
+      void this.runIfDue()
+    }, checkEveryMs).unref()
   }
 
   /** Failures of the last round, of collections' own schedules, and of copies to the bucket. */
@@ -80,6 +83,32 @@ export class BackupSchedule {
     return this.#running
   }
 
+  /**
+   * Runs a round if the interval has passed, and in the first minutes of a server if a collection was due before its start: a server may be
+   * restarted more often. Another node may have led at the last round, so a node decides by the age of the newest backup instead. Never rejects.
+   */
+  async runIfDue(now = Date.now()): Promise<void> {
+    const { everything, node } = this.#options
+    if (everything === undefined || node !== undefined || this.#stopped) return
+    const passedMs = this.#elapsedMs() - (this.#roundMs ?? this.#beganMs)
+    if (passedMs >= everything.everyMs || (this.#roundMs === undefined && this.#hasOverdue(everything.everyMs, now)))
+      await this.run()
+  }
+
+  /** Whether a collection of the server-wide schedule has changed since its newest backup, and that is old. */
+  #hasOverdue(everyMs: number, now: number): boolean {
+    return this.#engine.control.databases().some(({ name }) => {
+      const database = this.#engine.database(name)
+      const own = new Set(this.#options.schedules.of(database).map(({ collection }) => collection))
+      return database.collections().some(({ name: collection, condition }) => {
+        if (condition !== 'ready' || own.has(collection)) return false
+        const newest = scheduledBackups(database, collection).at(-1)
+        const isOld = newest === undefined || newest.takenAt + everyMs <= now
+        return isOld && newest?.lsn !== database.collection(collection).describe().lsn
+      })
+    })
+  }
+
   /** Creates the backups that are due by collections' own schedules, or returns the running round. Never rejects. */
   runDue(now = Date.now()): Promise<void> {
     this.#checking ??= this.#due(now).finally(() => {
@@ -90,7 +119,7 @@ export class BackupSchedule {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const timer of this.#timers) clearInterval(timer)
+    clearInterval(this.#timer)
     this.#options.carrier?.close()
     await this.#running
     await this.#checking
@@ -99,6 +128,7 @@ export class BackupSchedule {
   async #round(): Promise<void> {
     const { everything } = this.#options
     if (everything === undefined) return
+    this.#roundMs = this.#elapsedMs()
     const faults: string[] = []
     for (const { name } of this.#engine.control.databases()) {
       const database = this.#engine.database(name)
