@@ -212,7 +212,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (follower.file.lsnFirst > lsn ||',
     'if (oldest.file.lsnFirst > lsn ||',
   ),
-  bug('segments are removed under a reader', 'suites', 'segment-list.ts', '|| this.#isPinned(follower.file)', ''),
+  bug(
+    'segments are removed under a reader',
+    'suites',
+    'segment-list.ts',
+    'if (reader.lsn < follower.lsnFirst) return true',
+    'if (reader.lsn < 0) return true',
+  ),
   bug(
     'a payload shares its memory with the next one',
     'file-log',
