@@ -13,11 +13,13 @@ import { chooseEfs, type EfChooser } from '../search/ef-chooser.ts'
 import { FoundHit } from '../search/found-hit.ts'
 import { fuseResults } from '../search/fuse.ts'
 import { maxSim } from '../search/max-sim.ts'
+import { PooledOrder } from '../search/pooled-order.ts'
 import { pooledTask } from '../search/pooled-task.ts'
 import { type Best, Ranking } from '../search/ranking.ts'
 import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task, TextTask } from '../search/request.ts'
-import { candidatesFor, isRescored } from '../search/rescore.ts'
+import { candidatesFor, isRescored, withoutOwn } from '../search/rescore.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
+import { isBlurredByRows } from '../search/run-multi.ts'
 import { anySimilarity, clampSimilarities, similarityRangeOf } from '../search/similarity-range.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
@@ -278,14 +280,11 @@ class Turn {
     const own = source.kind === 'stored' ? this.#ordinals.get(source.id) : undefined
     const members = source.kind === 'vector' ? source.query : this.#originalOf(task, originals, own as number)
     const pooled = pooledTask(task, members)
-    const { ordinals } = this.#findRows(pooled, pooled.source.query, search)
-    const candidates = Array.from(
-      ordinals.filter((ordinal) => ordinal !== own),
-      (ordinal) => ({
-        ordinal,
-        slots: this.#slotsOf(task, ordinal),
-      }),
-    )
+    const found = withoutOwn(this.#findRows(pooled, pooled.source.query, search), own)
+    const mayRepeat = search.input.rescore !== false
+    if (mayRepeat && isBlurredByRows(task, { found: hits })) throw left
+    const order = new PooledOrder(found, task, pooled)
+    const candidates = Array.from(found.ordinals, (ordinal) => ({ ordinal, slots: this.#slotsOf(task, ordinal) }))
     const vectors = candidates.reduce((sum, { slots }) => sum + slots.count, 0)
     this.#takeProducts(vectors * members.length)
     const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
@@ -295,8 +294,10 @@ class Turn {
     for (const { ordinal, slots } of candidates) {
       const own = this.#read(turn, originals, slots)
       ranking.offer(ordinal, maxSim(query, own, dimension, spaceType))
+      order.add(own)
       if (search.input.includeVectors) read.set(ordinal, own)
     }
+    if (mayRepeat && order.isBlurred) throw left
     const best = ranking.best()
     if (!search.input.includeVectors) return best
     return { ...best, members: Array.from(best.ordinals, (ordinal) => read.get(ordinal) as Float32Array) }

@@ -10,7 +10,8 @@ import type { FieldExplanation } from '../model/search-result.ts'
 import type { Expired } from '../replica/expiry.ts'
 import type { FieldAnswer, Matches, RunContext } from './field-run.ts'
 import type { GroupPlan, Task } from './request.ts'
-import { readMembers, runTask } from './run-task.ts'
+import { readMembers } from './run-multi.ts'
+import { runTask } from './run-task.ts'
 
 /** Hits of the first search, for each hit that the groups may have in total, and at most so many if fewer would do. */
 const depthEach = 4

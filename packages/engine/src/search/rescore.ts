@@ -61,7 +61,7 @@ const candidates: Partial<Record<Precision, Candidates>> = {
  * Number of candidates of the repetition of a blurred search. Most clusters have fewer rows, and a field of up to 28,000 rows is compared as a
  * whole at this ef (plan.ts), so links that codes misled miss nothing (docs/lab/2026-11-29-unseen-sets.md).
  */
-const blurredCandidates = 2_048
+export const blurredCandidates = 2_048
 
 /**
  * Finds candidates by codes and orders them by their original vectors. If the codes order the candidates at random, there are more of them.
@@ -162,7 +162,7 @@ async function rescore(
 }
 
 /** The answer with the costs of the one before it, which was blurred. */
-function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
+export function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
   const [own, other] = [answer.explanation, before.explanation]
   const visited = own.visited + other.visited
   const distances = own.distances + other.distances
@@ -177,7 +177,8 @@ function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
 
 const blurredReason = '; rows differ by less than the errors of their codes, so more original vectors were compared'
 
-function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): Best {
+/** The candidates without the object whose vector is the query. */
+export function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): Best {
   const index = own === undefined ? -1 : ordinals.indexOf(own)
   if (index < 0) return { ordinals, similarities }
   return { ordinals: ordinals.filter((_, i) => i !== index), similarities: similarities.filter((_, i) => i !== index) }
