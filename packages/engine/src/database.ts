@@ -60,6 +60,9 @@ export interface DatabaseHost extends NamingHost {
   checkWritable(): void
 }
 
+/** The rules in the digest of a request that creates a collection. They stay the same, so that a repetition after an update is recognized. */
+const rulesOfRequests = 4
+
 /** A database of an engine. */
 export class LocalDatabase implements Database {
   readonly #entry: DatabaseEntry
@@ -94,7 +97,10 @@ export class LocalDatabase implements Database {
     const fields = parsed.fields.map((field) => withRules(field, rulesNewest))
     const schema = { ...parsed, fields }
     this.#checkThere()
-    const parts = () => ['createCollection', name, JSON.stringify(fields), ...Object.values(ttlOf(parsed)).map(String)]
+    const parts = () => {
+      const asKept = parsed.fields.map((field) => withRules(field, rulesOfRequests))
+      return ['createCollection', name, JSON.stringify(asKept), ...Object.values(ttlOf(parsed)).map(String)]
+    }
     const call = { databaseId: this.#entry.id, parts }
     await keyed(this.#host.keys, options, call, (claim) => this.#create(schema, claim))
     return typed<D>(this.#find(name))

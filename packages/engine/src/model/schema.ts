@@ -19,7 +19,7 @@ export interface DenseSchemaParams {
   /**
    * Version of the rules that make rows and build the graph, so that a replay of the log builds the same graph. Default 1; since 2,
    * rows that a walk cannot distinguish share one node; since 3, binary codes are signs of rotated vectors;
-   * since 4, rows of large fields have heads.
+   * since 4, rows of large fields have heads; since 5, rows far from the others do not move the center.
    */
   readonly rules?: number
   /** `false`: only the rows in memory are kept, and vectors are returned from them. Absent: original vectors are returned unchanged. */
@@ -49,7 +49,7 @@ export interface TextSchemaParams extends AnalyzerParams {
 }
 
 /** The rules of newly created graphs. */
-export const rulesNewest = 4
+export const rulesNewest = 5
 
 /**
  * The same field with a graph of other rules. Its keys are in the order in which events return them, because digests

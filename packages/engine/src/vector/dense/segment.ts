@@ -12,7 +12,7 @@ import { entersNowhere, isCutOff } from './cut-off.ts'
 import { header, marked, none } from './header.ts'
 import { work } from './kernel.ts'
 import { countRemoved, deathOf, setDeath } from './row-deaths.ts'
-import { batchOf, createCopyDetector, joinBatches, meanOf } from './settle-rows.ts'
+import { batchOf, centerOf, joinBatches } from './settle-rows.ts'
 import { type ShapeOptions, shapeOf } from './shape.ts'
 
 /** Number of rows at which the center is computed. Like everything that determines what is built, it depends on the calls only. */
@@ -167,8 +167,7 @@ export class Segment {
     // Includes removed rows, because running searches see versions that have them.
     const kept = await batchOf(old, new Set(batch.ordinals))
     const all = kept.ordinals.length === 0 ? batch : joinBatches(kept, batch)
-    const isOnce = (this.params.rules ?? 1) > 1 ? createCopyDetector() : () => true
-    next.f32.set(await meanOf(all.vectors, isOnce), next.centerAddress / 4)
+    next.f32.set(await centerOf(all.vectors, this.params.rules ?? 1), next.centerAddress / 4)
     await buildInto(next, all, this.#pool)
     await beginHeads(next, this.#pool)
     let removed = 0

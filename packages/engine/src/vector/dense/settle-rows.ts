@@ -45,20 +45,69 @@ export function joinBatches(a: Batch, b: Batch): Batch {
   return { ordinals, births, norms, vectors: b.vectors.after(a.vectors) }
 }
 
-/** Mean of the rows that `counts` accepts, summed by ordinal in double precision: the same on every machine. */
-export async function meanOf(vectors: VectorRows, counts: (row: Float32Array) => boolean): Promise<Float32Array> {
-  const { dimension, length } = vectors
+/** A row is far from the others if its squared distance from their mean is more than this many times that of the row in the middle. */
+const farSquares = 8 ** 2
+/** Rows that are longer by many orders of magnitude hide others, which are found around the next mean. */
+const roundsMax = 32
+
+/**
+ * The center around which a graph of these rules settles: the mean of the rows. Since rules 2, rows that are copies of an earlier one do not
+ * count; since rules 5, neither do rows that are far from the others. One row a million times as long would move the center so far away that codes
+ * hardly distinguished the others (docs/decisions/0124-centers-leave-out-far-rows.md). At least half of the rows count.
+ */
+export async function centerOf(vectors: VectorRows, rules: number): Promise<Float32Array> {
+  const rows = await distinctRows(vectors, rules)
+  let center = await meanOf(vectors, rows)
+  if (rules < 5) return center
+  let counted = rows.length
+  for (let round = 0; round < roundsMax; round++) {
+    const squares = await squaresAround(center, vectors, rows)
+    const limit = farSquares * elementAt(squares.slice().sort(), rows.length >> 1)
+    const near = rows.filter((_, i) => elementAt(squares, i) <= limit)
+    if (near.length === counted) break
+    center = await meanOf(vectors, near)
+    counted = near.length
+  }
+  return center
+}
+
+/** Indexes of the rows that count: since rules 2, those that are not copies of an earlier one. */
+async function distinctRows(vectors: VectorRows, rules: number): Promise<readonly number[]> {
+  const counts = rules > 1 ? createCopyDetector() : () => true
+  const turns = new FloatTurns()
+  const rows: number[] = []
+  for (let index = 0; index < vectors.length; index++) {
+    if (turns.isOver(vectors.dimension)) await nextTurn()
+    if (counts(vectors.row(index))) rows.push(index)
+  }
+  return rows
+}
+
+/** Mean of the rows, summed by ordinal in double precision: the same on every machine. */
+async function meanOf(vectors: VectorRows, rows: readonly number[]): Promise<Float32Array> {
+  const { dimension } = vectors
   const sums = new Float64Array(dimension)
   const turns = new FloatTurns()
-  let counted = 0
-  for (let index = 0; index < length; index++) {
+  for (const index of rows) {
     if (turns.isOver(dimension)) await nextTurn()
     const row = vectors.row(index)
-    if (!counts(row)) continue
-    counted++
     for (let i = 0; i < dimension; i++) sums[i] = elementAt(sums, i) + elementAt(row, i)
   }
-  return Float32Array.from(sums, (sum) => sum / counted)
+  return Float32Array.from(sums, (sum) => sum / rows.length)
+}
+
+/** Squared distances of the rows from a point. */
+async function squaresAround(point: Float32Array, vectors: VectorRows, rows: readonly number[]): Promise<Float64Array> {
+  const squares = new Float64Array(rows.length)
+  const turns = new FloatTurns()
+  for (const [at, index] of rows.entries()) {
+    if (turns.isOver(point.length)) await nextTurn()
+    const row = vectors.row(index)
+    let square = 0
+    for (let i = 0; i < point.length; i++) square += (elementAt(row, i) - elementAt(point, i)) ** 2
+    squares[at] = square
+  }
+  return squares
 }
 
 /** Numbers processed in one turn of the event loop, which takes a few milliseconds. Counted, because the fold uses no clock. */
@@ -81,7 +130,7 @@ class FloatTurns {
  * copies would pull the center toward themselves, and codes distinguish rows by their side of the center. Copies are rows of equal length
  * whose values are equal in 63rds of the largest, compared by a hash of 53 bits; one row less in a mean does no harm.
  */
-export function createCopyDetector(): (row: Float32Array) => boolean {
+function createCopyDetector(): (row: Float32Array) => boolean {
   const seen = new Set<number>()
   const length = new Float32Array(1)
   const lengthBits = new Uint32Array(length.buffer)
