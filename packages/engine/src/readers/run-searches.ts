@@ -269,7 +269,7 @@ class Turn {
     }
     const best = ranking.result()
     // More candidates may contain nearer rows.
-    if (best.isBlurred) throw left
+    if (best.isBlurred || (found.ordinals.length >= wanted && best.wantedForCopies > wanted)) throw left
     return best
   }
 

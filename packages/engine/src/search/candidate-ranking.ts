@@ -1,5 +1,6 @@
 // Decides which candidates of a search are compared exactly, and keeps the best of them. Candidates are in the order of their estimated
 // similarities, and estimates have errors of a common size. It reads nothing: the caller compares the candidate `next` and puts its similarity.
+// Copies have equal estimates: a few of them tell the similarity of the others.
 import type { RankOptions } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
 
@@ -12,6 +13,18 @@ const errorsMin = 10
 const deviations = 3
 /** Candidates are in the order of errors if those that were compared differ by less than this many deviations. */
 const blurredDeviations = 2
+/** Candidates with one estimate are copies if this many of them have one exact similarity. */
+const copiesMin = 4
+/** Copies take the places of others if there are this many times as many candidates as different ones. */
+const crowdedShare = 1.25
+
+/** The best k, and what `CandidateRanking` tells about all candidates. */
+export interface RankedCandidates extends Best {
+  /** How many candidates were compared. */
+  readonly compared: number
+  readonly isBlurred: boolean
+  readonly wantedForCopies: number
+}
 
 export class CandidateRanking {
   readonly #ordinals: Uint32Array
@@ -25,6 +38,16 @@ export class CandidateRanking {
   #nearest = Number.NEGATIVE_INFINITY
   #farthest = Number.POSITIVE_INFINITY
   #next = 0
+  #compared = 0
+  /** Those whose errors are known: one of each group of copies, because all have the same error. */
+  #errors = 0
+  /** Different estimates of those that were compared, and where the last of these begins. */
+  #estimatesSeen = 0
+  #tiesFrom = 0
+  /** Those that were compared with the last estimate, and whether all of them have one similarity. */
+  #alike = 0
+  #areAlike = true
+  #last = Number.NaN
 
   constructor({ ordinals, similarities }: Best, { k, scoreThreshold }: Pick<RankOptions, 'k' | 'scoreThreshold'>) {
     this.#ordinals = ordinals
@@ -33,7 +56,7 @@ export class CandidateRanking {
     this.#threshold = scoreThreshold ?? Number.NEGATIVE_INFINITY
   }
 
-  /** Position of the candidate to compare, unless it is done. It is also the number of those that were compared. */
+  /** Position of the candidate to compare, unless it is done. Copies that cannot change the result are left out. */
   get next(): number {
     return this.#next
   }
@@ -50,7 +73,18 @@ export class CandidateRanking {
   get isBlurred(): boolean {
     const spread = this.#nearest - this.#farthest
     // Equal rows have no order.
-    return this.#next >= errorsMin && spread > 0 && spread < blurredDeviations * this.#deviation()
+    return this.#errors >= errorsMin && spread > 0 && spread < blurredDeviations * this.#deviation()
+  }
+
+  /**
+   * Number of candidates that probably have as many different ones as these would have without copies, if copies took their places; otherwise 0.
+   * Infinite if the last ones are copies, because nothing tells how many follow.
+   */
+  get wantedForCopies(): number {
+    const { length } = this.#estimates
+    if (this.#next < length) return 0
+    if (length - this.#tiesFrom > copiesMin) return Number.POSITIVE_INFINITY
+    return this.#estimatesSeen * crowdedShare < length ? Math.ceil((length * length) / this.#estimatesSeen) : 0
   }
 
   /** The end of the candidates that will be compared as far as is known now, at most `most`. */
@@ -64,13 +98,13 @@ export class CandidateRanking {
   }
 
   #isNeeded(position: number): boolean {
-    if (this.#next < errorsMin) return true
+    if (this.#errors < errorsMin) return true
     return (this.#estimates[position] as number) + deviations * this.#deviation() >= this.#least()
   }
 
   /** Standard deviation of the errors of estimates. */
   #deviation(): number {
-    return Math.sqrt(this.#squares / this.#next)
+    return Math.sqrt(this.#squares / this.#errors)
   }
 
   /** The similarity that a result needs. */
@@ -82,11 +116,39 @@ export class CandidateRanking {
   /** Puts the exact similarity of the candidate `next`. It is compared with others as it is returned, in single precision. */
   put(exact: number): void {
     const similarity = Math.fround(exact)
-    const ordinal = this.#ordinals[this.#next] as number
-    this.#squares += (similarity - (this.#estimates[this.#next] as number)) ** 2
-    this.#next++
+    const position = this.#next++
+    const estimate = this.#estimates[position] as number
+    const isTie = position > 0 && this.#estimates[position - 1] === estimate
+    if (!isTie || similarity !== this.#last) {
+      this.#squares += (similarity - estimate) ** 2
+      this.#errors++
+    }
+    this.#compared++
     this.#nearest = Math.max(this.#nearest, similarity)
     this.#farthest = Math.min(this.#farthest, similarity)
+    this.#keep(this.#ordinals[position] as number, similarity)
+    if (isTie) this.#skipCopies(estimate, similarity)
+    else this.#beginTies(position)
+    this.#last = similarity
+  }
+
+  #beginTies(position: number): void {
+    this.#tiesFrom = position
+    this.#estimatesSeen++
+    this.#alike = 1
+    this.#areAlike = true
+  }
+
+  /** Leaves out the rest of the candidates with this estimate if they are copies and none of them can be among the best. */
+  #skipCopies(estimate: number, similarity: number): void {
+    this.#areAlike &&= similarity === this.#last
+    this.#alike++
+    if (!this.#areAlike || this.#alike < copiesMin) return
+    if (this.#alike < this.#k && similarity >= this.#least()) return
+    while (this.#next < this.#estimates.length && this.#estimates[this.#next] === estimate) this.#next++
+  }
+
+  #keep(ordinal: number, similarity: number): void {
     if (similarity < this.#least()) return
     const [best, ordinals] = [this.#best, this.#bestOrdinals]
     let place = best.length < this.#k ? best.length : this.#k - 1
@@ -103,12 +165,13 @@ export class CandidateRanking {
   }
 
   /** The best of those that were compared. */
-  result(): Best & { readonly compared: number; readonly isBlurred: boolean } {
+  result(): RankedCandidates {
     return {
       ordinals: new Uint32Array(this.#bestOrdinals),
       similarities: new Float32Array(this.#best),
-      compared: this.#next,
+      compared: this.#compared,
       isBlurred: this.isBlurred,
+      wantedForCopies: this.wantedForCopies,
     }
   }
 }

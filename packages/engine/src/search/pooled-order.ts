@@ -13,6 +13,7 @@ export class PooledOrder {
   readonly #query: Float32Array
   /** Undefined if rows are fine enough that the kernel tells it. */
   readonly #ranking: CandidateRanking | undefined
+  #position = 0
 
   /** `candidates` are in the order of their estimated similarities to the pooled query. */
   constructor(candidates: Best, { definition, k }: Pick<MultiTask, 'definition' | 'k'>, { source }: PooledTask) {
@@ -23,7 +24,8 @@ export class PooledOrder {
 
   /** Adds the members of the next candidate. */
   add(members: Float32Array): void {
-    if (this.#ranking === undefined || this.#ranking.isDone) return
+    const position = this.#position++
+    if (this.#ranking === undefined || this.#ranking.isDone || this.#ranking.next !== position) return
     this.#ranking.put(similarityOf(this.#query, pooled(members, this.#params).vector, this.#params.spaceType))
   }
 

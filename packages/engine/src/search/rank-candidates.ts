@@ -6,7 +6,7 @@ import { assert, type EngineError } from '../errors.ts'
 import type { GivenRow } from '../originals/originals.ts'
 import { refuseWhenLeft } from '../vector/caller.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
-import { CandidateRanking } from './candidate-ranking.ts'
+import { CandidateRanking, type RankedCandidates } from './candidate-ranking.ts'
 import { similarityOf } from './max-sim.ts'
 import type { RankOptions } from './rank-originals.ts'
 import type { Best } from './ranking.ts'
@@ -43,9 +43,6 @@ export interface OriginalRows {
 
 /** Rows of a slow disk, with the number of searches that still hand their reads over. */
 const slow = new WeakMap<OriginalRows, number>()
-
-/** The best k, how many candidates were compared, and whether their estimates had ordered them at random. */
-export type RankedCandidates = Best & { readonly compared: number; readonly isBlurred: boolean }
 
 /**
  * The best k of the candidates, which are in the order of their estimated similarities. `CandidateRanking` decides which are compared, by
@@ -157,8 +154,10 @@ function putAll(
 ): void {
   // Another search may have used the comparer meanwhile.
   comparer.begin(query, spaceType)
+  const first = ranking.next
   for (const [i, { headSum, bytes }] of read.entries()) {
     if (ranking.isDone) return
+    if (ranking.next !== first + i) continue
     comparer.row.set(bytes)
     const similarity = comparer.compare(headSum)
     if (Number.isNaN(similarity)) throw rows.damaged(ordinals[i] as number)
@@ -171,9 +170,10 @@ async function rankGiven(
   { rows, query, spaceType }: Batch,
   ordinals: Uint32Array,
 ): Promise<void> {
+  const first = ranking.next
   for (const [i, row] of (await rows.readGiven([...ordinals])).entries()) {
     assert(row, `ordinal ${ordinals[i]} has an original`)
-    if (!ranking.isDone) ranking.put(similarityOf(query, row.vector, spaceType))
+    if (!ranking.isDone && ranking.next === first + i) ranking.put(similarityOf(query, row.vector, spaceType))
   }
 }
 

@@ -75,10 +75,12 @@ export async function runRescored(
   const own = ownOrdinal(task, context)
   const search = { own, query: await queryOf(task, originals, own) }
   const wanted = candidatesFor(task.k, task.ef, task.definition.params.precision)
-  const answer = await rescore(task, originals, context, { ...search, wanted })
-  return repeatBlurred(answer, wanted, () =>
-    rescore(task, originals, context, { ...search, wanted: blurredCandidates }),
-  )
+  const { answer, wantedForCopies } = await rescore(task, originals, context, { ...search, wanted })
+  const isBlurred = answer.found.isBlurred === true
+  const more = Math.min(blurredCandidates, isBlurred ? blurredCandidates : wantedForCopies)
+  if (more <= wanted) return answer
+  const repeated = await rescore(task, originals, context, { ...search, wanted: more })
+  return addCosts(repeated.answer, answer, isBlurred ? blurredReason : copiesReason)
 }
 
 /**
@@ -93,20 +95,10 @@ export async function runByRows(
   // The id may belong to another ordinal after a wait.
   const own = ownOrdinal(task, context)
   const answer = await runField(task, context)
-  if (context.input.rescore === false) return answer
-  return repeatBlurred(answer, task.k, async () => {
-    const query = await queryOf(task, originals, own)
-    return rescore(task, originals, context, { own, query, wanted: blurredCandidates })
-  })
-}
-
-/** The answer, or the one of `repeat` if it is blurred and had fewer candidates. */
-async function repeatBlurred(
-  answer: FieldAnswer,
-  wanted: number,
-  repeat: () => Promise<FieldAnswer>,
-): Promise<FieldAnswer> {
-  return answer.found.isBlurred === true && wanted < blurredCandidates ? addCosts(await repeat(), answer) : answer
+  if (context.input.rescore === false || answer.found.isBlurred !== true || task.k >= blurredCandidates) return answer
+  const query = await queryOf(task, originals, own)
+  const repeated = await rescore(task, originals, context, { own, query, wanted: blurredCandidates })
+  return addCosts(repeated.answer, answer)
 }
 
 function queryOf(
@@ -124,13 +116,13 @@ interface Rescored {
   readonly wanted: number
 }
 
-/** `isBlurred` of the result tells whether more candidates may contain nearer rows. */
+/** `isBlurred` of the answer, and more candidates than `wanted` for copies, tell that more of them may contain nearer rows. */
 async function rescore(
   task: DenseTask,
   originals: ReadableOriginals,
   context: RunContext,
   { own, query, wanted: others }: Rescored,
-): Promise<FieldAnswer> {
+): Promise<{ readonly answer: FieldAnswer; readonly wantedForCopies: number }> {
   const wanted = Math.min(walkEntriesMax, others + (own === undefined ? 0 : 1))
   const answer = await estimateField(
     {
@@ -151,23 +143,22 @@ async function rescore(
     query,
     comparer,
   )
-  const { compared: rescored, ...best } = await ranked
-  const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && answer.found.ordinals.length >= wanted
+  const { compared: rescored, wantedForCopies, ...best } = await ranked
+  const isAll = answer.found.ordinals.length < wanted
+  const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && !isAll
   const ms = answer.explanation.ms + performance.now() - started
-  return {
-    ...answer,
-    found: { ...answer.found, ...best, isBlurred },
-    explanation: { ...answer.explanation, rescored, ms },
-  }
+  const found = { ...answer.found, ...best, isBlurred }
+  const explanation = { ...answer.explanation, rescored, ms }
+  return { answer: { ...answer, found, explanation }, wantedForCopies: isAll ? 0 : wantedForCopies }
 }
 
-/** The answer with the costs of the one before it, which was blurred. */
-export function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer {
+/** The answer with the costs of the one before it, which was not sufficient for the reason. */
+export function addCosts(answer: FieldAnswer, before: FieldAnswer, why = blurredReason): FieldAnswer {
   const [own, other] = [answer.explanation, before.explanation]
   const visited = own.visited + other.visited
   const distances = own.distances + other.distances
   const rescored = (own.rescored ?? 0) + (other.rescored ?? 0)
-  const reason = `${own.reason}${blurredReason}`
+  const reason = `${own.reason}${why}`
   return {
     ...answer,
     found: { ...answer.found, visited, distances },
@@ -176,6 +167,7 @@ export function addCosts(answer: FieldAnswer, before: FieldAnswer): FieldAnswer 
 }
 
 const blurredReason = '; rows differ by less than the errors of their codes, so more original vectors were compared'
+const copiesReason = '; copies took the places of other candidates, so more candidates were found'
 
 /** The candidates without the object whose vector is the query. */
 export function withoutOwn({ ordinals, similarities }: Best, own: number | undefined): Best {
