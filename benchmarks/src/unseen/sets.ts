@@ -169,6 +169,40 @@ const kinds: Readonly<Record<string, Kind>> = {
       }
     },
   },
+  'copies-50': {
+    dimension: 33,
+    metric: 'l2',
+    make: ({ vector }) => {
+      let one = vector(33)
+      const row = (i: number) => {
+        if (i % 50 === 0) one = vector(33)
+        return one
+      }
+      return { row, query: () => vector(33) }
+    },
+  },
+  'integers-ip': {
+    dimension: 33,
+    metric: 'ip',
+    make: ({ uniform }) => ({ row: () => Float32Array.from({ length: 33 }, () => Math.floor(256 * uniform())) }),
+  },
+  'one-hot': {
+    dimension: 33,
+    metric: 'l2',
+    make: ({ uniform, vector }) => {
+      const row = () => {
+        const hot = Math.floor(33 * uniform())
+        const length = 1 + uniform()
+        return Float32Array.from({ length: 33 }, (_, j) => (j === hot ? length : 0))
+      }
+      return { row, query: (i) => (i % 2 ? row() : vector(33)) }
+    },
+  },
+  'heavy-tails-ip': {
+    dimension: 33,
+    metric: 'ip',
+    make: ({ uniform, vector }) => ({ row: () => scaled(vector(33), 1 / (1 - uniform())), query: () => vector(33) }),
+  },
   equal: {
     dimension: 16,
     metric: 'l2',
