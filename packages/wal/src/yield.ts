@@ -1,13 +1,45 @@
 // Long work on the main thread yields to others here and nowhere else, so that searches and writes never wait for all of it.
 // Work in the foreground yields after a slice of time. Work in the background also leaves most of the time to others.
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-
-/** Resolves in the next turn of the event loop, after everything that waits now. Reads no clock. */
-export function yieldToOthers(): Promise<void> {
-  return nextTurn()
-}
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const sliceMs = 8
+
+/** Continues work that yielded, in the order in which it yielded. */
+let waiting: (() => void)[] = []
+let isContinuing = false
+
+/** Resolves in a later turn of the event loop, after everything that waits now. Its caller reads no clock, so the fold may use it. */
+export function yieldToOthers(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve)
+    if (!isContinuing) setImmediate(continueWork)
+    isContinuing = true
+  })
+}
+
+/**
+ * All work that yielded shares one slice of each turn. If each had a slice of its own, as with one immediate each, a hundred replies that are
+ * built at one time would keep the sockets of all other clients waiting for a hundred slices.
+ */
+function continueWork(): void {
+  const began = performance.now()
+  const due = waiting
+  // What yields from now on continues in a later turn.
+  waiting = []
+  let next = 0
+  const continueNext = (): void => {
+    if (next < due.length && (next === 0 || performance.now() - began <= sliceMs)) {
+      due[next++]?.()
+      // Ticks run when no microtask is left, which is when the work yields again or waits for something else.
+      queueMicrotask(() => process.nextTick(continueNext))
+      return
+    }
+    waiting = due.slice(next).concat(waiting)
+    isContinuing = waiting.length > 0
+    if (isContinuing) setImmediate(continueWork)
+  }
+  continueNext()
+}
 
 /** A slice of time for work in the foreground. It reads a clock, so nothing in the fold uses it. */
 export class TimeSlice {
@@ -20,7 +52,7 @@ export class TimeSlice {
 
   /** Yields to others and begins the next slice. */
   async renew(): Promise<void> {
-    await nextTurn()
+    await yieldToOthers()
     this.#began = performance.now()
   }
 
@@ -54,7 +86,7 @@ export async function runInTurns<T>(work: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next()
     if (done) return value
-    await nextTurn()
+    await yieldToOthers()
   }
 }
 
@@ -88,7 +120,7 @@ export class SteadyPace {
     const ms = Math.floor(this.#bytes / this.#bytesPerMs)
     if (ms < steadyRestMsMin) return
     this.#bytes -= ms * this.#bytesPerMs
-    await (this.#hurried ? nextTurn() : sleep(ms))
+    await (this.#hurried ? yieldToOthers() : sleep(ms))
   }
 }
 
@@ -108,7 +140,7 @@ export class IdlePace {
     if (this.#bytes < idleBytesPerTurn) return
     this.#bytes = 0
     const began = performance.now()
-    await nextTurn()
+    await yieldToOthers()
     if (performance.now() - began > idleTurnMs) await sleep(busyPauseMs)
   }
 }
