@@ -9,6 +9,7 @@ import { decodeEvent, isCatalogRecord } from '../events/codec.ts'
 import { feedPaceMs, feedPacePerConsumerMs, feedSyncMs } from '../limits.ts'
 import type { Change, ChangeBatch, ChangeStream, PlaceNotice } from '../model/changes.ts'
 import type { Event } from '../model/event.ts'
+import { ReadingTurns } from '../search/reading-turns.ts'
 import { CollectionFacts, isFed } from './collection-facts.ts'
 import { type FeedRecord, FeedView } from './feed-view.ts'
 import { keptEvent } from './kept-event.ts'
@@ -47,6 +48,9 @@ interface Consumer {
   /** Ends its wait. */
   wake: () => void
 }
+
+/** Of the consumers that are behind the records in memory. */
+const turns = new ReadingTurns(4)
 
 type PlacedWanted = ChangesWanted & { readonly from: number }
 
@@ -212,7 +216,19 @@ export class ChangeFeed {
   }
 
   async #fromLog(view: FeedView, reader: RecordReader, position: number): Promise<ChangeBatch> {
+    await turns.take(undefined)
+    try {
+      return await this.#readStep(view, reader, position)
+    } finally {
+      turns.give()
+    }
+  }
+
+  async #readStep(view: FeedView, reader: RecordReader, position: number): Promise<ChangeBatch> {
+    // Reading and decoding take a few milliseconds each.
+    await yieldToOthers()
     const { records, lsn } = await reader.read(position, this.#tail.lsnLast)
+    await yieldToOthers()
     const decoded: FeedRecord[] = []
     for (const record of records) {
       const event = decodeEvent(record)
@@ -220,7 +236,6 @@ export class ChangeFeed {
       await this.#checkKnown(record.lsn, event)
       decoded.push({ lsn: record.lsn, event, bytes: record.payload.length })
     }
-    await yieldToOthers()
     return view.batch(decoded, position, lsn)
   }
 

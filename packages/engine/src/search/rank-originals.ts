@@ -5,9 +5,9 @@ import { assert } from '../errors.ts'
 import type { DenseSchemaParams } from '../model/schema.ts'
 import type { ReadableOriginals } from '../replica/readable.ts'
 import { type Caller, refuseWhenLeft } from '../vector/caller.ts'
-import { ComparingTurns } from './comparing-turns.ts'
 import { maxSim } from './max-sim.ts'
 import { type Best, Ranking } from './ranking.ts'
+import { ReadingTurns } from './reading-turns.ts'
 
 /** Reads vectors of objects from disk. */
 export interface VectorSource {
@@ -22,7 +22,7 @@ const readBytesMax = 2 ** 20
 /** Objects of a multi-vector field read at a time. */
 const membersAtOnce = 16
 /** Comparisons that read at one time: enough that one compares while another one reads. */
-const turns = new ComparingTurns(4)
+const turns = new ReadingTurns(4)
 
 /** The original vectors of a dense field. */
 export function vectorsOf(originals: ReadableOriginals, dimension: number): VectorSource {

@@ -1,5 +1,6 @@
 // The open streams of the change feed: how many there may be, and when they end.
 import type { ChangeBatch, ChangeStream } from '@annal/engine'
+import { TimeSlice } from '@annal/wal'
 import { ServerError } from '../errors.ts'
 import { feedStreamsMax, heartbeatMs } from '../limits.ts'
 import { batchEvents, heartbeat, refusedEvent } from './change-events.ts'
@@ -70,9 +71,14 @@ export class ChangeStreams {
   ): AsyncGenerator<Buffer> {
     try {
       let lsn = 0
+      const slice = new TimeSlice()
       for (let next = first; !next.done; next = yield* this.#next(batches, () => lsn)) {
         lsn = next.value.lsn
-        yield* batchEvents(next.value)
+        for (const events of batchEvents(next.value)) {
+          yield events
+          // A client whose system receives everything would otherwise get all of it in one turn.
+          await slice.renewIfOver()
+        }
       }
     } catch (error) {
       yield refusedEvent(stream.caller.describe(error as Error))

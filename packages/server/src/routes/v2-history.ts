@@ -1,6 +1,7 @@
 // /api/v2/collection/{name}: the versions of an object, the differences between two moments, and undos.
 import { Readable } from 'node:stream'
 import type { ObjectChange } from '@annal/engine'
+import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance } from 'fastify'
 import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
@@ -78,11 +79,13 @@ async function* linesOf(
   rest: AsyncGenerator<ObjectChange>,
 ): AsyncGenerator<string> {
   let lines: string[] = []
+  const slice = new TimeSlice()
   for (let { value, done } = first; !done; { value, done } = await rest.next()) {
     lines.push(`${JSON.stringify(value)}\n`)
     if (lines.length < linesAtOnce) continue
     yield lines.join('')
     lines = []
+    await slice.renewIfOver()
   }
   yield lines.join('')
 }

@@ -1,5 +1,5 @@
-// Comparisons of many original vectors take turns, because each holds a megabyte or two that it read, and because comparisons that share the
-// thread all end late. One whose caller leaves while it waits is not begun.
+// Work that reads files takes turns: comparisons of many original vectors, and consumers of the change feed that are behind. Each holds a
+// megabyte or two that it read, and work that shares the thread all ends late. Work whose caller leaves while it waits is not begun.
 import { type Caller, callerLeft } from '../vector/caller.ts'
 
 interface Waiting {
@@ -8,7 +8,7 @@ interface Waiting {
   readonly refuse: (error: Error) => void
 }
 
-export class ComparingTurns {
+export class ReadingTurns {
   readonly #atOnce: number
   #running = 0
   #waiting: Waiting[] = []
