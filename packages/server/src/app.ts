@@ -25,6 +25,7 @@ import type { DescribedRoute } from './http/openapi/described-route.ts'
 import { addQueryKeys } from './http/query-keys.ts'
 import { answerRefusedBytes, refuseBytes } from './http/refused-bytes.ts'
 import { addReplyBudget } from './http/replies.ts'
+import { closeUnread } from './http/reply-progress.ts'
 import { addRequestKeys } from './http/request-keys.ts'
 import { methodsOf } from './http/route-methods.ts'
 import { lazyValidators } from './http/validators.ts'
@@ -178,6 +179,11 @@ export function createApp(given: AppOptions): FastifyInstance {
   answerHalfClosed(app.server)
   continueInOrder(app.server)
   answerRefusedBytes(app.server)
+  // Serving threads check their own connections.
+  if (!hasThreads) {
+    const end = closeUnread(app.server, { isSecure: tls !== undefined })
+    app.addHook('onClose', async () => end())
+  }
   shared.onReport(({ requests }) => {
     for (const request of requests) recordRequest(request, app, tracing)
   })

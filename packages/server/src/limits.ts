@@ -41,9 +41,11 @@ export const pageBytesMax = 16 * mebibyte
 /** Longer replies are written in pieces of about this size, each after the client has received the previous one. */
 export const replyPieceBytes = 131_072
 
-/** The connection of a reply above this size is closed if the client receives nothing for this time. */
+/** Replies above this size count towards largeRepliesBytesMax. */
 export const largeReplyBytes = 65_536
+/** The connection is closed if bytes wait for the client and it receives fewer than this in this time. */
 export const readerTimeoutMs = 30_000
+export const readerBytesMin = 65_536
 /** Stored data in all large replies that clients have not received yet. */
 export const largeRepliesBytesMax = 128 * mebibyte
 /** When a client that has ended its side gets interim replies while its search waits, counted from when this is noticed. */

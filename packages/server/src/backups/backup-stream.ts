@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { readerTimeoutMs } from '../limits.ts'
 
 /** Published clients use the type of tar archives, although a backup is not a tar archive. */
 const streamTypes = ['application/x-tar', 'application/octet-stream']
@@ -48,7 +47,6 @@ export function sendBackup(
   name: string,
   { bytes, stream }: { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> },
 ): FastifyReply {
-  reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
   // A name contains only letters, digits, underscores, and hyphens, so it needs no escaping.
   return reply
     .type('application/x-tar')

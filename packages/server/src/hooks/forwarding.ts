@@ -11,7 +11,6 @@ import { ServerError } from '../errors.ts'
 import { readRest } from '../http/error-replies.ts'
 import { isMisdirected, lsnHeader, replyHeaders, requestHeaders } from '../http/forwarded-headers.ts'
 import { tooLarge } from '../http/whole-body.ts'
-import { readerTimeoutMs } from '../limits.ts'
 
 /** How long a node looks for a new leader before it refuses a request, and how often. */
 const learnMsMax = 1_000
@@ -151,7 +150,6 @@ async function relay(
     raw.end(body)
     return
   }
-  raw.setTimeout(readerTimeoutMs, () => raw.destroy())
   raw.write(body)
   await pipeline(rest, raw).catch(() => raw.destroy())
 }

@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Budget } from '../access/budget.ts'
 import type { EngineSlot } from '../engine-slot.ts'
 import { refusal, ServerError } from '../errors.ts'
-import { largeReplyBytes, readerTimeoutMs, replyPieceBytes } from '../limits.ts'
+import { largeReplyBytes, replyPieceBytes } from '../limits.ts'
 import { joinPieces } from '../wire/pieces.ts'
 import { acceptsOnlyJson } from './accept.ts'
 import { withWarnings } from './body-keys.ts'
@@ -124,8 +124,6 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
     first.push(value)
     size += value.length
   } while (size < replyPieceBytes && !slice.isOver)
-  // A client that does not read must not occupy memory indefinitely.
-  reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
   return reply.type(type).send(readable(first, pieces))
 }
 

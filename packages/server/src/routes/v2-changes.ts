@@ -8,7 +8,7 @@ import { tokenOf } from '../hooks/request-hooks.ts'
 import { codedError } from '../http/error-replies.ts'
 import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { feedUnreadBytesMax, readerTimeoutMs } from '../limits.ts'
+import { feedUnreadBytesMax } from '../limits.ts'
 import type { RouteContext } from '../route-context.ts'
 import {
   type ChangesQuery,
@@ -60,7 +60,6 @@ export function v2ChangeRoutes(app: FastifyInstance, { slot, guard }: RouteConte
       socket.off('end', end)
       end()
     })
-    reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
     return reply
       .type('text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')

@@ -5,7 +5,7 @@ import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance } from 'fastify'
 import { once } from '../http/request-keys.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { bodyBytesQueryMax, readerTimeoutMs } from '../limits.ts'
+import { bodyBytesQueryMax } from '../limits.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DiffQuery,
@@ -54,7 +54,6 @@ export function v2HistoryRoutes(app: FastifyInstance): void {
     const changes = database.history.diff(readDiff(name, query))
     // Refusals come before the first change, and so before the head of the reply.
     const first = await changes.next()
-    reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
     return reply.type('application/x-ndjson').send(Readable.from(linesOf(first, changes), { objectMode: false }))
   })
 

@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net'
 import type { Admission, HotReply, RequestEnd, RequestHead } from '../hot/contract.ts'
 import { freeBytes } from '../http/chunks.ts'
+import { ReplyProgress } from '../http/reply-progress.ts'
 import { requestsPerSocketMax } from '../limits.ts'
 import type { FrameSender } from './frame-sender.ts'
 import type { ReplyHeads, WrittenReply } from './reply-head.ts'
@@ -53,8 +54,6 @@ export interface ConnectionTimes {
   readonly idleThere: number
   /** Of a request until the main thread receives what arrived of it, and limits the rest. */
   readonly partial: number
-  /** Without progress of a reply. */
-  readonly stalled: number
 }
 
 /** A request that this thread has admitted and not answered yet. */
@@ -71,6 +70,7 @@ export class ClientConnection {
   /** Bytes that belong to no forwarded request and are not answered yet. */
   readonly #reader = new RequestReader<HotRequest>()
   readonly #writer: ReplyWriter
+  readonly #progress = new ReplyProgress()
   readonly #virtual: VirtualConnection
   /** When the last forwarded request was answered. */
   #virtualSecond = 0
@@ -167,7 +167,7 @@ export class ClientConnection {
   }
 
   /** Closes the connection if it is idle, forwards a request that arrives slowly, and closes the connection of a client that does not read. */
-  checkTimes({ idle, idleThere, partial, stalled }: ConnectionTimes): void {
+  checkTimes({ idle, idleThere, partial }: ConnectionTimes): void {
     const now = this.#host.seconds()
     const quiet = now - this.#activeSecond
     if (this.#state === 'local') {
@@ -178,9 +178,8 @@ export class ClientConnection {
       else if (this.#requests === 0) this.#virtual.open()
       else if (now - this.#virtualSecond >= idleThere) this.#virtual.close()
     }
-    const isStalled = this.#writer.isStalled(now, stalled)
-    // The main thread limits the time of the replies that it sends, until it closes its end.
-    if (isStalled && !this.#virtual.isOpen) this.#socket.destroy()
+    // Of the replies of the main thread as well, which does not know what this socket has sent.
+    if (this.#progress.isStalled(this.#socket, now)) this.#socket.destroy()
   }
 
   #receiveLocally(chunk: Buffer): void {

@@ -1,4 +1,4 @@
-// Writes the replies of a connection to its socket, and notices a client that does not read them.
+// Writes the replies of a connection to its socket, and waits with the next request while the client does not read them.
 import type { Socket } from 'node:net'
 
 const noBytes = Buffer.alloc(0)
@@ -9,8 +9,6 @@ export class ReplyWriter {
   #writesAtOnce: boolean
   /** The next request waits until the client has read its replies. */
   #isDraining = false
-  #stalledLength = 0
-  #stalledSecond = 0
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -43,16 +41,5 @@ export class ReplyWriter {
       drained()
     })
     return true
-  }
-
-  /** Whether the client has read nothing of what waits for it for this time, as of a clock in seconds. */
-  isStalled(nowSeconds: number, seconds: number): boolean {
-    const length = this.#socket.writableLength
-    if (length === 0 || length !== this.#stalledLength) {
-      this.#stalledLength = length
-      this.#stalledSecond = nowSeconds
-      return false
-    }
-    return nowSeconds - this.#stalledSecond >= seconds
   }
 }

@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ownThread } from '@annal/engine/thread-watch'
 import { collectGarbage } from '../collector.ts'
-import { connectionsCheckingIntervalMs, keepAliveTimeoutMs, readerTimeoutMs } from '../limits.ts'
+import { connectionsCheckingIntervalMs, keepAliveTimeoutMs } from '../limits.ts'
 import { nodeTls } from '../node-modules.ts'
 import { ClientConnection, type ConnectionHost, type ConnectionTimes } from './client-connection.ts'
 import { FrameSender } from './frame-sender.ts'
@@ -37,7 +37,6 @@ const times: ConnectionTimes = {
   idle: keepAliveTimeoutMs / 1_000 + 1,
   idleThere: 3,
   partial: 5,
-  stalled: readerTimeoutMs / 1_000,
 }
 const stoppingSweepMs = 50
 /** A thread with fewer connections keeps them, and it moves at most this many in a second. */
