@@ -93,10 +93,12 @@ function isRowSound(id: u32, level: i32, end: u32): bool {
   for (let l: i32 = follows ? 1 : 0; l <= level && !isFlat; ++l) {
     const list = linksOf(id, l)
     const degree = degreeAt(l)
+    let isEnded = false
     for (let i: i32 = 0; i < degree; ++i) {
       const other = load<u32>(list + (<usize>i << 2))
-      if (other == NONE || (l == 0 && i == M0 - 1 && other >= MARKED)) break
-      if (other >= end || <i32>load<u8>(visited + <usize>other) <= l) return false
+      if (other == NONE || (l == 0 && i == M0 - 1 && other >= MARKED)) isEnded = true
+      // The next neighbor is appended at the end of the list, and makes the words behind it neighbors, too.
+      else if (isEnded ? other < MARKED : other >= end || <i32>load<u8>(visited + <usize>other) <= l) return false
     }
   }
   return true

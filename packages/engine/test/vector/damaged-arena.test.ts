@@ -56,6 +56,34 @@ test('a damaged dump is rejected, or gives a field whose walks stay inside', asy
   await pool.close()
 })
 
+test('a word behind the end of a list is rejected, because an insertion would make it a neighbor', async (t) => {
+  const pool = await openWorkerPool({ threads: 1 })
+  const [dimension, M, count] = [8, 4, 600]
+  const rows = clusteredRows(count, dimension, 1)
+  const definition = definitionOf({ dimension, precision: 'int8', M, efConstruction: 16 })
+  const field = await openDenseField(definition, pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, count), nothing)
+  const whole = new Uint8Array(await dumpField(field))
+  // Behind the headers, the center, and the codes of the only block.
+  const links = 40 + 32 + 16 * 4 + count * 32
+  const view = new DataView(whole.buffer)
+  const wordAt = (row: number, i: number): number => links + row * 8 * M + 4 * i
+  let found = 0
+  for (let row = 0; row < count && found < 20; row++) {
+    const words = Array.from({ length: 2 * M }, (_, i) => view.getUint32(wordAt(row, i), true))
+    const end = words.indexOf(0xffff_ffff)
+    // The first is not an end if the row follows another, and the last is a follower.
+    if (end < 1 || end > 2 * M - 3 || words.slice(0, end).some((word) => word >= count)) continue
+    found += 1
+    const damaged = whole.slice()
+    new DataView(damaged.buffer).setUint32(wordAt(row, end + 1), 0x7ff0_0000, true)
+    await t.rejects(loadDenseField(definition, pool, chunksOf(damaged)), { code: 'snapshot_damaged' }, `row ${row}`)
+  }
+  t.ok(found >= 5, `${found} lists that are not full`)
+  await field.close()
+  await pool.close()
+})
+
 test('a field of several segments returns the same results as one of a single segment', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   const dimension = 12
