@@ -5,7 +5,8 @@ import { EngineError } from '../errors.ts'
 import { storedValues } from '../filter/indexed-values.ts'
 import { metaBytesMax } from '../limits.ts'
 import { parseId } from '../model/ids.ts'
-import { hasLists, type TextFieldSchema } from '../model/schema.ts'
+import { type FieldSchema, hasLists, type TextFieldSchema } from '../model/schema.ts'
+import type { Originals } from '../originals/originals.ts'
 import type { SparseTermsOfField } from '../replica/object-record.ts'
 import type { Replica } from '../replica/replica.ts'
 import { countTerms } from '../text/counted-text.ts'
@@ -18,14 +19,45 @@ const atATime = 500
 export async function auditReplica(replica: Replica): Promise<void> {
   const ordinals = replica.filters.evaluate([]).bitmap.toOrdinals()
   if (ordinals.length !== replica.count) throw wrong(`${ordinals.length} of ${replica.count} objects can be found`)
-  for (const [i, ordinal] of ordinals.entries()) {
-    if (i % atATime === 0) await yieldToOthers()
-    try {
-      auditObject(replica, ordinal)
-    } catch (error) {
-      throw wrong(`the object of ordinal ${ordinal}: ${(error as Error).message}`)
+  for (let from = 0; from < ordinals.length; from += atATime) {
+    await yieldToOthers()
+    const some = Array.from(ordinals.subarray(from, from + atATime))
+    for (const ordinal of some) {
+      try {
+        auditObject(replica, ordinal)
+      } catch (error) {
+        throw wrong(`the object of ordinal ${ordinal}: ${(error as Error).message}`)
+      }
     }
+    for (const field of replica.definition.fields.keys()) await auditOriginals(replica, field, some)
   }
+}
+
+/** The vectors on disk of these objects can be read, and are numbers. */
+async function auditOriginals(replica: Replica, field: number, ordinals: readonly number[]): Promise<void> {
+  const originals = replica.originals[field]
+  if (originals === undefined) return
+  const { name } = replica.definition.fields[field] as FieldSchema
+  const wanted = ordinals.filter((ordinal) => originals.has(ordinal))
+  const lost = originals.owner.isPartial
+    ? undefined
+    : ordinals.find((ordinal) => replica.dense[field]?.has(ordinal, replica.version) && !originals.has(ordinal))
+  const misplaced = lost ?? wanted.find((ordinal) => !originals.isPlaced(ordinal))
+  if (misplaced !== undefined) throw wrong(`the files do not contain the vectors of ordinal ${misplaced} of ${name}`)
+  const isSound = await readAll(originals, wanted).catch((error) => {
+    if (error instanceof EngineError && error.code === 'snapshot_damaged') throw wrong(error.message)
+    throw error
+  })
+  if (!isSound) throw wrong(`the files of ${name} contain a value that is not a number`)
+}
+
+async function readAll(originals: Originals, ordinals: readonly number[]): Promise<boolean> {
+  if (!originals.several) {
+    const rows = await originals.readGiven(ordinals)
+    return rows.every((row) => row?.vector.every(Number.isFinite))
+  }
+  for (const ordinal of ordinals) if (!(await originals.read(ordinal)).every(Number.isFinite)) return false
+  return true
 }
 
 function auditObject(replica: Replica, ordinal: number): void {

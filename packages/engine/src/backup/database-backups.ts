@@ -14,7 +14,7 @@ import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
 import { checkSpace } from './check-space.ts'
 import { cloneCollection } from './clone.ts'
-import type { Imaged } from './host.ts'
+import { type Imaged, withoutReports } from './host.ts'
 import { clearExpiries } from './image/clear-expiries.ts'
 import { containerBytes, readContainer, writeContainer } from './image/container.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image/image.ts'
@@ -305,7 +305,8 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return host.building(async (id) => {
       const as = { id, name: stored.image.collection }
       const checkWanted = () => this.#checkWritable()
-      const { replica, digest } = await buildChecked(host.side, stored, as, { checkWanted, onRead: () => undefined })
+      const side = withoutReports(host.side)
+      const { replica, digest } = await buildChecked(side, stored, as, { checkWanted, onRead: () => undefined })
       try {
         await auditReplica(replica)
         return digest

@@ -33,6 +33,18 @@ export interface BackupHost {
   replicaHost(hashSeed: ReplicaHost['seed']): ReplicaHost
 }
 
+/** The same host for files from outside: the engine itself is not damaged if they are. */
+export function withoutReports(host: BackupHost): BackupHost {
+  return {
+    ...host,
+    replicaHost(hashSeed) {
+      const { originals, ...rest } = host.replicaHost(hashSeed)
+      const { onDamaged: _, ...place } = originals
+      return { ...rest, originals: place }
+    },
+  }
+}
+
 /** A collection as the source of an image. */
 export interface Imaged {
   readonly entry: CollectionEntry

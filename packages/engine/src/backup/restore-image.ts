@@ -156,9 +156,9 @@ export async function buildChecked(
   const from = { ...as, host: host.replicaHost(image.hashSeed), ...(watch && { onRead: onReadOf(watch) }) }
   const replica = await loadImage(host.vfs, stored, from)
     .catch((error) => {
-      // A system without file descriptors, for example, says nothing about the backup.
-      if (errnoOf(error) !== undefined || (error instanceof EngineError && error.code !== 'snapshot_damaged'))
-        throw error
+      // A system without file descriptors, for example, says nothing about the backup. A record with an invalid value does.
+      const isOther = error instanceof EngineError && !['snapshot_damaged', 'invalid_argument'].includes(error.code)
+      if (errnoOf(error) !== undefined || isOther) throw error
       throw damaged(stored, (error as Error).message, error)
     })
     .finally(release)

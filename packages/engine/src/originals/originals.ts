@@ -134,6 +134,12 @@ export class Originals {
     return this.has(ordinal) ? (this.#several?.counts.get(ordinal) ?? 1) : 0
   }
 
+  /** Whether the vectors that an ordinal has are rows of the files. Loaded state may name others. */
+  isPlaced(ordinal: number): boolean {
+    const count = this.count(ordinal)
+    return count > 0 && this.#slotOf(ordinal) + count <= this.#end
+  }
+
   /**
    * The vector of an ordinal as it is compared (of unit length for cosine), or its members one after another as given. The ordinal must
    * have one. Throws EngineError snapshot_damaged if the row on disk is wrong.
