@@ -323,7 +323,10 @@ function newThreadedApp(
 
 /** With or without TLS. Node's limits for headers are the same for both. */
 function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): FastifyInstance {
-  const transport = tls === undefined ? { http: nodeLimits } : { https: { ...nodeLimits, ...tls } }
+  const transport =
+    tls === undefined
+      ? { http: nodeLimits }
+      : { https: { ...nodeLimits, handshakeTimeout: limits.headersTimeoutMs, ...tls } }
   // HTTPS changes only the type of `server`, and both types have every property that is used here.
   return fastify({ ...common, ...transport } as FastifyHttpOptions<Server>)
 }

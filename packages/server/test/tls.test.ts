@@ -1,6 +1,8 @@
 // HTTPS: old protocol versions are refused, a key that others can read is refused, and a renewed certificate is used without a restart.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
 import { test } from 'tap'
@@ -79,3 +81,35 @@ test('a server with certificate and key speaks HTTPS and renews both on SIGHUP',
 async function said(stderr: () => string, line: RegExp): Promise<void> {
   await until(() => line.test(stderr()))
 }
+
+for (const threads of ['1', '2'])
+  test(`unfinished handshakes end, and none follows the first, with ${threads} serving threads`, {
+    timeout: 90_000,
+  }, async (t) => {
+    const dir = await temporaryDirectory(t)
+    const { cert, key } = makeCertificate(dir, 'localhost')
+    const settings = { NDD_DATA_DIR: path.join(dir, 'data'), NDD_TLS_CERT: cert, NDD_TLS_KEY: key }
+    const running = startProcess({ ...settings, NDD_NUM_SERVER_THREADS: threads })
+    t.teardown(async () => {
+      running.child.kill('SIGKILL')
+      await running.ended
+    })
+    const port = Number(new URL(await running.serving).port)
+    const begins = [Buffer.alloc(0), Buffer.from([0x16, 3, 1, 2, 0, 1])]
+    const closed = begins.map((bytes) => {
+      const socket = net.connect(port, '127.0.0.1')
+      socket.write(bytes)
+      socket.resume()
+      // A reset is an acceptable end, too.
+      socket.on('error', () => undefined)
+      return new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    })
+    const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' })
+    await once(socket, 'secureConnect')
+    const refused = once(socket, 'error')
+    socket.renegotiate({ rejectUnauthorized: false }, () => undefined)
+    t.match((await refused)[0], { code: 'ERR_SSL_NO_RENEGOTIATION' })
+    await Promise.all(closed)
+    socket.destroy()
+    t.pass('clients that do not continue a handshake are disconnected')
+  })

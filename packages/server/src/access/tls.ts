@@ -1,5 +1,6 @@
 // Certificate and key for HTTPS. They are read from files at the start and again on request, so that a renewed certificate needs no
 // restart. A key that other users can read is rejected.
+import { constants } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { SecureVersion } from 'node:tls'
 import { createSecureContext } from 'node:tls'
@@ -9,6 +10,7 @@ export interface TlsOptions {
   readonly cert: Buffer
   readonly key: Buffer
   readonly minVersion: SecureVersion
+  readonly secureOptions: number
 }
 
 /** Undefined if the server uses plain HTTP. Throws ConfigError. */
@@ -22,7 +24,9 @@ export async function readTls({ tlsCert, tlsKey }: Config): Promise<TlsOptions |
       `NDD_TLS_KEY ${tlsKey} can be read by other users (mode ${(mode & 0o777).toString(8)}); run chmod 600`,
     ])
   }
-  const options: TlsOptions = { cert, key, minVersion: 'TLSv1.2' }
+  // A client of TLS 1.2 could request handshake after handshake on one connection, each of which costs a signature. No HTTP client does.
+  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION
+  const options: TlsOptions = { cert, key, minVersion: 'TLSv1.2', secureOptions }
   try {
     createSecureContext(options)
   } catch (error) {

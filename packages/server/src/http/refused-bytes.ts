@@ -57,6 +57,11 @@ export function answerRefusedBytes(server: Server): void {
 /** Replies to bytes that Node's parser refused or that did not arrive in time, and closes the connection. */
 export function refuseBytes(error: ParserError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || waiting.has(socket)) return
+  // Without a handshake there is nobody to reply to.
+  if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
+    socket.destroy()
+    return
+  }
   refuse(socket, refusalOf(error))
 }
 

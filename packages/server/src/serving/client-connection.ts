@@ -79,6 +79,7 @@ export class ClientConnection {
   #isServed = false
   /** The client sends no more. */
   #hasEnded = false
+  #isEnding = false
   #requests = 0
   /** This thread has answered none of its requests. */
   #isNew = true
@@ -173,13 +174,20 @@ export class ClientConnection {
     if (this.#state === 'local') {
       if (!this.#reader.isEmpty) {
         if (quiet >= partial || this.#host.isStopping || this.#reader.isOld(now, partial)) this.#tunnelPending()
-      } else if (this.#host.isStopping || (this.#requests > 0 && quiet > idle)) this.#socket.destroySoon()
+      } else if (this.#host.isStopping || (this.#requests > 0 && quiet > idle)) this.#endIdle()
       // The main thread limits the time until the first request.
       else if (this.#requests === 0) this.#virtual.open()
       else if (now - this.#virtualSecond >= idleThere) this.#virtual.close()
     }
     // Of the replies of the main thread as well, which does not know what this socket has sent.
     if (this.#progress.isStalled(this.#socket, now)) this.#socket.destroy()
+  }
+
+  /** A socket whose encryption failed may never finish. */
+  #endIdle(): void {
+    if (this.#isEnding) this.#socket.destroy()
+    else this.#socket.destroySoon()
+    this.#isEnding = true
   }
 
   #receiveLocally(chunk: Buffer): void {

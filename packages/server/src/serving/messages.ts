@@ -34,6 +34,7 @@ export interface ThreadTls {
   readonly cert: Uint8Array
   readonly key: Uint8Array
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3'
+  readonly secureOptions: number
 }
 
 /** An IP address to listen on. A failure on an address that is not required is ignored. */

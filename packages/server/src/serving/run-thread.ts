@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ownThread } from '@annal/engine/thread-watch'
 import { collectGarbage } from '../collector.ts'
-import { connectionsCheckingIntervalMs, keepAliveTimeoutMs } from '../limits.ts'
+import { connectionsCheckingIntervalMs, headersTimeoutMs, keepAliveTimeoutMs } from '../limits.ts'
 import { nodeTls } from '../node-modules.ts'
 import { ClientConnection, type ConnectionHost, type ConnectionTimes } from './client-connection.ts'
 import { FrameSender } from './frame-sender.ts'
@@ -130,7 +130,8 @@ function createListener(secure: ThreadTls | undefined): net.Server {
   if (secure === undefined) {
     return net.createServer(socketOptions).on('connection', limitConnections).on('connection', serve)
   }
-  const server = nodeTls().createServer({ ...socketOptions, ...tlsOptions(secure), ALPNProtocols: ['http/1.1'] })
+  const limits = { handshakeTimeout: headersTimeoutMs, ALPNProtocols: ['http/1.1'] }
+  const server = nodeTls().createServer({ ...socketOptions, ...tlsOptions(secure), ...limits })
   // Before the handshake, so that unfinished handshakes are counted.
   server.prependListener('connection', limitConnections)
   server.on('secureConnection', serve)
@@ -138,8 +139,8 @@ function createListener(secure: ThreadTls | undefined): net.Server {
   return server
 }
 
-function tlsOptions({ cert, key, minVersion }: ThreadTls): SecureContextOptions {
-  return { cert: Buffer.from(cert), key: Buffer.from(key), minVersion }
+function tlsOptions({ cert, key, ...options }: ThreadTls): SecureContextOptions {
+  return { cert: Buffer.from(cert), key: Buffer.from(key), ...options }
 }
 
 function limitConnections(socket: Socket): void {

@@ -166,8 +166,8 @@ function reportServed(request: IncomingMessage, response: ServerResponse): void 
   if (socket instanceof VirtualSocket) response.once('finish', () => socket.sendServed())
 }
 
-function threadTls({ cert, key }: TlsOptions): ThreadTls {
-  return { cert: new Uint8Array(cert), key: new Uint8Array(key), minVersion: 'TLSv1.2' }
+function threadTls({ cert, key, secureOptions }: TlsOptions): ThreadTls {
+  return { cert: new Uint8Array(cert), key: new Uint8Array(key), minVersion: 'TLSv1.2', secureOptions }
 }
 
 /** The IP addresses of a name. Only `localhost` is served on all of them. */
