@@ -43,14 +43,28 @@ export function scriptOf(
   return `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${commands.join(`echo '${divider}'\n`)}`
 }
 
-/** Returns the lines that a page shows and that no step up to that point printed. */
+/**
+ * Returns the lines that a page shows and that no step up to that point printed. A page shows parts of the output of commands, which reply with
+ * whole JSON documents, and everything that a program prints.
+ */
 export function missing(steps: readonly Step[], stdout: string): string[] {
   const outputs = stdout.split(`${divider}\n`)
   let since = 0
-  return steps.flatMap(({ printed }, index) => {
+  return steps.flatMap(({ language, printed }, index) => {
     if (printed.length === 0) return []
     const output = outputs.slice(since, index + 1).join('')
     since = index + 1
-    return printed.filter((line) => !output.includes(line.trim())).map((line) => `${line.trim()} is not in:\n${output}`)
+    const lost = printed.filter((line) => !output.includes(line.trim()))
+    if (lost.length === 0 && language !== 'sh') return unshown(printed, outputs[index] ?? '')
+    return lost.map((line) => `${line.trim()} is not in:\n${output}`)
   })
+}
+
+/** Returns the lines that a program printed and the page does not show. */
+function unshown(printed: readonly string[], output: string): string[] {
+  const shownLines = printed.map((line) => line.trim())
+  const lines = output.trim().split('\n')
+  return lines
+    .filter((line) => !shownLines.includes(line.trim()))
+    .map((line) => `${line} is not shown below its program`)
 }
