@@ -15,5 +15,10 @@ export function bytesText(bytes: number): string {
 
 /** `1 object`, `1,203 objects` */
 export function objectsText(count: number): string {
-  return `${amount(count)} ${count === 1 ? 'object' : 'objects'}`
+  return countText(count, 'object')
+}
+
+/** A number of things by their singular, whose plural ends in s: `1 segment`, `2 segments`. */
+export function countText(count: number, noun: string): string {
+  return `${amount(count)} ${noun}${count === 1 ? '' : 's'}`
 }

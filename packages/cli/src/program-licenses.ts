@@ -24,7 +24,7 @@ export function describeLicenses(program: Command, terminal: Terminal, ends: (co
         .argParser(wholeNumber)
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--directory <id>', 'machine_id of /api/v2/info (default: any directory)').default('any'))
+    .addOption(new Option('--directory <id>', 'machine_id of /api/v2/info').default('any', 'any directory'))
     .addOption(new Option('--id <name>', 'license ID for your records'))
     .action(async (options) => {
       const { licenseIssue } = await import('./commands/license.ts')

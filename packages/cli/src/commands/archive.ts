@@ -1,6 +1,6 @@
 // `annal archive`: verifies the archive byte by byte and reports how far back a restore can reach.
 import { verifyArchive } from '@annal/engine'
-import { amount, bytesText } from '../amounts.ts'
+import { bytesText, countText } from '../amounts.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
@@ -22,8 +22,8 @@ export async function archive(
   if (json) terminal.line(JSON.stringify({ archive: report }))
   else {
     for (const fault of faults) terminal.line(`damage: ${fault}`)
-    const log = `${amount(segments)} segments, ${amount(records)} records, LSN ${lsnFirst} to ${lsnLast}, ${bytesText(bytes)}`
-    terminal.line(`${faults.length === 0 ? 'good' : 'DAMAGED'}: ${log}; ${amount(checkpoints)} checkpoints`)
+    const log = `${countText(segments, 'segment')}, ${countText(records, 'record')}, LSN ${lsnFirst} to ${lsnLast}, ${bytesText(bytes)}`
+    terminal.line(`${faults.length === 0 ? 'good' : 'DAMAGED'}: ${log}; ${countText(checkpoints, 'checkpoint')}`)
   }
   return faults.length === 0 ? exitCode.good : exitCode.damaged
 }

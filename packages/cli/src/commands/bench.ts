@@ -22,7 +22,7 @@ import {
   type Workload,
   type WorkloadSize,
 } from '@annal/replay'
-import { amount } from '../amounts.ts'
+import { amount, countText, objectsText } from '../amounts.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import { secretOf } from '../secrets.ts'
@@ -87,7 +87,10 @@ function written(
   terminal: Terminal,
 ): number {
   if (json) terminal.line(JSON.stringify(summary))
-  else terminal.line(`${out}: ${amount(summary.events)} events, ${amount(summary.queries)} searches`)
+  else
+    terminal.line(
+      `${out}: ${countText(summary.events, 'event')}, ${amount(summary.queries)} ${summary.queries === 1 ? 'search' : 'searches'}`,
+    )
   return exitCode.good
 }
 
@@ -192,7 +195,7 @@ async function resultOf(path: string): Promise<ReplayResult> {
 }
 
 function sentence({ target, objects, objectsPerSecond, recall, restartMs, digests }: ReplayResult): string {
-  const parts = [`${target}: ${amount(objects)} objects, ${amount(Math.round(objectsPerSecond))}/s`]
+  const parts = [`${target}: ${objectsText(objects)}, ${amount(Math.round(objectsPerSecond))}/s`]
   if (recall !== undefined) parts.push(`recall ${recall.toFixed(4)}`)
   if (restartMs !== undefined) parts.push(`start ${Math.round(restartMs)} ms`)
   for (const [name, digest] of Object.entries(digests)) parts.push(`${name} ${digest}`)

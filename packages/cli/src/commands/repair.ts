@@ -1,7 +1,7 @@
 // `annal repair`: cuts a damaged log before a record. The directory must not be open, and the original log is kept.
 import path from 'node:path'
 import { acquireLock, nodeVfs, repairLog } from '@annal/wal'
-import { amount, bytesText } from '../amounts.ts'
+import { bytesText, countText } from '../amounts.ts'
 import { logDir } from '../data-dir.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
@@ -30,7 +30,7 @@ export async function repair(
     const report = await repairLog({ vfs: nodeVfs(), dir, truncateAt, acceptDataLoss })
     if (options.json) terminal.line(JSON.stringify(report))
     else {
-      const lost = `${bytesText(report.droppedBytes)} discarded, including ${amount(report.droppedReadable)} readable records`
+      const lost = `${bytesText(report.droppedBytes)} discarded, including ${countText(report.droppedReadable, 'readable record')}`
       terminal.line(`the log now ends at LSN ${report.lsnLast}; ${lost}`)
       terminal.line(`the original log is kept in ${report.original}`)
     }

@@ -1,7 +1,7 @@
 // `annal verify --checkpoints` and `--deep`: verifies a closed directory as a whole; --deep also builds its state in every possible way
 // and compares.
 import { EngineError, verifyDataDirectory } from '@annal/engine'
-import { amount } from '../amounts.ts'
+import { countText } from '../amounts.ts'
 import { refusal } from '../connection.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
@@ -32,8 +32,8 @@ export async function verifyDirectory(
       terminal.line(`  -> ${cure}`)
     }
     const { records, checkpoints, states } = report
-    const ways = states.length === 0 ? '' : `; the state built in ${states.length} ways`
-    const held = `${amount(records)} records, ${amount(checkpoints.length)} checkpoints${ways}`
+    const ways = states.length === 0 ? '' : `; the state built in ${countText(states.length, 'way')}`
+    const held = `${countText(records, 'record')}, ${countText(checkpoints.length, 'checkpoint')}${ways}`
     terminal.line(`${report.isGood ? 'good' : 'DAMAGED'}: ${held}`)
   }
   return report.isGood ? exitCode.good : exitCode.damaged

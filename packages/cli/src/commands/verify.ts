@@ -1,7 +1,7 @@
 // `annal verify`: verifies every byte of the log and reports damage.
 import path from 'node:path'
 import { nodeVfs, readIdentity, verifyLog } from '@annal/wal'
-import { amount, bytesText } from '../amounts.ts'
+import { bytesText, countText } from '../amounts.ts'
 import { logDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
@@ -25,7 +25,7 @@ export async function verify(
   const records =
     report.frames === 0
       ? 'no records'
-      : `${amount(report.frames)} records, LSN ${report.lsnFirst} to ${report.lsnLast}, ${bytesText(report.bytes)}`
+      : `${countText(report.frames, 'record')}, LSN ${report.lsnFirst} to ${report.lsnLast}, ${bytesText(report.bytes)}`
   const end = report.cleanlyClosed ? 'closed cleanly' : 'not closed cleanly: in use, or stopped uncleanly'
   terminal.line(`${report.isGood ? 'good' : 'DAMAGED'}: ${records}; ${end}`)
   return report.isGood ? exitCode.good : exitCode.damaged

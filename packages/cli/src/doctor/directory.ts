@@ -4,7 +4,7 @@ import { access, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { checkCheckpoints } from '@annal/engine'
 import { type LogReport, lockHolder, nodeVfs, readIdentity, verifyLog, WalError } from '@annal/wal'
-import { amount, bytesText } from '../amounts.ts'
+import { bytesText, countText } from '../amounts.ts'
 import type { Terminal } from '../terminal.ts'
 import { attention, bad, type Finding, good } from './finding.ts'
 
@@ -108,11 +108,11 @@ function logFinding(dir: string, report: LogReport): Finding {
       `${dir}/wal has no segment, but IDENTITY records a log`,
       'restore wal/ from a copy of the directory, or restore a backup',
     )
-  const figures = `${amount(report.frames)} records in ${amount(report.segments)} segments, up to LSN ${report.lsnLast}`
+  const figures = `${countText(report.frames, 'record')} in ${countText(report.segments, 'segment')}, up to LSN ${report.lsnLast}`
   const damage = report.findings.filter(({ severity }) => severity === 'damage')
   const [first] = damage
   if (first !== undefined) {
-    const what = `${damage.length} damaged places in ${figures}; the first: ${first.file} at offset ${first.offset}: ${first.what}`
+    const what = `${countText(damage.length, 'damaged place')} in ${figures}; the first: ${first.file} at offset ${first.offset}: ${first.what}`
     return bad(
       'log',
       what,
