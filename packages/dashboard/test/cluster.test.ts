@@ -59,7 +59,7 @@ test('the page shows every node, what needs attention, and hands the lead on', {
 
   first.view.stepsDown = () => lead(1)
   await seen.click('Step down')
-  await seen.sees('Writes are refused until another node leads')
+  await seen.sees('Writes are rejected until another node leads')
   t.strictSame(await seen.barriers(), [])
   await seen.click('Cancel')
   await seen.page.waitForFunction(() => document.querySelector('dialog') === null)
@@ -76,7 +76,7 @@ test('the page shows every node, what needs attention, and hands the lead on', {
   first.view.role = 'candidate'
   first.view.syncInterval = 'weak'
   first.view.stalenessMs = 25_000
-  await seen.sees('No leader: writes are refused.')
+  await seen.sees('No leader: writes are rejected.')
   await seen.sees('does not sync every message')
   await seen.sees('node-0 last had everything 25.0 s ago.')
 
@@ -93,7 +93,7 @@ test('the page shows every node, what needs attention, and hands the lead on', {
   t.equal(requests, 0, 'a hidden tab sends no request')
   await seen.page.evaluate(() => Object.defineProperty(document, 'hidden', { value: false }))
   await seen.sees('none known')
-  await seen.sees('No leader: writes are refused.')
+  await seen.sees('No leader: writes are rejected.')
   await seen.picture('cluster-phone')
   t.strictSame(await seen.barriers(), [])
   t.ok((await seen.page.evaluate(() => document.documentElement.scrollWidth)) <= 390, 'the page fits the phone')

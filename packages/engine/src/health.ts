@@ -55,7 +55,7 @@ export function sentenceOf(notice: LogNotice): string {
     case 'slow-sync':
       return `the disk took ${Math.round(notice.tookMs)} ms to make writes durable`
     case 'read-only':
-      return `writes are refused: ${notice.reason}`
+      return `writes are rejected: ${notice.reason}`
     case 'writable':
       return 'writes are accepted again'
     case 'waiting-for-lock':

@@ -55,7 +55,7 @@ test('growth is refused before the append, and everything else goes on', async (
   await t.rejects(database.backups.restore('one', 'restored'), refused)
   t.equal(engine.lsnApplied, lsn, 'nothing was appended')
   t.ok(scarceCalls() >= 1, 'the host program could free memory before')
-  t.match(engine.health(), { status: 'degraded', reasons: [/^writes are refused because memory is scarce/] })
+  t.match(engine.health(), { status: 'degraded', reasons: [/^writes are rejected because memory is scarce/] })
   t.match(engine.stats().memoryRoom, { limit, used: scarce, usable: scarce, pending: 0 })
   t.ok((engine.stats().memoryRoom?.refused ?? 0) >= 10)
 

@@ -161,7 +161,7 @@ function whileRecovering(database: Database): Database {
     branches() {
       throw stillStarting()
     },
-    // The engine refuses writes of the catalog during a replay.
+    // The engine rejects writes of the catalog during a replay.
     putAlias: (...input) => database.putAlias(...input),
     deleteAlias: (...input) => database.deleteAlias(...input),
     promote: (...input) => database.promote(...input),

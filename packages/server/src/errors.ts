@@ -204,7 +204,7 @@ const sentences: { readonly [C in AnyCode]?: string } = {
 const logSentences: { readonly [C in AnyCode]?: string } = {
   not_leader: 'this node does not lead the cluster; try again',
 }
-const logSentence = 'the log refused the write; see the server log'
+const logSentence = 'the log rejected the write; see the server log'
 
 export class ServerError extends Error {
   override readonly name = 'ServerError'

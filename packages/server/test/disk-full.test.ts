@@ -1,4 +1,4 @@
-// A disk that fills up and empties again: writes are refused with 507, reads continue, health reports it, and writes resume automatically
+// A disk that fills up and empties again: writes are rejected with 507, reads continue, health reports it, and writes resume automatically
 // without loss.
 import { execFileSync } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// A server with little memory refuses writes with 507 before the kernel ends it, whatever honest clients write, keeps serving reads and deletes, and
+// A server with little memory rejects writes with 507 before the kernel ends it, whatever honest clients write, keeps serving reads and deletes, and
 // accepts writes again when something was dropped. By default 4 clients and the least memory that a server starts with; long form: more
 // clients and more memory. `memory-figures.ts` prints where the memory goes.
 import tap, { test } from 'tap'

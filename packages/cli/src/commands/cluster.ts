@@ -59,7 +59,7 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
     terminal.line(
       `${node} has been silent for ${secondsText(seen)}: \`annal cluster remove ${node}\` if it does not come back`,
     )
-  if (!hasLeader) terminal.line('no node leads: writes are refused')
+  if (!hasLeader) terminal.line('no node leads: writes are rejected')
   if (sync === 'weak') terminal.line('a NATS server does not sync each message: the health of a node names it')
   if (sync === 'unverified')
     terminal.line(

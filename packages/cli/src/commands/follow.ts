@@ -23,7 +23,7 @@ export async function takeOver(dir: string, options: TakeoverOptions, terminal: 
   })
   if (options.json) terminal.line(JSON.stringify({ directory: dataDir, from, lsn, served: isServed }))
   else {
-    terminal.line(`${dataDir} writes ${from} after LSN ${lsn}; every other server is refused there`)
+    terminal.line(`${dataDir} writes ${from} after LSN ${lsn}; every other server is rejected there`)
     if (!isServed) terminal.line(`start it: NDD_ARCHIVE_S3=${from} annal serve --data-dir ${dataDir}`)
   }
   return exitCode.good

@@ -65,7 +65,7 @@ async function diskFinding(dir: string): Promise<Finding> {
   if (free >= diskBytesLow && free >= blocks * bsize * sharesLow) return good('disk', figures)
   if (free >= diskBytesLow)
     return attention('disk', `only ${figures}`, 'free disk space: a full disk makes the server read-only')
-  return bad('disk', `only ${figures}`, 'free disk space: the server refuses writes before the disk is full')
+  return bad('disk', `only ${figures}`, 'free disk space: the server rejects writes before the disk is full')
 }
 
 async function lockFinding(dir: string): Promise<Finding> {

@@ -145,7 +145,7 @@ export class MemoryGuard {
     if (this.#lacking(0, 0.5) !== undefined) this.#freeAll()
   }
 
-  /** Refuses writes that wait. */
+  /** Rejects writes that wait. */
   close(): void {
     this.#writes.close()
   }
@@ -165,13 +165,13 @@ export class MemoryGuard {
     }
   }
 
-  /** A sentence for the health, while memory is so scarce that writes are refused. */
+  /** A sentence for the health, while memory is so scarce that writes are rejected. */
   notice(): string | undefined {
     const { state } = this
     if (state === undefined || !this.#isScarce) return undefined
     const { limit, used, pending, usable } = state
     if (used + pending < usable - memoryReserve(limit) / 8) return undefined
-    return `writes are refused because memory is scarce: ${used} of ${limit} bytes are in use; delete objects or collections, or give the process more memory`
+    return `writes are rejected because memory is scarce: ${used} of ${limit} bytes are in use; delete objects or collections, or give the process more memory`
   }
 
   /** The limit of which least is free. */

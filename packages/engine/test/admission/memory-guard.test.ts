@@ -73,7 +73,7 @@ test('what is kept for speed is freed before anything is refused', async (t) => 
   reading.used = usable + mebibyte
   clock.ms += 100
   t.throws(() => guard.admit('c', { growth: 1 }), { code: 'memory_exhausted' }, 'not again at once')
-  t.match(guard.notice(), /^writes are refused because memory is scarce/)
+  t.match(guard.notice(), /^writes are rejected because memory is scarce/)
   clock.ms += 1_000
   guard.admit('d', { growth: 1 })()
   t.equal(guard.notice(), undefined, 'recovered')

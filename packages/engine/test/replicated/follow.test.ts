@@ -116,7 +116,7 @@ test('a follower that takes over answers the request keys of the node before', a
   t.equal(second.engine.lsnApplied, lsnApplied)
 })
 
-test('a follower refuses writes before it looks at them, and reads it cannot answer yet', async (t) => {
+test('a follower rejects writes before it looks at them, and reads it cannot answer yet', async (t) => {
   const world = simulate(t)
   const [leader, follower] = [await openNode(t, world), await openNode(t, world)]
   await leader.lead(1)

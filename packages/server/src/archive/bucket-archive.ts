@@ -167,13 +167,13 @@ export class BucketArchive {
     return this.#fault !== undefined || this.#lag.ms > this.#options.lagMsMax
   }
 
-  /** Why writes are refused: another server writes, or the archive is required and late. Undefined where they are not. */
+  /** Why writes are rejected: another server writes, or the archive is required and late. Undefined where they are not. */
   refusal(): { readonly code: 'archive_late' | 'not_leader'; readonly message: string } | undefined {
     if (this.#fault && this.#isTakenOver) return { code: 'not_leader', message: this.#fault.message }
     if (!this.#options.isRequired) return undefined
     if (!this.isLate() && this.#backlogBytes <= this.#options.backlogBytesMax) return undefined
     const why = this.reasons()[0] ?? `the archive in ${this.#at}: ${this.#backlogBytes} bytes of the log wait`
-    return { code: 'archive_late', message: `writes are refused: ${why}` }
+    return { code: 'archive_late', message: `writes are rejected: ${why}` }
   }
 
   get #isTakenOver(): boolean {

@@ -72,7 +72,7 @@ export async function refuseUnconditional(objects: Objects, { bucket }: BucketPl
       ? new UnconditionalBucketError(
           `the server of the bucket ${bucket} does not support the header ${header} of a write, so it cannot keep a log`,
         )
-      : (objects.putTrouble ?? new StoreUnavailable(`the bucket ${bucket} refuses writes`))
+      : (objects.putTrouble ?? new StoreUnavailable(`the bucket ${bucket} rejects writes`))
   // Once it is known that the object exists, a further write shows what the server does.
   if ((await objects.put(probeKey, bytes, 'absent')) === 'unknown') throw unavailable('If-None-Match')
   for (const [header, condition] of [

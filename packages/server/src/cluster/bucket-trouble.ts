@@ -34,7 +34,7 @@ function findingOf(error: unknown): { readonly trouble: BucketTrouble; readonly 
   const name = error instanceof Error ? error.name : String(error)
   if (isMissingBucket(error)) return { trouble: 'missing', what: 'does not exist (NoSuchBucket)' }
   if (status === 401 || status === 403)
-    return { trouble: 'credentials', what: `refuses the credentials (${status} ${name})` }
+    return { trouble: 'credentials', what: `rejects the credentials (${status} ${name})` }
   if (status !== undefined) return { trouble: 'failing', what: `answers ${status} (${name})` }
   if (name === 'TimeoutError') return { trouble: 'timeout', what: 'does not answer in time' }
   // What the library throws without variables or a file that name a key.

@@ -64,7 +64,7 @@ export class Leadership {
     })
   }
 
-  /** Refuses writes from now on, waits until the last one is decided and applied, and follows. */
+  /** Rejects writes from now on, waits until the last one is decided and applied, and follows. */
   stepDown(): Promise<void> {
     this.#leads = false
     return this.#next(() => this.#return())

@@ -71,7 +71,7 @@ export function natsTrouble(error: Error, { credentials, ca }: ClusterConfig): s
   if (error instanceof AuthorizationError)
     return credentials === undefined
       ? 'it wants credentials, and NDD_CLUSTER_CREDENTIALS is not set'
-      : `it refuses the credentials of NDD_CLUSTER_CREDENTIALS (${error.message})`
+      : `it rejects the credentials of NDD_CLUSTER_CREDENTIALS (${error.message})`
   const code = codeOf(error)
   if (isUntrusted.test(code))
     return `its certificate is signed by no authority ${ca === undefined ? 'that Node.js knows, and NDD_CLUSTER_CA is not set' : 'in NDD_CLUSTER_CA'} (${code})`

@@ -163,15 +163,15 @@ export class NodeControl implements ClusterView {
     await this.#running?.backups.refresh()
   }
 
-  /** Why writes are refused at the moment, as sentences for health. Empty if they are accepted. */
+  /** Why writes are rejected at the moment, as sentences for health. Empty if they are accepted. */
   faults(): readonly string[] {
     if (this.#running === undefined || this.#out !== undefined || this.#leads()) return []
     const { lease } = this.#running
     if (this.#term !== undefined && this.#running.leadership.leads)
       return [
-        `this node leads, and NATS has not confirmed its lease for more than ${this.#config.leaseMs} ms: writes are refused`,
+        `this node leads, and NATS has not confirmed its lease for more than ${this.#config.leaseMs} ms: writes are rejected`,
       ]
-    return lease.isFree ? ['no node leads: writes are refused'] : []
+    return lease.isFree ? ['no node leads: writes are rejected'] : []
   }
 
   /** Why this node appends nothing; undefined while it leads. */
@@ -334,7 +334,7 @@ export class NodeControl implements ClusterView {
     if (this.#term === term) await this.#depose(why)
   }
 
-  /** Refuses writes from this turn on, follows, and gives the lease back if it is still held. */
+  /** Rejects writes from this turn on, follows, and gives the lease back if it is still held. */
   async #depose(why: string): Promise<void> {
     const { leadership, lease } = this.#running as RunningNode
     this.#term = undefined

@@ -213,7 +213,7 @@ test('a server that ignores conditions is refused by name', async (t) => {
   const world = await newWorld(t, { ...soundObjects, ignoresIfNoneMatch: true })
   const one = await openArchived(t, world, 'data', { isRequired: true })
   await reason(one, /ignores the header If-None-Match of a write/)
-  t.match(one.archive.refusal()?.message, /If-None-Match/, 'writes are refused where the archive is required')
+  t.match(one.archive.refusal()?.message, /If-None-Match/, 'writes are rejected where the archive is required')
 })
 
 test('a bucket that does not answer holds the log, up to a limit; beyond it the archive names its gap', async (t) => {

@@ -40,7 +40,7 @@ async function annal(...args: string[]): Promise<{ readonly code: number; readon
   return { code, out }
 }
 
-test('a follower answers reads, refuses writes by name, and writes after annal takeover', async (t) => {
+test('a follower answers reads, rejects writes by name, and writes after annal takeover', async (t) => {
   const { dir } = await newWorld(t)
   const [first, second] = [path.join(dir, 'first'), path.join(dir, 'second')]
   const one = await start(t, { NDD_DATA_DIR: first, NDD_ARCHIVE_S3: archive })

@@ -8,7 +8,7 @@ import { newWorld } from './rig.ts'
 
 tap.setTimeout(300_000)
 
-test('a required archive that is late refuses writes by name, and reads continue', async (t) => {
+test('a required archive that is late rejects writes by name, and reads continue', async (t) => {
   const world = await newWorld(t)
   const running = startProcess({
     NDD_DATA_DIR: await temporaryDirectory(t),

@@ -22,7 +22,7 @@ const troubles: readonly { readonly name: string; readonly faults: Partial<Objec
     {
       name: 'credentials',
       faults: { answers: { status: 403, code: 'InvalidAccessKeyId' } },
-      reason: /the bucket annal refuses the credentials \(403 InvalidAccessKeyId\)/,
+      reason: /the bucket annal rejects the credentials \(403 InvalidAccessKeyId\)/,
     },
     {
       name: 'failing',

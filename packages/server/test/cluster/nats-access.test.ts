@@ -93,7 +93,7 @@ ${synced(directory)}`
   const says = (more: Settings) => waitsWith(t, { ...settings, ...more })
   t.match(
     await says({ NDD_CLUSTER_CREDENTIALS: file('wrong') }),
-    /^waiting for NATS: it refuses the credentials of NDD_CLUSTER_CREDENTIALS/,
+    /^waiting for NATS: it rejects the credentials of NDD_CLUSTER_CREDENTIALS/,
   )
   t.match(await says({ NDD_CLUSTER_CREDENTIALS: '' }), 'NDD_CLUSTER_CREDENTIALS is not set')
   t.match(await says({ NDD_CLUSTER_CA: file('other.pem') }), 'signed by no authority in NDD_CLUSTER_CA (')
@@ -203,7 +203,7 @@ ${Buffer.from(user.getSeed()).toString()}
   const { view } = await opening
   await until(() => view.status().role === 'leader')
   await write(nkeys.createAccount())
-  t.match(await waitsWith(t, settings), 'it refuses the credentials of NDD_CLUSTER_CREDENTIALS')
+  t.match(await waitsWith(t, settings), 'it rejects the credentials of NDD_CLUSTER_CREDENTIALS')
 })
 
 test('an older NATS server is refused by its version', async (t) => {

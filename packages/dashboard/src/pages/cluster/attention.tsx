@@ -21,7 +21,7 @@ export function Attention({
       <div role="status">
         {knowsLeader && !hasLeader && (
           <Notice kind="bad">
-            <strong>No leader: writes are refused.</strong> Reads continue. Writes work again when a node leads.
+            <strong>No leader: writes are rejected.</strong> Reads continue. Writes work again when a node leads.
           </Notice>
         )}
         {out.map((each) => (

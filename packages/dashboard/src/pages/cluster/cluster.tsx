@@ -17,7 +17,7 @@ const meanings: { readonly [role in NodeRole]: string } = {
   bootstrapping: 'Waits for NATS, or reads its checkpoint and the log.',
   'catching-up': 'Applies what the others wrote. May answer with old data.',
   follower: 'Has everything and answers reads. Sends writes to the leader.',
-  candidate: 'Takes the lead, or waits for NATS to confirm it. Refuses writes.',
+  candidate: 'Takes the lead, or waits for NATS to confirm it. Rejects writes.',
   leader: 'Takes writes.',
   deposed: 'Completes the writes in progress, then follows.',
   'out-of-service': 'Its data or its log differs from that of the others. Answers no reads of data.',
@@ -157,7 +157,7 @@ function StepDown(props: { readonly node: string; readonly onClose: () => void; 
     >
       <div class="form">
         <p>
-          This node completes the writes in progress and then follows. Writes are refused until another node leads, and
+          This node completes the writes in progress and then follows. Writes are rejected until another node leads, and
           reads continue.
         </p>
         {error && <Failure error={error} />}
