@@ -1,4 +1,4 @@
-"""Request keys: the client repeats a write after an unclear failure, and the server runs it once. Both clients."""
+"""Request keys: the client repeats a write after an ambiguous failure, and the server runs it once. Both clients."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def test_all_attempts_of_a_write_have_one_key(scripted: Any, connect: Connect) -
     assert first == second == third and other not in (first, None)
 
 
-@pytest.mark.parametrize("unclear", [HANG_UP, (502, {}, {}), (504, {}, {}), UNKNOWN])
+@pytest.mark.parametrize("ambiguous", [HANG_UP, (502, {}, {}), (504, {}, {}), UNKNOWN])
 def test_a_write_that_must_not_run_twice_is_repeated_if_the_server_keeps_keys(
-    scripted: Any, connect: Connect, unclear: Reply
+    scripted: Any, connect: Connect, ambiguous: Reply
 ) -> None:
-    server = scripted((200, {}, SUMMARY), unclear, MODERN, DELETED, unclear, DELETED)
+    server = scripted((200, {}, SUMMARY), ambiguous, MODERN, DELETED, ambiguous, DELETED)
     places = connect(base_url=server.url).get_collection("c")
     assert places.delete_where(FILTER)["deleted"] == 3
     assert places.delete_where(FILTER)["deleted"] == 3

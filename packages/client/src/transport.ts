@@ -14,7 +14,7 @@ export interface WriteOptions extends CallOptions {
   /**
    * Makes the call repeatable: 1 to 255 visible ASCII characters, unique among the writes of the database. A later call with the same key
    * and the same input changes nothing and resolves to what the first one did, for 24 hours. With another input it fails with
-   * RequestKeyReusedError. By default, the client chooses a key for each call and repeats the call with it after an unclear failure.
+   * RequestKeyReusedError. By default, the client chooses a key for each call and repeats the call with it after an ambiguous failure.
    */
   readonly idempotencyKey?: string | undefined
   /** Who acts, for the history: 1 to 128 printable ASCII characters. By default, the `actor` of the client. */

@@ -57,8 +57,8 @@ test('a call that must not happen twice is retried only if the server reported t
   await client(refusing).createIndex(definition)
   t.equal(refusing.requests.length, 2)
 
-  for (const unclear of [hangUp, json(502, {}), json(504, {})]) {
-    const server = await serving(t, unclear, json(200, { version: 'without request keys' }))
+  for (const ambiguous of [hangUp, json(502, {}), json(504, {})]) {
+    const server = await serving(t, ambiguous, json(200, { version: 'without request keys' }))
     const error = await failure(client(server).createIndex(definition))
     t.ok(error.retryable)
     t.strictSame(

@@ -1,4 +1,4 @@
-// Request keys: the client repeats a write after an unclear failure, and the server runs it once.
+// Request keys: the client repeats a write after an ambiguous failure, and the server runs it once.
 import { type Test, test } from 'tap'
 import { httpRequests } from '../src/http/index.ts'
 import { routes } from '../src/http/routes.ts'
@@ -53,8 +53,8 @@ test('all attempts of a write have one key, and each write has another', async (
 })
 
 test('a write that must not run twice is repeated if the server keeps keys, which is looked up once', async (t) => {
-  for (const unclear of [hangUp, json(502, {}), json(504, {}), unknown]) {
-    const server = await serving(t, unclear, modern, deleted, unclear, deleted)
+  for (const ambiguous of [hangUp, json(502, {}), json(504, {}), unknown]) {
+    const server = await serving(t, ambiguous, modern, deleted, ambiguous, deleted)
     const collection = films(server)
     t.equal(await collection.deleteWhere([{ a: { $eq: 1 } }]), 3)
     t.equal(await collection.deleteWhere([{ a: { $eq: 1 } }]), 3)

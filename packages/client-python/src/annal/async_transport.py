@@ -92,7 +92,7 @@ class AsyncTransport:
         return await self.json("POST", path, body, retry=ALWAYS, read=read, timeout=timeout)
 
     async def send(self, method: str, path: str, data: Optional[bytes] = None, **options: Any) -> Reply:
-        """``options`` are those of ``Call``. Writes with a ``key`` are repeated with it after an unclear failure, if the server keeps
+        """``options`` are those of ``Call``. Writes with a ``key`` are repeated with it after an ambiguous failure, if the server keeps
         keys."""
         return await self._reply(Call(self.peer, method, path, data, **options))
 

@@ -285,21 +285,21 @@ _FINAL = "final"
 """The call was refused, or executed, and fails again."""
 _NOT_BEGUN = "not-begun"
 """The attempt changed nothing."""
-_UNCLEAR = "unclear"
+_AMBIGUOUS = "ambiguous"
 """The attempt may have been executed."""
-_UNCLEAR_CODES = ("archive_unconfirmed", "log_failed", "outcome_unknown")
+_AMBIGUOUS_CODES = ("archive_unconfirmed", "log_failed", "outcome_unknown")
 """Of the replies with 503, the only ones that are sent after a write may have been stored."""
 
 
 def _outcome(error: AnnalError) -> str:
     if isinstance(error, UnreachableError):
-        return _NOT_BEGUN if error.refused else _UNCLEAR
+        return _NOT_BEGUN if error.refused else _AMBIGUOUS
     # ``request_key_in_use``: an earlier attempt with this key is still running.
     if error.status in (421, 429) or error.code == "request_key_in_use":
         return _NOT_BEGUN
     if error.status not in _PASSING:
         return _FINAL
-    return _NOT_BEGUN if error.status == 503 and error.code not in _UNCLEAR_CODES else _UNCLEAR
+    return _NOT_BEGUN if error.status == 503 and error.code not in _AMBIGUOUS_CODES else _AMBIGUOUS
 
 
 def names_request_keys(info: Any) -> bool:

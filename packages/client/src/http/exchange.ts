@@ -132,7 +132,7 @@ async function keepsKeys(peer: Peer, { signal, deadlineMs }: Exchange): Promise<
 async function attemptOnce(peer: Peer, call: Exchange, visit: Visit, attemptMs: number): Promise<HttpReply> {
   const { node, namesLeader } = visit
   const request = typeof call.request === 'function' ? await call.request(node) : call.request
-  const mayTimeOut = peer.budget !== undefined && !call.takesLong && !request.streamed && mayRepeatUnclear(call)
+  const mayTimeOut = peer.budget !== undefined && !call.takesLong && !request.streamed && mayRepeatAmbiguous(call)
   const signal = mayTimeOut ? AbortSignal.any([call.signal, AbortSignal.timeout(attemptMs)]) : call.signal
   const { response, bytes, stream } = await send(peer, {
     request,
@@ -169,7 +169,7 @@ function isLoading({ status, headers }: Response): boolean {
 }
 
 /** Whether a call may be sent again though an attempt may have been executed. */
-function mayRepeatUnclear({ retry, key }: Exchange): boolean {
+function mayRepeatAmbiguous({ retry, key }: Exchange): boolean {
   return retry === 'always' || (retry === 'when-refused' && key !== undefined)
 }
 

@@ -5,20 +5,20 @@ import type { RetryRule } from './route.ts'
 
 /**
  * What a failure says about its attempt. `final`: the call was refused, or executed, and fails again. `not-begun`: the attempt changed
- * nothing. `unclear`: it may have been executed.
+ * nothing. `ambiguous`: it may have been executed.
  */
-export type Outcome = 'final' | 'not-begun' | 'unclear'
+export type Outcome = 'final' | 'not-begun' | 'ambiguous'
 
 /** Of the replies with 503, the only ones that are sent after a write may have been stored. */
-const unclearCodes: ReadonlySet<string> = new Set(['archive_unconfirmed', 'log_failed', 'outcome_unknown'])
+const ambiguousCodes: ReadonlySet<string> = new Set(['archive_unconfirmed', 'log_failed', 'outcome_unknown'])
 
 function outcomeOf(error: AnnalError): Outcome {
   const { status, code } = error
-  if (status === undefined) return code !== 'unreachable' ? 'final' : wasRefused(error) ? 'not-begun' : 'unclear'
+  if (status === undefined) return code !== 'unreachable' ? 'final' : wasRefused(error) ? 'not-begun' : 'ambiguous'
   // An earlier attempt with this key is still running.
   if (status === 429 || status === 421 || code === 'request_key_in_use') return 'not-begun'
   if (!isPassing(status)) return 'final'
-  return status === 503 && !unclearCodes.has(code) ? 'not-begun' : 'unclear'
+  return status === 503 && !ambiguousCodes.has(code) ? 'not-begun' : 'ambiguous'
 }
 
 /** `with-key`: only if the server keeps request keys. */

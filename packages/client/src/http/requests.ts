@@ -9,7 +9,7 @@ import type { HttpReply, HttpRequest } from './route.ts'
 export interface RequestOptions extends CallOptions {
   /** When the request may be sent again; default `never`. */
   readonly retry?: Exchange['retry'] | undefined
-  /** The request key of a write, 1 to 255 visible ASCII characters: with it, `when-refused` also repeats after an unclear failure. */
+  /** The request key of a write, 1 to 255 visible ASCII characters: with it, `when-refused` also repeats after an ambiguous failure. */
   readonly idempotencyKey?: string | undefined
   /** Statuses other than 2xx that are valid replies. */
   readonly answers?: Exchange['answers']
