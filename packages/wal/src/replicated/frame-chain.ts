@@ -1,8 +1,8 @@
 // Decides which messages of a store count. Every reader of the store decides alike, because it decides by the messages
 // alone:
 //
-// - A fence of a newer epoch begins that epoch, wherever it landed. Any other fence is noise.
-// - A data frame of an older epoch than the current one is noise: its writer was fenced while the frame was on its way.
+// - A fence of a newer epoch begins that epoch, wherever it landed. Any other fence is ignored.
+// - A data frame of an older epoch than the current one is ignored: its writer was fenced while the frame was on its way.
 // - A data frame of the current epoch counts if it follows: prevSum and LSN continue the chain.
 // - Anything else means that a message is missing or changed. The reader stops; it never skips.
 import { WalError } from '../errors.ts'
@@ -28,7 +28,7 @@ export const chainBeginning: ChainPlace = { seq: 0, seqSum: 0n, lsn: 0, sum: 0n,
 
 /** What a message is to the chain. `part`: it counts, and its records are complete with a later message. */
 export type Accepted =
-  | { readonly kind: 'noise' }
+  | { readonly kind: 'ignored' }
   | { readonly kind: 'fence'; readonly epoch: number; readonly writer: Uint8Array }
   | { readonly kind: 'part' }
   | { readonly kind: 'records'; readonly records: readonly LogRecord[] }
@@ -80,7 +80,7 @@ export class FrameChain {
   }
 
   /**
-   * Continues at a later place when nothing that counts lies between: the messages there were noise or fences, and were
+   * Continues at a later place when nothing that counts lies between: the messages there were ignored or fences, and were
    * trimmed. Returns false when records are missing.
    */
   skipTo(place: ChainPlace): boolean {
@@ -95,7 +95,7 @@ export class FrameChain {
   }
 
   #acceptFence(frame: ReplicatedFrame): Accepted {
-    if (frame.epoch <= this.#epoch) return { kind: 'noise' }
+    if (frame.epoch <= this.#epoch) return { kind: 'ignored' }
     this.#epoch = frame.epoch
     this.#dropParts()
     return { kind: 'fence', epoch: frame.epoch, writer: frame.body }
@@ -108,7 +108,7 @@ export class FrameChain {
   }
 
   #acceptData(frame: ReplicatedFrame, seq: number): Accepted {
-    if (frame.epoch < this.#epoch) return { kind: 'noise' }
+    if (frame.epoch < this.#epoch) return { kind: 'ignored' }
     const { epoch, lsnFirst, prevSum } = frame
     if (epoch !== this.#epoch) throw this.#hole(seq, `epoch ${epoch} begins without a fence`)
     if (lsnFirst !== this.#lsn + 1) throw this.#hole(seq, `LSN ${lsnFirst} follows LSN ${this.#lsn}`)

@@ -50,7 +50,7 @@ export class MessageReader {
   /** Takes one message, and notes where its records began. */
   async accept(chain: FrameChain, message: StoredMessage): Promise<Accepted> {
     if (message.seq > chain.seq + 1) await this.skipTrimmed(chain)
-    if (message.seq <= chain.seq) return { kind: 'noise' }
+    if (message.seq <= chain.seq) return { kind: 'ignored' }
     const accepted = chain.accept(message)
     if (accepted.kind === 'records') this.#index.note(chain.groupStart)
     return accepted

@@ -38,8 +38,8 @@ export async function publishFrame(publishing: Publishing, frame: EncodedFrame, 
     }
     const there = decodeFrame(publishing.logId, found)
     if (there.sum === frame.sum) return expected + 1
-    const isNoise = there.epoch < publishing.epoch || (there.kind === 'fence' && there.epoch === publishing.epoch)
-    if (!isNoise) throw fenced(publishing.epoch, there.epoch)
+    const isIgnored = there.epoch < publishing.epoch || (there.kind === 'fence' && there.epoch === publishing.epoch)
+    if (!isIgnored) throw fenced(publishing.epoch, there.epoch)
     expected++
     attempt = -1
   }
@@ -68,7 +68,7 @@ export async function publishRecords(
   let bytes = 0
   for (const frame of frames) {
     seq = await publishFrame(publishing, frame, seq)
-    // Noise may lie before the frame, so the sum of the message before it is not known.
+    // Ignored messages may lie before the frame, so the sum of the message before it is not known.
     start ??= { ...before, seq: seq - 1, seqSum: 0n }
     sum = frame.sum
     bytes += frame.bytes.length
@@ -79,7 +79,7 @@ export async function publishRecords(
 
 /**
  * Stores a message that proves that this writer leads, and returns the place after it. It is a fence of the writer's own epoch, which is
- * noise to every reader. Its body is random, so that no earlier message is taken for it. Throws as `publishFrame` does.
+ * ignored by every reader. Its body is random, so that no earlier message is taken for it. Throws as `publishFrame` does.
  */
 export async function publishProof(publishing: Publishing, after: ChainPlace): Promise<ChainPlace> {
   const { logId, epoch } = publishing

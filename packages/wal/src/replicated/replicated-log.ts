@@ -1,6 +1,6 @@
 // A log whose records are in a FrameStore that several nodes share. One of them leads and appends; the others follow.
 // Safety comes from the messages alone: a leader begins with a fence, and everything that a fenced writer still has on
-// its way is noise to every reader (frame-chain.ts). A lease that says who should lead is for liveness only and is not
+// its way is ignored by every reader (frame-chain.ts). A lease that says who should lead is for liveness only and is not
 // known here.
 import { AppendQueue, checkRecord, type QueueEntry } from '../append-queue.ts'
 import type { BatchRecord } from '../batch.ts'
@@ -344,7 +344,7 @@ export class ReplicatedLog implements Log {
     for (let attempt = 0; this.#end.epoch < epoch; attempt++) {
       if (attempt > 0) await this.#patience.pause(attempt)
       const { seq } = this.#end
-      // Without an expected message: a fence that competes with a writer could lose forever. A second copy of the fence is noise.
+      // Without an expected message: a fence that competes with a writer could lose forever. A second copy of the fence is ignored.
       const outcome = await this.#store.append(bytes, undefined)
       // More fences would hide it.
       if (outcome.kind === 'stored' && outcome.seq <= seq)

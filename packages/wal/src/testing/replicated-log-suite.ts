@@ -1,4 +1,4 @@
-// What a ReplicatedLog must do over every FrameStore, beyond what every Log must do: fences, noise, holes, followers,
+// What a ReplicatedLog must do over every FrameStore, beyond what every Log must do: fences, ignored messages, holes, followers,
 // records in parts, truncation, and a store that is not the one it was.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -174,7 +174,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     },
   },
   {
-    name: 'a frame of an older epoch is noise to every reader and to the writer',
+    name: 'a frame of an older epoch is ignored by every reader and by the writer',
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('a'))

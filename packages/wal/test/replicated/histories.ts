@@ -334,7 +334,7 @@ class History {
     }
     if (this.#errors.length === 0 && last === undefined)
       throw new Error('no leader could append after the network healed')
-    // What still travels lands now, and must be noise.
+    // What still travels lands now, and must be ignored.
     for (let steps = 0; steps < 50; steps++) await this.#step(1)
     for (const { ending } of this.#nodes) ending.abort()
   }

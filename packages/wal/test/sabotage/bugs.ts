@@ -318,14 +318,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     'replicated/suites',
     'replicated/frame-chain.ts',
     "if (prevSum !== this.#sum) throw this.#hole(seq, 'it continues another chain')",
-    "if (prevSum !== this.#sum) return { kind: 'noise' }",
+    "if (prevSum !== this.#sum) return { kind: 'ignored' }",
   ),
   bug(
     'a hole in the LSNs is skipped',
     'replicated/suites',
     'replicated/frame-chain.ts',
     'if (lsnFirst !== this.#lsn + 1) throw',
-    "if (lsnFirst !== this.#lsn + 1) return { kind: 'noise' }\n    if (lsnFirst === 0) throw",
+    "if (lsnFirst !== this.#lsn + 1) return { kind: 'ignored' }\n    if (lsnFirst === 0) throw",
   ),
   bug(
     'the store is trimmed one message too far',
@@ -352,7 +352,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'a newer fence is passed over',
     'replicated/histories',
     'replicated/publish-frame.ts',
-    '    if (!isNoise) throw fenced(publishing.epoch, there.epoch)\n',
+    '    if (!isIgnored) throw fenced(publishing.epoch, there.epoch)\n',
     '',
   ),
   bug(
