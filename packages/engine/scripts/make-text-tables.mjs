@@ -15,7 +15,7 @@ const [
   digit,
   mark,
   format,
-  paired,
+  bigram,
   apostrophe,
   middle,
   period,
@@ -27,10 +27,10 @@ const [
 ] = Array.from({ length: 14 }, (_, index) => index)
 
 /** Scripts that are written without spaces between words, or whose words are too long to be terms. */
-const pairedScripts =
+const bigramScripts =
   /[\p{Ideographic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\p{Script=Yi}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tai_Le}\p{Script=New_Tai_Lue}\p{Script=Tai_Tham}\p{Script=Tai_Viet}]/u
 /** The prolonged sound mark, its half-width form, and the vertical repeat marks are common to Hiragana and Katakana. */
-const pairedToo = new Set([0x30fc, 0xff70, 0x3031, 0x3032, 0x3033, 0x3034, 0x3035, 0x303c])
+const bigramToo = new Set([0x30fc, 0xff70, 0x3031, 0x3032, 0x3033, 0x3034, 0x3035, 0x303c])
 /** Voiced sound marks of half-width Katakana are letters in Unicode, and marks here. Vowels and finals of Hangul follow their consonant. */
 const isMark = (code, text) =>
   /\p{M}/u.test(text) ||
@@ -57,8 +57,8 @@ function classOf(code) {
   if (/\p{Nd}/u.test(text)) return digit
   if (/\p{No}/u.test(text))
     return /^\d+$/.test(text.normalize('NFKC')) || !/[⁄().,]/.test(text.normalize('NFKC')) ? digit : other
-  if (pairedToo.has(code)) return paired
-  if (/\p{L}|\p{Nl}/u.test(text) && pairedScripts.test(text)) return paired
+  if (bigramToo.has(code)) return bigram
+  if (/\p{L}|\p{Nl}/u.test(text) && bigramScripts.test(text)) return bigram
   if (/\p{L}|\p{Nl}|\p{Alphabetic}/u.test(text)) return letter
   // Squared units such as those of CJK Compatibility are letters.
   if (code >= 0x3250 && code <= 0x33ff && /^[A-Za-zμ]+$/.test(text.normalize('NFKC'))) return letter

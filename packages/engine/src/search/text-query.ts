@@ -144,12 +144,12 @@ class TextQueryParser {
       const message = `the query has ${this.#clauses} clauses up to ${path}, at most ${textClausesMax} are allowed`
       throw new EngineError('limit_exceeded', message, { field: path, value: this.#clauses, limit: textClausesMax })
     }
-    return clauses.flatMap((clause, i) => splitPairs(this.#part(clause, operator, `${path}[${i}]`)))
+    return clauses.flatMap((clause, i) => splitBigrams(this.#part(clause, operator, `${path}[${i}]`)))
   }
 
   /** The words of a query that is a text. */
   words(query: string, operator: TextOperator, path: string): TextPart[] {
-    return splitPairs(this.#words(this.#text(query, path), operator, 1, path))
+    return splitBigrams(this.#words(this.#text(query, path), operator, 1, path))
   }
 
   #part(clause: unknown, operator: TextOperator, path: string): TextPart {
@@ -265,10 +265,10 @@ function isFirst(tokens: readonly Token[], term: string, place: number): boolean
 }
 
 /**
- * A character of a script that is indexed in pairs stands for all pairs that begin with it. In words of which any is enough, and in those that
+ * A character of a script that is indexed as bigrams stands for all pairs that begin with it. In words of which any is enough, and in those that
  * all are needed, it becomes a clause of its own.
  */
-function splitPairs(part: TextPart): TextPart[] {
+function splitBigrams(part: TextPart): TextPart[] {
   if (part.kind !== 'words') return [part]
   if (!part.terms.some(({ term }) => isSearchedByPrefix(term))) return [part]
   const single = part.terms.filter(({ term }) => isSearchedByPrefix(term))

@@ -1,7 +1,7 @@
 // Splits a text into terms with positions and offsets. The same params give the same terms on every Node.js, for as long as Annal reads
 // fields of that version of the analyzer: nothing here asks the ICU of Node.js, and changes need a new version.
 //
-// The order is: segments, lower case and compatibility forms, stop words, stems, accents. Scripts without spaces between words give pairs
+// The order is: segments, lower case and compatibility forms, stop words, stems, accents. Scripts without spaces between words give bigrams
 // of neighboring characters, and the last character of a run alone. So every character begins exactly one term, and a query of one
 // character finds all of them by prefix (`isSearchedByPrefix`).
 import { EngineError } from '../errors.ts'
@@ -33,11 +33,11 @@ export function analyzerOf(params: AnalyzerParams): Analyzer {
 }
 
 /**
- * True for a term of a query that is one character of a script that is indexed in pairs. Texts have it as the beginning of a pair, so it
+ * True for a term of a query that is one character of a script that is indexed as bigrams. Texts have it as the beginning of a pair, so it
  * is searched by prefix.
  */
 export function isSearchedByPrefix(term: string): boolean {
-  if (term === '' || classOf(codeAt(term, 0)) !== CharacterClass.paired) return false
+  if (term === '' || classOf(codeAt(term, 0)) !== CharacterClass.bigram) return false
   return marksEnd(term, unitsOf(codeAt(term, 0))) === term.length
 }
 
@@ -68,8 +68,8 @@ type TokenUse = 'text' | 'query'
 function forEachTerm(text: string, words: WordTerms, use: TokenUse, take: TakeToken): void {
   let position = 0
   forEachSegment(text, (kind, start, end) => {
-    if (kind === SegmentKind.pairedRun) {
-      position = takePairs(text, { start, end, position, use }, take)
+    if (kind === SegmentKind.bigramRun) {
+      position = takeBigrams(text, { start, end, position, use }, take)
       return
     }
     if (kind === SegmentKind.picture) take(pictureTerm(text.slice(start, end)), position, start, end)
@@ -85,15 +85,15 @@ function forEachTerm(text: string, words: WordTerms, use: TokenUse, take: TakeTo
   })
 }
 
-interface PairedRun {
+interface BigramRun {
   readonly start: number
   readonly end: number
   readonly position: number
   readonly use: TokenUse
 }
 
-/** Takes the pairs of a run of characters. Returns the position after it. */
-function takePairs(text: string, run: PairedRun, take: TakeToken): number {
+/** Takes the bigrams of a run of characters. Returns the position after it. */
+function takeBigrams(text: string, run: BigramRun, take: TakeToken): number {
   let position = run.position
   let start = run.start
   let middle = clusterEnd(text, start)

@@ -15,7 +15,7 @@ export function analyzerOf(params: AnalyzerParams): Analyzer {
   return known().analyzerOf(params)
 }
 
-/** Whether a term of a query is one character of a script that is indexed in pairs: then it is searched by prefix. */
+/** Whether a term of a query is one character of a script that is indexed as bigrams: then it is searched by prefix. */
 export function isSearchedByPrefix(term: string): boolean {
   return known().isSearchedByPrefix(term)
 }

@@ -21,8 +21,8 @@ export const CharacterClass = {
   mark: 3,
   /** Invisible: soft hyphens, directions, variation selectors. Belongs to the character before it, and is left out of terms. */
   format: 4,
-  /** Of a script that is indexed in pairs of characters: Han, Kana, Hangul, Thai, and others without spaces between words. */
-  paired: 5,
+  /** Of a script that is indexed as bigrams: Han, Kana, Hangul, Thai, and others without spaces between words. */
+  bigram: 5,
   /** Joins letters. */
   apostrophe: 6,
   /** Joins letters, and stays as it is. */

@@ -47,11 +47,11 @@ export type Stemmed =
   | 'swedish'
   | 'tamil'
   | 'turkish'
-/** Languages whose words are indexed in pairs of characters, so there is nothing to stem. */
-type Paired = 'chinese' | 'japanese' | 'korean' | 'thai'
+/** Languages whose words are indexed as bigrams, so there is nothing to stem. */
+type Bigram = 'chinese' | 'japanese' | 'korean' | 'thai'
 
 /** By Snowball's name, which the stemmer and the list of stop words have too. */
-export const languageTable: Readonly<Record<Stemmed | Paired, Language>> = {
+export const languageTable: Readonly<Record<Stemmed | Bigram, Language>> = {
   arabic: { code: 'ar' },
   armenian: { code: 'hy' },
   chinese: { code: 'zh' },

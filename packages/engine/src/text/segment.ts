@@ -3,16 +3,16 @@
 // - An apostrophe joins letters (`don't`), a period or comma joins digits (`3.14`, `1,000`), and underscores join both (`snake_case`).
 // - Periods join single letters (`U.S.`), but not longer ones, so that host names, file names, and addresses are found by their parts.
 // - Everything else separates: spaces, hyphens, symbols, and characters that the tables do not know.
-// - A run of characters of scripts without spaces between words is one segment, which the analyzer splits into pairs.
+// - A run of characters of scripts without spaces between words is one segment, which the analyzer splits into bigrams.
 // - An emoji with what modifies and joins it is a segment. So is a flag.
 import { CharacterClass, classOf, codeAt, unitsOf } from './characters.ts'
 
-const { letter, digit, mark, format, paired, apostrophe, middle, period, comma, underscore, emoji, regional, joiner } =
+const { letter, digit, mark, format, bigram, apostrophe, middle, period, comma, underscore, emoji, regional, joiner } =
   CharacterClass
 
 const zeroWidthJoiner = 0x200d
 
-export const SegmentKind = { word: 1, initials: 2, pairedRun: 3, picture: 4 } as const
+export const SegmentKind = { word: 1, initials: 2, bigramRun: 3, picture: 4 } as const
 export type SegmentKind = (typeof SegmentKind)[keyof typeof SegmentKind]
 
 /** Calls `visit` for each segment, in order, with UTF-16 offsets. */
@@ -23,9 +23,9 @@ export function forEachSegment(text: string, visit: (kind: SegmentKind, start: n
     const start = at
     at += unitsOf(code)
     if (kind === letter || kind === digit) at = visitWord(text, start, visit)
-    else if (kind === paired) {
-      at = pairedEnd(text, at)
-      visit(SegmentKind.pairedRun, start, at)
+    else if (kind === bigram) {
+      at = bigramEnd(text, at)
+      visit(SegmentKind.bigramRun, start, at)
     } else if (kind === emoji || kind === regional) {
       at = kind === emoji ? emojiEnd(text, at) : flagEnd(text, at)
       visit(SegmentKind.picture, start, at)
@@ -120,10 +120,10 @@ function underscoresEnd(text: string, start: number): number {
   return end
 }
 
-/** The offset after a run of paired characters, the first of which ends at `start`. */
-function pairedEnd(text: string, start: number): number {
+/** The offset after a run of bigram characters, the first of which ends at `start`. */
+function bigramEnd(text: string, start: number): number {
   let end = marksEnd(text, start)
-  while (kindAt(text, end) === paired) end = marksEnd(text, end + unitsOf(codeAt(text, end)))
+  while (kindAt(text, end) === bigram) end = marksEnd(text, end + unitsOf(codeAt(text, end)))
   return end
 }
 

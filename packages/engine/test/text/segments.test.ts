@@ -44,7 +44,7 @@ const texts: readonly (readonly [string, readonly string[]])[] = [
   ['नमस्ते दुनिया १२', ['नमस्ते', 'दुनिया', '12/१२']],
   ['வணக்கம் বাংলা', ['வணக்கம்', 'বাংলা']],
   ['ሰላም ልዑል', ['ሰላም', 'ልዑል']],
-  // Scripts that are indexed in pairs: each character begins one term.
+  // Scripts that are indexed as bigrams: each character begins one term.
   ['日本語', ['日本', '本語', '語']],
   ['日', ['日']],
   ['東京 2024年3月', ['東京', '京', '2024', '年', '3', '月']],
@@ -76,13 +76,13 @@ test('known texts give known terms, whose offsets cut the words out of the text'
   t.end()
 })
 
-test('positions count words, pairs of characters, and emoji', (t) => {
+test('positions count words, bigrams, and emoji', (t) => {
   const positions = plain.tokens('one 日本語 two 👍 U.S. three').map(({ term, position }) => `${position} ${term}`)
   t.strictSame(positions, ['0 one', '1 日本', '2 本語', '3 語', '4 two', '5 👍', '6 us', '7 three'])
   t.end()
 })
 
-test('a query of paired characters has no term for the last one unless it is alone', (t) => {
+test('a query of bigram characters has no term for the last one unless it is alone', (t) => {
   const termsOf = (text: string) => plain.queryTokens(text).map(({ term }) => term)
   t.strictSame(termsOf('日本語'), ['日本', '本語'])
   t.strictSame(termsOf('日本'), ['日本'])
@@ -105,7 +105,7 @@ test('a query of paired characters has no term for the last one unless it is alo
   t.end()
 })
 
-test('only a single character of a paired script is searched by prefix', (t) => {
+test('only a single character of a bigram script is searched by prefix', (t) => {
   for (const term of ['日', 'あ', 'ア', '한', 'ก', 'ก็', '𠮷']) t.ok(isSearchedByPrefix(term), term)
   for (const term of ['日本', 'a', '', 'กข', '1', '👍', 'ab']) t.notOk(isSearchedByPrefix(term), term)
   t.end()
