@@ -15,7 +15,7 @@ export function createHub(engine: EngineHost, pool: WorkerPool): ReaderHub | und
   const { limits } = base
   const host = {
     collection: (database: string, name: string) => engine.database(database).collection(name),
-    replicaOf: (board: number) => base.hub?.replicaOf(board),
+    replicaOf: (header: number) => base.hub?.replicaOf(header),
   }
   return new ReaderHub({
     ...{ pool, slots, limits },

@@ -11,8 +11,8 @@ import type { OwnerCall, SentHit, SentObject, SentResult, SharedMatches } from '
 export interface AnswerHost {
   /** Throws the errors of a call for a collection that does not exist or does not serve. */
   collection(database: string, name: string): Collection
-  /** The replica of a board, while it serves. */
-  replicaOf(board: number): Replica | undefined
+  /** The replica of a header, while it serves. */
+  replicaOf(header: number): Replica | undefined
 }
 
 /** Throws the errors of the call on the collection itself. */
@@ -22,7 +22,7 @@ export async function answerCall(
 ): Promise<SharedMatches | SentResult | readonly SentObject[] | undefined> {
   switch (call.kind) {
     case 'matches': {
-      const replica = host.replicaOf(call.board)
+      const replica = host.replicaOf(call.header)
       return replica && matchesOf(replica, call)
     }
     case 'search':
@@ -34,7 +34,7 @@ export async function answerCall(
 
 async function matchesOf(
   replica: Replica,
-  { board, filter }: Extract<OwnerCall, { kind: 'matches' }>,
+  { header, filter }: Extract<OwnerCall, { kind: 'matches' }>,
 ): Promise<SharedMatches> {
   const conditions = parseFilter(filter)
   for (let over = replica.publishing; over; over = replica.publishing) await over
@@ -42,7 +42,7 @@ async function matchesOf(
   const { expired } = replica
   const { bitmap, count } = replica.matches.matchesOf(conditions, version, expired)
   const { fromMs = Number.NEGATIVE_INFINITY, untilMs = replica.expiry.first } = expired ?? {}
-  return { board, version, words: bitmap.words, count, fromMs, untilMs }
+  return { header, version, words: bitmap.words, count, fromMs, untilMs }
 }
 
 function sentResult({ results, fused, groups, fusedGroups, ...report }: SearchResult): SentResult {

@@ -114,9 +114,9 @@ class LocalReader implements Reader, ReaderThread {
     this.#port.receive()
   }
 
-  enter(board: number, version: number): void {
+  enter(header: number, version: number): void {
     this.#isReading = true
-    this.#slots.enter(this.#handle.reader, board, version)
+    this.#slots.enter(this.#handle.reader, header, version)
   }
 
   leave(): void {
@@ -151,9 +151,9 @@ class LocalReader implements Reader, ReaderThread {
     this.#slots.settle(this.#handle.reader)
   }
 
-  async matches(board: number, filter: Filter): Promise<SharedMatches | undefined> {
+  async matches(header: number, filter: Filter): Promise<SharedMatches | undefined> {
     try {
-      return (await this.#port.call({ kind: 'matches', board, filter })) as SharedMatches | undefined
+      return (await this.#port.call({ kind: 'matches', header, filter })) as SharedMatches | undefined
     } catch (error) {
       // The owner refuses the same search, and says why.
       if (error instanceof EngineError) return undefined
@@ -197,7 +197,7 @@ class LocalReader implements Reader, ReaderThread {
   }
 
   #withdrawAll(): void {
-    for (const board of [...this.#views.keys()]) this.#withdraw(board)
+    for (const header of [...this.#views.keys()]) this.#withdraw(header)
     this.files.close()
   }
 
@@ -207,8 +207,8 @@ class LocalReader implements Reader, ReaderThread {
     else if (kind === 'closed') this.close()
     else if (kind === 'serve') this.#serve(new ReplicaView(message.replica, (arena) => this.#attach(arena)))
     else if (kind === 'names') this.#names.change(message.changed)
-    else if (kind === 'withdraw') this.#withdraw(message.board)
-    else this.#views.get(message.board)?.take(message)
+    else if (kind === 'withdraw') this.#withdraw(message.header)
+    else this.#views.get(message.header)?.take(message)
   }
 
   #attach(arena: ConstructorParameters<typeof ReaderArena>[0]): ReaderArena {
@@ -217,7 +217,7 @@ class LocalReader implements Reader, ReaderThread {
 
   #serve(view: ReplicaView): void {
     const { collectionId } = view.facts
-    this.#views.set(view.board, view)
+    this.#views.set(view.header, view)
     const known = this.#byId.get(collectionId)
     if (known !== undefined) {
       known.serve(view)
@@ -226,10 +226,10 @@ class LocalReader implements Reader, ReaderThread {
     this.#byId.set(collectionId, new SharedCollection(this, view))
   }
 
-  #withdraw(board: number): void {
-    const view = this.#views.get(board)
+  #withdraw(header: number): void {
+    const view = this.#views.get(header)
     if (view === undefined) return
-    this.#views.delete(board)
+    this.#views.delete(header)
     for (const { originals } of view.facts.fields) if (originals) this.files.drop(originals)
     const { collectionId } = view.facts
     const collection = this.#byId.get(collectionId)

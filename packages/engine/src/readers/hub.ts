@@ -115,9 +115,9 @@ export class ReaderHub implements NewsHost {
     this.#serving.get(collectionId)?.shared.calibrate(table)
   }
 
-  /** The matches of a filter for the readers of a board. */
-  replicaOf(board: number): Replica | undefined {
-    for (const { shared, replica } of this.#serving.values()) if (shared.board === board) return replica
+  /** The matches of a filter for the readers of a header. */
+  replicaOf(header: number): Replica | undefined {
+    for (const { shared, replica } of this.#serving.values()) if (shared.header === header) return replica
     return undefined
   }
 

@@ -12,8 +12,8 @@ import type { SearchRecall } from '../model/calibration.ts'
 import type { OriginalsList } from '../originals/originals-rows.ts'
 import { headBytes, type SparseTermsOfField, sparseStart, sparseTermsIn } from '../replica/object-record.ts'
 import type { RecallSearch } from '../search/ef-chooser.ts'
-import { BoardWords } from '../sharing/board.ts'
 import { chunkList, fieldListOf, type ReaderNews, type SharedReplicaFacts, termNamesList } from '../sharing/messages.ts'
+import { VersionHeader } from '../sharing/version-header.ts'
 import type { ArenaHandle } from '../vector/dense/attached.ts'
 import { elementAt } from '../vector/element-at.ts'
 import type { FieldSegment, SharedLists, TermsList } from '../vector/field.ts'
@@ -60,7 +60,7 @@ const wanted = new TextWords(idBytesMax)
 
 export class ReplicaView {
   #facts: SharedReplicaFacts
-  readonly words: BoardWords
+  readonly words: VersionHeader
   readonly #attach: (handle: ArenaHandle) => ReaderArena
   /** By number of the list. */
   readonly #chunks: Chunk[][] = []
@@ -75,7 +75,7 @@ export class ReplicaView {
 
   constructor(facts: SharedReplicaFacts, attach: (handle: ArenaHandle) => ReaderArena) {
     this.#facts = facts
-    this.words = new BoardWords(facts.fields.length, facts.words)
+    this.words = new VersionHeader(facts.fields.length, facts.words)
     this.#attach = attach
     for (const [list, chunks] of facts.chunks.entries()) this.#takeChunks(list, 0, chunks)
     this.#idShape = facts.idShape
@@ -97,8 +97,8 @@ export class ReplicaView {
     return chooseFrom(kind, { ...search, rows: this.words.pinnedRows(search.fieldIndex) })
   }
 
-  get board(): number {
-    return this.facts.board
+  get header(): number {
+    return this.facts.header
   }
 
   take(news: ReplicaNews): void {

@@ -28,8 +28,8 @@ export interface ReaderThread {
   readonly limits: Limits
   /** Applies the news that has arrived. */
   receive(): void
-  /** The reader reads a version of a board from now on. False: it is reading already. */
-  enter(board: number, version: number): void
+  /** The reader reads a version of a header from now on. False: it is reading already. */
+  enter(header: number, version: number): void
   leave(): void
   readonly isReading: boolean
   /** Everything that was read so far was read before what is loaded next. */
@@ -48,7 +48,7 @@ export interface ReaderThread {
   /** The thread ran a search that states a recall. */
   ranRecall(collectionId: number, search: RanSearch, recall: SearchRecall): void
   /** Evaluated by the owner. Undefined: only the owner can run the search. */
-  matches(board: number, filter: Filter): Promise<SharedMatches | undefined>
+  matches(header: number, filter: Filter): Promise<SharedMatches | undefined>
 }
 
 /** How often a search begins again because a version was published meanwhile, or filters were replaced. */
@@ -100,8 +100,8 @@ export class SharedCollection implements ReaderCollection {
     this.#filters = this.#newFilters(view)
   }
 
-  #newFilters({ board }: ReplicaView): SharedFilters {
-    return new SharedFilters((filter) => this.#thread.matches(board, filter))
+  #newFilters({ header }: ReplicaView): SharedFilters {
+    return new SharedFilters((filter) => this.#thread.matches(header, filter))
   }
 
   get lsn(): number {
@@ -209,7 +209,7 @@ export class SharedCollection implements ReaderCollection {
   ): readonly SearchResult[] | typeof owner | typeof otherVersion {
     const { files, module } = this.#thread
     const [first] = matches
-    if (first !== undefined && !matches.every((one) => isOf(one, first.board, first.version))) return otherVersion
+    if (first !== undefined && !matches.every((one) => isOf(one, first.header, first.version))) return otherVersion
     let chooser: SharedEfChooser | undefined
     const results = this.#attempts(first, (view, version) => {
       // A rebuild replaced the definition after the searches were parsed.
@@ -329,13 +329,13 @@ export class SharedCollection implements ReaderCollection {
         // Before the version: if the version is still the same below, the epoch belongs to it.
         const epoch = words.filterEpoch
         const { version } = words
-        thread.enter(view.board, version)
+        thread.enter(view.header, version)
         // Everything of the version was announced before it was stored.
         thread.receive()
         if (!words.isServing && this.#view === view) return owner
         if (this.#view !== view || !words.pin(version)) continue
         if (epoch % 2 !== 0) return owner
-        if (matches !== undefined && !isOf(matches, view.board, version)) return otherVersion
+        if (matches !== undefined && !isOf(matches, view.header, version)) return otherVersion
         const value = read(view, version)
         thread.settle()
         return words.filterEpoch === epoch ? value : again
@@ -374,8 +374,8 @@ function hides(matches: SharedMatches | undefined, { words }: ReplicaView, nowMs
   return matches !== undefined && matches.fromMs <= nowMs && nowMs < matches.untilMs
 }
 
-function isOf(matches: SharedMatches, board: number, version: number): boolean {
-  return matches.board === board && matches.version === version
+function isOf(matches: SharedMatches, header: number, version: number): boolean {
+  return matches.header === header && matches.version === version
 }
 
 /** Undefined: the owner refuses them. */

@@ -13,8 +13,8 @@ import type { FieldsChanged, ObjectEvent } from '../model/event.ts'
 import { type CollectionSchema, graphField, ttlOf } from '../model/schema.ts'
 import { Originals } from '../originals/originals.ts'
 import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOwner } from '../originals/originals-owner.ts'
-import type { VersionFacts } from '../sharing/board.ts'
 import { type NewsHost, type Shareable, SharedReplica } from '../sharing/shared-replica.ts'
+import type { VersionFacts } from '../sharing/version-header.ts'
 import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import type { WorkerPool } from '../vector/pool.ts'
@@ -285,7 +285,7 @@ export class Replica {
   }
 
   /**
-   * Shares the replica with readers in other threads, from the newest version on; `serve` lets them find it. A replica keeps its board:
+   * Shares the replica with readers in other threads, from the newest version on; `serve` lets them find it. A replica keeps its header:
    * readers of before may still read when it is shared again.
    */
   share(host: NewsHost, collectionId: number): SharedReplica {

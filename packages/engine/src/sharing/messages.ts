@@ -1,5 +1,5 @@
 // Messages between the owner of an engine and its readers, and the handle that connects them. What changes with every write is in shared
-// words (board.ts); messages carry the shared memories themselves, which cannot be sent in another way.
+// words (version-header.ts); messages carry the shared memories themselves, which cannot be sent in another way.
 import type { ChangedNames } from '../catalog/changed-names.ts'
 import type { EngineErrorCode, ErrorDetails } from '../errors.ts'
 import type { Limits } from '../limits.ts'
@@ -48,7 +48,7 @@ export interface SharedField {
 
 /** A replica that serves a collection. */
 export interface SharedReplicaFacts {
-  readonly board: number
+  readonly header: number
   readonly words: Int32Array<SharedArrayBuffer>
   readonly collectionId: number
   readonly definition: CollectionSchema
@@ -69,39 +69,39 @@ export interface SharedReplicaFacts {
 export type ReaderNews =
   /** Replaces the replica that served the collection before. */
   | { readonly kind: 'serve'; readonly replica: SharedReplicaFacts }
-  | { readonly kind: 'withdraw'; readonly board: number }
+  | { readonly kind: 'withdraw'; readonly header: number }
   /** Names lead to other collections. */
   | { readonly kind: 'names'; readonly changed: ChangedNames }
   /** Chunks of a list, from position `from` on. */
   | {
       readonly kind: 'chunks'
-      readonly board: number
+      readonly header: number
       readonly list: number
       readonly from: number
       readonly chunks: readonly SharedBytes[]
     }
   | {
       readonly kind: 'segments'
-      readonly board: number
+      readonly header: number
       readonly field: number
       readonly segments: readonly FieldSegment[]
     }
   | {
       readonly kind: 'lists'
-      readonly board: number
+      readonly header: number
       readonly field: number
       readonly lists: SharedLists | undefined
     }
   /** Ids lead to pages in another way. */
-  | { readonly kind: 'ids'; readonly board: number; readonly shape: PagesShape }
+  | { readonly kind: 'ids'; readonly header: number; readonly shape: PagesShape }
   /** Terms of texts lead to pages in another way. */
-  | { readonly kind: 'terms'; readonly board: number; readonly terms: SharedTerms | undefined }
+  | { readonly kind: 'terms'; readonly header: number; readonly terms: SharedTerms | undefined }
   /** Fields have other defaults. */
-  | { readonly kind: 'definition'; readonly board: number; readonly definition: CollectionSchema }
+  | { readonly kind: 'definition'; readonly header: number; readonly definition: CollectionSchema }
   /** Measurements have ended or become untrue. */
-  | { readonly kind: 'calibration'; readonly board: number; readonly table: CalibrationTable }
+  | { readonly kind: 'calibration'; readonly header: number; readonly table: CalibrationTable }
   /** Memories of the replica have another size. */
-  | { readonly kind: 'grown'; readonly board: number }
+  | { readonly kind: 'grown'; readonly header: number }
   /** Return the memories dropped so far to the operating system. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'closed' }
@@ -109,7 +109,7 @@ export type ReaderNews =
 /** The matches of a filter as of a version, without objects that had expired at a time from `fromMs` on and before `untilMs`. */
 export interface SharedMatches {
   /** Of the replica. Another one can have the same versions. */
-  readonly board: number
+  readonly header: number
   readonly version: number
   readonly words: Uint32Array<SharedArrayBuffer>
   readonly count: number
@@ -126,7 +126,7 @@ export interface SentError {
 
 /** What only the owner can do. */
 export type OwnerCall =
-  | { readonly kind: 'matches'; readonly board: number; readonly filter: Filter }
+  | { readonly kind: 'matches'; readonly header: number; readonly filter: Filter }
   | { readonly kind: 'search'; readonly database: string; readonly collection: string; readonly request: SearchRequest }
   | { readonly kind: 'get'; readonly database: string; readonly collection: string; readonly ids: readonly string[] }
 

@@ -7,8 +7,8 @@ import type { SharedTerms } from '../memory/term-table.ts'
 import type { CalibrationTable } from '../model/calibration.ts'
 import type { CollectionSchema } from '../model/schema.ts'
 import type { ReaderSlots } from '../vector/threads/reader-slots.ts'
-import { BoardWords, type VersionFacts } from './board.ts'
 import type { ReaderNews, SharedField, SharedReplicaFacts } from './messages.ts'
+import { type VersionFacts, VersionHeader } from './version-header.ts'
 
 /** What a replica shows to readers, as of now. */
 export interface Shareable {
@@ -30,12 +30,12 @@ export interface NewsHost {
   announce(news: ReaderNews): void
 }
 
-let lastBoard = 0
+let lastHeader = 0
 
 export class SharedReplica {
-  readonly board = ++lastBoard
+  readonly header = ++lastHeader
   readonly #host: NewsHost
-  readonly #words: BoardWords
+  readonly #words: VersionHeader
   readonly #view: () => Shareable
   readonly #collectionId: number
   /** What readers know. */
@@ -51,7 +51,7 @@ export class SharedReplica {
     this.#host = host
     this.#collectionId = collectionId
     this.#view = view
-    this.#words = new BoardWords(version.rows.length)
+    this.#words = new VersionHeader(version.rows.length)
     const { chunks, fields, idShape, terms, definition } = view()
     this.#definition = definition
     this.#chunks = chunks.map((list) => [...list])
@@ -72,14 +72,14 @@ export class SharedReplica {
   /** Readers choose ef from the table from now on. */
   calibrate(table: CalibrationTable): void {
     this.#calibration = table
-    this.#host.announce({ kind: 'calibration', board: this.board, table })
+    this.#host.announce({ kind: 'calibration', header: this.header, table })
   }
 
   /** For a reader that attaches now. */
   get facts(): SharedReplicaFacts {
     const { definition, idSeed, lsnCreated } = this.#view()
     return {
-      board: this.board,
+      header: this.header,
       words: this.#words.words,
       collectionId: this.#collectionId,
       definition,
@@ -98,16 +98,16 @@ export class SharedReplica {
     const { chunks, fields, idShape, terms, definition } = this.#view()
     if (definition !== this.#definition) {
       this.#definition = definition
-      this.#host.announce({ kind: 'definition', board: this.board, definition })
+      this.#host.announce({ kind: 'definition', header: this.header, definition })
     }
     for (const [list, shared] of chunks.entries()) this.#announceChunks(list, shared)
     if (idShape !== this.#idShape) {
       this.#idShape = idShape
-      this.#host.announce({ kind: 'ids', board: this.board, shape: idShape })
+      this.#host.announce({ kind: 'ids', header: this.header, shape: idShape })
     }
     if (terms !== this.#terms) {
       this.#terms = terms
-      this.#host.announce({ kind: 'terms', board: this.board, terms })
+      this.#host.announce({ kind: 'terms', header: this.header, terms })
     }
     for (const [field, shared] of fields.entries()) {
       this.#announceSegments(field, shared)
@@ -132,22 +132,22 @@ export class SharedReplica {
   withdraw(): void {
     this.#words.withdraw()
     this.#host.slots.turn()
-    this.#host.announce({ kind: 'withdraw', board: this.board })
+    this.#host.announce({ kind: 'withdraw', header: this.header })
   }
 
   /** Resolves when every search of a reader that runs now has ended. */
   untilLeft(): Promise<void> {
-    return this.#host.slots.untilLeft(this.board)
+    return this.#host.slots.untilLeft(this.header)
   }
 
   /** No reader reads an earlier version, now or later: one that begins now finds the newest version. */
   get oldestRead(): number {
-    return Math.min(this.#words.version, this.#host.slots.oldestVersion(this.board))
+    return Math.min(this.#words.version, this.#host.slots.oldestVersion(this.header))
   }
 
   /** Resolves when no reader reads a version below `version`. */
   until(version: number): Promise<void> {
-    return this.#host.slots.untilVersion(this.board, version)
+    return this.#host.slots.untilVersion(this.header, version)
   }
 
   /** A full chunk never moves. Only the first one is replaced, while it is small. */
@@ -157,7 +157,7 @@ export class SharedReplica {
     const from = known[0] === chunks[0] ? known.length : 0
     if (from === chunks.length) return
     const added = chunks.slice(from)
-    this.#host.announce({ kind: 'chunks', board: this.board, list, from, chunks: added })
+    this.#host.announce({ kind: 'chunks', header: this.header, list, from, chunks: added })
     known.splice(from, known.length, ...added)
   }
 
@@ -171,13 +171,13 @@ export class SharedReplica {
       })
     if (isSame) return
     this.#fields[field] = shared
-    this.#host.announce({ kind: 'segments', board: this.board, field, segments: shared.segments })
+    this.#host.announce({ kind: 'segments', header: this.header, field, segments: shared.segments })
   }
 
   #announceLists(field: number, shared: SharedField): void {
     if (this.#fields[field]?.lists === shared.lists) return
     this.#fields[field] = shared
-    this.#host.announce({ kind: 'lists', board: this.board, field, lists: shared.lists })
+    this.#host.announce({ kind: 'lists', header: this.header, field, lists: shared.lists })
   }
 
   /** V8 tells other threads of the new size of a memory some time later. */
@@ -185,7 +185,7 @@ export class SharedReplica {
     const bytes = memoryBytes(fields)
     if (bytes.every((size, i) => size === this.#memoryBytes[i])) return
     this.#memoryBytes = bytes
-    this.#host.announce({ kind: 'grown', board: this.board })
+    this.#host.announce({ kind: 'grown', header: this.header })
   }
 }
 

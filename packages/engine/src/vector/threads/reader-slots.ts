@@ -2,10 +2,10 @@
 // it has one slot, whatever it searches.
 //
 //   words   state | generation | waits | left | .. | jobs | .. | LSN | progress | time | .. | slot of reader 0 | slot of reader 1 | ..
-//   slot    board | version | turn | searches low | high | unreachable low | high
+//   slot    header | version | turn | searches low | high | unreachable low | high
 //
-// The order of the stores is the contract, and all of them are sequentially consistent. A reader stores the version and the board,
-// then loads the board's version again: if it changed, the reader begins again. The owner stores a new version before it reads the
+// The order of the stores is the contract, and all of them are sequentially consistent. A reader stores the version and the header,
+// then loads the header's version again: if it changed, the reader begins again. The owner stores a new version before it reads the
 // slots. So either the owner sees the slot, or the reader sees the new version. The LSN is that of the newest record up to which all are
 // applied; it is stored after the versions that have them, so a search that begins after it was loaded sees them.
 
@@ -25,7 +25,7 @@ const words = {
   jobs: 2 * line,
   /** Two words. */
   lsn: 3 * line,
-  /** Incremented when the LSN has grown, a version was published, or a board was withdrawn. */
+  /** Incremented when the LSN has grown, a version was published, or a header was withdrawn. */
   progress: 3 * line + 2,
   /** Two words: milliseconds since 1970. */
   time: 3 * line + 4,
@@ -33,7 +33,7 @@ const words = {
 } as const
 
 /** The counters are of searches that state a recall, and of those whose recall no ef reaches. They outlive the reader. */
-const slot = { board: 0, version: 1, turn: 2, searches: 3, unreachable: 5 } as const
+const slot = { header: 0, version: 1, turn: 2, searches: 3, unreachable: 5 } as const
 
 /** V8 computes a power each time. */
 const wordRange = 2 ** 32
@@ -65,11 +65,11 @@ export class ReaderSlots {
     return Atomics.load(this.words, words.generation)
   }
 
-  /** The reader begins to read a version of a board, which is above 0. The caller loads the version of the board again afterwards. */
-  enter(reader: number, board: number, version: number): void {
+  /** The reader begins to read a version of a header, which is above 0. The caller loads the version of the header again afterwards. */
+  enter(reader: number, header: number, version: number): void {
     const at = slotAt(reader)
     Atomics.store(this.words, at + slot.version, version)
-    Atomics.store(this.words, at + slot.board, board)
+    Atomics.store(this.words, at + slot.header, header)
   }
 
   /** Every load before is complete before any load after: a store and a load that are sequentially consistent are never exchanged. */
@@ -83,7 +83,7 @@ export class ReaderSlots {
     const at = slotAt(reader)
     // Only the reader writes its turn, until it has exited.
     Atomics.store(this.words, at + slot.turn, (Atomics.load(this.words, at + slot.turn) + 1) | 0)
-    Atomics.store(this.words, at + slot.board, 0)
+    Atomics.store(this.words, at + slot.header, 0)
     if (Atomics.load(this.words, words.waits) > 0) this.#wake()
   }
 
@@ -180,33 +180,33 @@ export class ReaderSlots {
     this.#wake()
   }
 
-  /** The oldest version of the board that a reader reads; infinite if none reads it. */
-  oldestVersion(board: number): number {
+  /** The oldest version of the header that a reader reads; infinite if none reads it. */
+  oldestVersion(header: number): number {
     let oldest = Number.POSITIVE_INFINITY
     for (let reader = 0; reader < this.#readers; reader++) {
       const at = slotAt(reader)
-      if (Atomics.load(this.words, at + slot.board) !== board) continue
+      if (Atomics.load(this.words, at + slot.header) !== header) continue
       oldest = Math.min(oldest, Atomics.load(this.words, at + slot.version) >>> 0)
     }
     return oldest
   }
 
-  /** Resolves when no reader reads a version below `version` of the board. */
-  untilVersion(board: number, version: number): Promise<void> {
-    return this.#until(() => this.oldestVersion(board) >= version)
+  /** Resolves when no reader reads a version below `version` of the header. */
+  untilVersion(header: number, version: number): Promise<void> {
+    return this.#until(() => this.oldestVersion(header) >= version)
   }
 
-  /** Resolves when every reading of the board that runs now has ended. */
-  untilLeft(board: number): Promise<void> {
-    const begun = Array.from({ length: this.#readers }, (_, reader) => this.#turn(reader, board))
-    return this.#until(() => begun.every((turn, reader) => turn === undefined || this.#turn(reader, board) !== turn))
+  /** Resolves when every reading of the header that runs now has ended. */
+  untilLeft(header: number): Promise<void> {
+    const begun = Array.from({ length: this.#readers }, (_, reader) => this.#turn(reader, header))
+    return this.#until(() => begun.every((turn, reader) => turn === undefined || this.#turn(reader, header) !== turn))
   }
 
-  /** Undefined: the reader does not read the board. */
-  #turn(reader: number, board: number): number | undefined {
+  /** Undefined: the reader does not read the header. */
+  #turn(reader: number, header: number): number | undefined {
     const at = slotAt(reader)
     const turn = Atomics.load(this.words, at + slot.turn)
-    return Atomics.load(this.words, at + slot.board) === board ? turn : undefined
+    return Atomics.load(this.words, at + slot.header) === header ? turn : undefined
   }
 
   async #until(isClear: () => boolean): Promise<void> {

@@ -39,7 +39,7 @@ export interface VersionFacts {
   readonly rows: readonly number[]
 }
 
-export class BoardWords {
+export class VersionHeader {
   readonly words: Int32Array<SharedArrayBuffer>
   readonly #recordWords: number
   /** The copy of the record of the pinned version. */

@@ -1,10 +1,10 @@
 // The words of a replica that readers read while its owner publishes further versions.
 import { test } from 'tap'
-import { BoardWords } from '../../src/sharing/board.ts'
+import { VersionHeader } from '../../src/sharing/version-header.ts'
 
 test('a reader keeps the facts of the version that it pinned while later ones are published', async (t) => {
-  const owner = new BoardWords(2)
-  const reader = new BoardWords(2, owner.words)
+  const owner = new VersionHeader(2)
+  const reader = new VersionHeader(2, owner.words)
   owner.publish({ version: 7, lsn: 37, count: 5, expiryFirst: Number.POSITIVE_INFINITY, rows: [5, 4] })
   t.ok(reader.pin(7))
   owner.publish({ version: 8, lsn: 38, count: 6, expiryFirst: Number.POSITIVE_INFINITY, rows: [6, 4] })
