@@ -102,7 +102,7 @@ function cursors(program: Command, terminal: Terminal, ends: Ends): void {
     .description('list all cursors')
     .action(async (options) => ends(await (await commands()).listCursors(options, terminal)))
   connected(parent.command('delete'))
-    .description('delete a cursor, the place of a consumer')
+    .description('delete a cursor, the position of a consumer')
     .argument('<cursor>')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (name, options) => ends(await (await commands()).deleteCursor(name, options, terminal)))

@@ -139,7 +139,7 @@ test('aliases, branches and cursors are listed, made and removed', async (t) => 
   await ask('changes', '--from', '1', '--cursor', 'cache', '-n', '1')
   t.match((await ask('cursors', 'list')).out, /^cursor +LSN +updated\ncache +\d+ +\S+Z\n$/)
   t.match(JSON.parse((await ask('cursors', 'list', '--json')).out), { cursors: [{ name: 'cache' }] })
-  t.match(await ask('cursors', 'delete', 'cache'), { code: 64, err: /loses its place; add --yes to confirm/ })
+  t.match(await ask('cursors', 'delete', 'cache'), { code: 64, err: /loses its position; add --yes to confirm/ })
   t.equal((await ask('cursors', 'delete', 'cache', '--yes')).out, 'cursor cache deleted\n')
   t.match(await ask('cursors', 'delete', 'cache', '-y'), { code: 76, err: /feed_cursor_not_found/ })
 })

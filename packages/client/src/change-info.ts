@@ -5,7 +5,7 @@ import type { Filter, JsonObject } from './model.ts'
 export interface ChangesRequest {
   /** The first LSN. By default the feed begins after the newest record. */
   readonly from?: number | undefined
-  /** Begin after the place of this cursor; at `from` as long as it does not exist. */
+  /** Begin after the position of this cursor; at `from` as long as it does not exist. */
   readonly cursor?: string | undefined
   /** Only changes of collections that have one of these names at the change. */
   readonly collections?: readonly string[] | undefined
@@ -87,14 +87,14 @@ export interface ChangeBatch {
   readonly lsn: number
 }
 
-/** The place of a consumer, kept in the log. */
+/** The position of a consumer, kept in the log. */
 export interface Cursor {
   readonly name: string
   readonly lsn: number
   readonly updatedAt: Date
 }
 
-/** The place of a cursor after an acknowledgement. */
+/** The position of a cursor after an acknowledgement. */
 export interface CursorPlace {
   readonly lsn: number
   /** Whether it is in the log already; otherwise it is there within about a second. */

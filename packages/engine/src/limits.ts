@@ -162,7 +162,7 @@ export const historyStepBytesMax = 32 * 1024 * 1024
 
 /** Cursors of one database: each is in the catalog of every checkpoint. */
 export const cursorsOfDatabaseMax = 100
-/** The place of a cursor is a record of the log at most this often. */
+/** The position of a cursor is a record of the log at most this often. */
 export const cursorEveryMs = 1_000
 /** Names of collections, and of kinds, in one request for changes. */
 export const feedNamesMax = 1_000

@@ -7,15 +7,15 @@ import type { StateDigest } from './model/state-digest.ts'
 
 /** What an engine requests of an opener. */
 export interface OpenRequest extends DataDirectoryOptions {
-  /** What `placeBefore` returned for the newest checkpoint; undefined if there is none. Known once `findStart` has resolved. */
-  checkpointPlace(): string | undefined
+  /** What `positionBefore` returned for the newest checkpoint; undefined if there is none. Known once `findStart` has resolved. */
+  checkpointPosition(): string | undefined
 }
 
 /** Gives an engine its identity and its log. */
 export interface LogOpener {
   open(request: OpenRequest): Promise<DataDirectory>
-  /** Where in the log the records after `lsn` begin, or an earlier place. A checkpoint at that LSN keeps it. */
-  placeBefore?(lsn: number): string | undefined
+  /** Where in the log the records after `lsn` begin, or an earlier position. A checkpoint at that LSN keeps it. */
+  positionBefore?(lsn: number): string | undefined
   /**
    * Whether files that records name are in the data directory before the records are applied. Then records may create collections from
    * files, and backups are possible while this engine appends.
@@ -28,7 +28,7 @@ export interface LogOpener {
 }
 
 /** The log of files in the data directory. */
-export const fileLogOpener: LogOpener = { open: ({ checkpointPlace: _, ...options }) => openDataDirectory(options) }
+export const fileLogOpener: LogOpener = { open: ({ checkpointPosition: _, ...options }) => openDataDirectory(options) }
 
 /** An engine whose log other nodes append to as well. */
 export interface ReplicatedEngine extends Engine {

@@ -23,7 +23,7 @@ export function listCursors(options: CursorOptions, terminal: Terminal): Promise
 
 export function deleteCursor(name: string, options: CursorOptions & { readonly yes?: boolean }, terminal: Terminal) {
   return withClient(options, async (client) => {
-    await confirm(`the consumer of cursor ${name} loses its place`, options)
+    await confirm(`the consumer of cursor ${name} loses its position`, options)
     await client.cursors.delete(name)
     terminal.line(options.json ? JSON.stringify({ cursor: name }) : `cursor ${name} deleted`)
     return exitCode.good

@@ -159,8 +159,8 @@ async function load(client: Client, collection: string, source: Source, options:
       onProgress: (progress) => {
         through = progress.through
         terminal.bar.show(`importing into ${collection}`, before + progress.stored, source.total)
-        const place = reading.placeOf(through)
-        if (place !== undefined) resume.keep({ stored: before + place.count, next: place.next })
+        const position = reading.positionOf(through)
+        if (position !== undefined) resume.keep({ stored: before + position.count, next: position.next })
       },
     })
     await resume.remove()
@@ -268,7 +268,7 @@ async function* untilAborted<T>(values: AsyncIterable<T>, signal: AbortSignal): 
 class Reading {
   readonly #source: Source
   readonly #from: ReadFrom
-  #places: { readonly count: number; readonly next: JsonValue }[] = []
+  #positions: { readonly count: number; readonly next: JsonValue }[] = []
 
   constructor(source: Source, from: ReadFrom) {
     this.#source = source
@@ -285,16 +285,16 @@ class Reading {
         count += 1
         yield object
       }
-      this.#places.push({ count, next })
+      this.#positions.push({ count, next })
     }
   }
 
   /** The last position before which at most this many objects were yielded. */
-  placeOf(count: number): { readonly count: number; readonly next: JsonValue } | undefined {
-    const later = this.#places.findIndex((place) => place.count > count)
-    const index = later === -1 ? this.#places.length - 1 : later - 1
+  positionOf(count: number): { readonly count: number; readonly next: JsonValue } | undefined {
+    const later = this.#positions.findIndex((position) => position.count > count)
+    const index = later === -1 ? this.#positions.length - 1 : later - 1
     if (index < 0) return undefined
-    this.#places = this.#places.slice(index)
-    return this.#places[0]
+    this.#positions = this.#positions.slice(index)
+    return this.#positions[0]
   }
 }

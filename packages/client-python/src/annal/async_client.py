@@ -275,7 +275,7 @@ class AsyncAnnal(AsyncAdministration):
         """Yields the changes of the database: first those that the log holds from an LSN on, then each new one, in the order of the log,
         each at least once. Continues after the last change when the connection breaks. ``timeout`` is for the beginning of a connection.
 
-        Without ``from_lsn`` it begins after the newest record; with ``cursor`` after the place of the cursor. With a filter, ``objects``
+        Without ``from_lsn`` it begins after the newest record; with ``cursor`` after the position of the cursor. With a filter, ``objects``
         are those that match it, and ``left`` has the ids of all others. Raises FeedPositionLostError if the next changes are not held.
         """
         following = Following(from_lsn, cursor, collections, kinds, filter, include_vectors, timeout)

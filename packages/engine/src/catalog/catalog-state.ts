@@ -19,7 +19,7 @@ export interface TokenEntry extends TokenFacts {
   readonly createdAtMs: number
 }
 
-/** The place of a consumer of the change feed. */
+/** The position of a consumer of the change feed. */
 export interface CursorEntry {
   readonly databaseId: number
   readonly name: string

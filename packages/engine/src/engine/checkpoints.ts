@@ -34,7 +34,7 @@ export function checkpointSource({ base, catalog, collections, keys }: EngineHos
   return {
     lsn: committer.lsnApplied,
     timeMs: committer.timeMs,
-    logPlace: base.opener.placeBefore?.(committer.lsnApplied),
+    logPlace: base.opener.positionBefore?.(committer.lsnApplied),
     catalog: catalog.state(),
     collections: [...collections.all()],
     keys: keys.table,

@@ -53,7 +53,7 @@ export class EngineLife {
           return (checkpointer.lsnLoaded + 1) as Lsn
         },
         lsnReached: () => (checkpointer.manifest ? lsnReachedBy(checkpointer.manifest) : 0),
-        checkpointPlace: () => checkpointer.manifest?.logPlace,
+        checkpointPosition: () => checkpointer.manifest?.logPlace,
         makeRoom: (bytes) => this.#makeRoom(bytes),
         onNotice: (notice) => base.note(notice),
         onFailed: (error) => this.#engine.fail(error),

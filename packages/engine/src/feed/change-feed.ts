@@ -239,7 +239,7 @@ export class ChangeFeed {
     return view.batch(decoded, position, lsn)
   }
 
-  /** Learns collections, their names, and aliases whose first record is before the place of a consumer. */
+  /** Learns collections, their names, and aliases whose first record is before the position of a consumer. */
   async #checkKnown(lsn: number, event: Event): Promise<void> {
     if (this.#facts.isComplete(lsn, event)) return
     this.#scanned ??= this.#scan()

@@ -58,7 +58,7 @@ export class FeedCursors {
       })
   }
 
-  /** The LSN after the place of a cursor. Throws feed_cursor_not_found if there is neither a cursor nor `from`. */
+  /** The LSN after the position of a cursor. Throws feed_cursor_not_found if there is neither a cursor nor `from`. */
   placeOf(databaseId: number, name: string, from: number | undefined): number {
     const cursor = this.#host.catalog().cursor(databaseId, name)
     if (cursor === undefined) return from ?? refuseCursor(name)

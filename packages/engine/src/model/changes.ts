@@ -110,7 +110,7 @@ export interface ChangeStream extends AsyncIterable<Change> {
   batches(): AsyncIterable<ChangeBatch>
 }
 
-/** The place of a consumer of the change feed. */
+/** The position of a consumer of the change feed. */
 export interface Cursor {
   readonly name: string
   /** The consumer has processed every change up to this LSN. */

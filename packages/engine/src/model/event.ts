@@ -122,7 +122,7 @@ export interface CursorPut extends InDatabase {
   readonly lsn: number
 }
 
-/** The place of the consumer is forgotten. */
+/** The position of the consumer is forgotten. */
 export interface CursorDropped extends InDatabase {
   readonly kind: 'cursor-dropped'
   readonly name: string

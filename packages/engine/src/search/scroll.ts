@@ -1,6 +1,6 @@
 // Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again, and rebuilds keep the order.
 // A cursor contains the ordinal after the last returned one and the generation that has it, so it neither skips nor repeats unchanged
-// objects, also across restarts and rebuilds. A cursor whose place is not known any more is refused.
+// objects, also across restarts and rebuilds. A cursor whose position is not known any more is refused.
 
 import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -92,7 +92,7 @@ function fitToPage(
   return ordinals.subarray(0, count)
 }
 
-/** The place of the cursor in the order of ordinals. */
+/** The position of the cursor in the order of ordinals. */
 function placeOf({ from, generation, collectionId }: Cursor, replica: ReadableReplica): number {
   const isOther = collectionId !== undefined && collectionId !== replica.id
   if (!isOther && (generation === undefined || generation === replica.generation)) return from

@@ -112,7 +112,7 @@ async function finalize(model: Model, real: Real, ms: number): Promise<void> {
 function jump(target: string, hours: number, written: Given): Command {
   return command(`the clock jumps ${hours} hours, with ${written.length} writes to ${target}`, async (model, real) => {
     const { clock, engine } = real
-    // The place of a cursor would be a record at any time, and a record is the newest moment.
+    // The position of a cursor would be a record at any time, and a record is the newest moment.
     if (model.hasWaitingCursor) return
     const leap = async (ms: number) => {
       const { clockJumps } = engine.stats().expiry

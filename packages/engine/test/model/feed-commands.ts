@@ -8,7 +8,7 @@ import type { Life, Model, Recorded } from './lives.ts'
 
 const consumer = fc.constantFrom('cache', 'index')
 
-/** Undefined: from the place of the cursor. */
+/** Undefined: from the position of the cursor. */
 function follow(
   place: number | { readonly cursor: string },
   only: string | undefined,

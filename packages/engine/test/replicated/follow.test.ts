@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
 import type { Lsn } from '@annal/wal'
-import { decodePlace } from '@annal/wal/replicated'
+import { decodePosition } from '@annal/wal/replicated'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
 import { startReader } from '../readers/reader-thread.ts'
@@ -208,7 +208,7 @@ test('a follower that rebuilds when it is deposed stops, and follows', async (t)
   await same(t, second, first)
 })
 
-test('a node opens from its checkpoint and the place in it, and reads only what follows', async (t) => {
+test('a node opens from its checkpoint and the position in it, and reads only what follows', async (t) => {
   const world = simulate(t)
   const leader = await openNode(t, world)
   const dataDir = await openDirectory(t)
@@ -221,8 +221,8 @@ test('a node opens from its checkpoint and the place in it, and reads only what 
   const [checkpoint = ''] = (await readdir(join(dataDir, 'checkpoints'))).sort().reverse()
   const manifest = JSON.parse(await readFile(join(dataDir, 'checkpoints', checkpoint, 'manifest.json'), 'utf8'))
   const text = JSON.stringify(manifest)
-  const [, place = ''] = /"logPlace":"([^"]+)"/.exec(text) ?? []
-  t.ok(decodePlace(place).lsn <= lsn)
+  const [, position = ''] = /"logPlace":"([^"]+)"/.exec(text) ?? []
+  t.ok(decodePosition(position).lsn <= lsn)
   await first.close()
   for (let i = 30; i < 40; i++) await collection.upsert(objects(i * 5, 5))
   const again = await openNode(t, world, { dataDir })

@@ -9,8 +9,8 @@ import {
 } from '@annal/engine/replicated'
 import { type Clock, WalError } from '@annal/wal'
 import {
-  type ChainPlace,
-  encodePlace,
+  type ChainPosition,
+  encodePosition,
   type FrameStore,
   openReplicatedDirectory,
   openReplicatedLog,
@@ -56,12 +56,12 @@ export class Node {
   readonly engine: ReplicatedEngine
   readonly log: ReplicatedLog
   /** What the log was opened from. */
-  readonly from: ChainPlace | undefined
+  readonly from: ChainPosition | undefined
   leads = false
   #ending = new AbortController()
   #tailing: Promise<void> = Promise.resolve()
 
-  constructor(engine: ReplicatedEngine, log: ReplicatedLog, from: ChainPlace | undefined) {
+  constructor(engine: ReplicatedEngine, log: ReplicatedLog, from: ChainPosition | undefined) {
     this.engine = engine
     this.log = log
     this.from = from
@@ -88,7 +88,7 @@ export class Node {
   async stepDown(): Promise<void> {
     this.leads = false
     await this.log.stepDown()
-    await this.engine.whenApplied(this.log.place.lsn, 60_000)
+    await this.engine.whenApplied(this.log.position.lsn, 60_000)
     this.follow()
   }
 
@@ -102,7 +102,7 @@ export class Node {
   }
 
   async #tail(signal: AbortSignal): Promise<void> {
-    for await (const { records } of this.log.tail(this.log.place, signal)) {
+    for await (const { records } of this.log.tail(this.log.position, signal)) {
       await this.engine.applyTailed(records)
       if (signal.aborted) return
     }
@@ -120,7 +120,7 @@ export async function openNode(
   const dataDir = options.dataDir ?? (await openDirectory(t))
   let node: Node | undefined
   let log: ReplicatedLog | undefined
-  let opened: ChainPlace | undefined
+  let opened: ChainPosition | undefined
   const engine = await openReplicatedEngine(
     { threads: 1, ...engineOptions, dataDir },
     {
@@ -140,9 +140,9 @@ export async function openNode(
           },
         }),
       ...(shared && { shared }),
-      placeBefore(lsn) {
-        const place = log?.placeBefore(lsn)
-        return place && encodePlace(place)
+      positionBefore(lsn) {
+        const position = log?.positionBefore(lsn)
+        return position && encodePosition(position)
       },
       refusal: () => (node?.leads ? undefined : new WalError('not_leader', 'this node follows')),
     },

@@ -59,7 +59,7 @@ test('an object that is not written during a scroll is on one page, whatever is 
   }
 })
 
-test('a cursor whose place is not known any more is refused', async (t) => {
+test('a cursor whose position is not known any more is refused', async (t) => {
   const { dataDir, engine, things } = await fill(t, 100)
   const { cursor } = await things.scroll({ limit: 10 })
   for (let rebuild = 0; rebuild < 4; rebuild++) await things.rebuild()

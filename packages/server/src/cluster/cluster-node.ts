@@ -4,10 +4,10 @@ import { EngineError, type EngineOptions } from '@annal/engine'
 import { type LogOpener, openReplicatedEngine, type ReplicatedEngine } from '@annal/engine/replicated'
 import { nodeVfs, readIdentity, WalError } from '@annal/wal'
 import {
-  type ChainPlace,
-  encodePlace,
+  type ChainPosition,
+  encodePosition,
   type FrameStore,
-  oldestPlace,
+  oldestPosition,
   openReplicatedDirectory,
   openReplicatedLog,
   type ReplicatedLog,
@@ -183,7 +183,7 @@ async function openFromSnapshot({ connection, config, control, files, engineOpti
       if (isOpen) await connection.close()
     }
     const store = await wait(() => openLogStore(connection, config, onClose))
-    const lsnFirst = await wait(async () => ((await oldestPlace(store, logIdOf(uuid)))?.lsn ?? 0) + 1)
+    const lsnFirst = await wait(async () => ((await oldestPosition(store, logIdOf(uuid)))?.lsn ?? 0) + 1)
     // If the log was not trimmed meanwhile, something that this node has is damaged.
     await wait(() => loadSnapshot(loading, { lsnFirst, isNeeded: lsnFirst === lsnBefore }))
     try {
@@ -212,16 +212,16 @@ async function openEngineOn({
   readonly engineOptions: EngineOptions
 }): Promise<{ readonly engine: ReplicatedEngine; readonly log: ReplicatedLog }> {
   let log: ReplicatedLog | undefined
-  const openLog = async (from: ChainPlace | undefined, lsnWanted: number) => {
+  const openLog = async (from: ChainPosition | undefined, lsnWanted: number) => {
     const parts = { store, logId: logIdOf(uuid), writer: randomBytes(16), lsnWanted, ...(from && { from }) }
     log = await openReplicatedLog({ ...parts, onFenced: (error) => control.fenced(error) })
     return log
   }
   const opener: LogOpener = {
     open: (request) => openReplicatedDirectory({ ...request, uuid, openLog }),
-    placeBefore(lsn) {
-      const place = log?.placeBefore(lsn)
-      return place && encodePlace(place)
+    positionBefore(lsn) {
+      const position = log?.positionBefore(lsn)
+      return position && encodePosition(position)
     },
     shared: files,
     refusal: () => control.refusal(),

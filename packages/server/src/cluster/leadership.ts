@@ -88,7 +88,7 @@ export class Leadership {
     await log.stepDown()
     // It follows already if it never came to lead.
     if (!this.#ending.signal.aborted) return
-    await this.#applied(log.place.lsn)
+    await this.#applied(log.position.lsn)
     if (!this.#isClosed) this.#follow()
   }
 
@@ -105,7 +105,7 @@ export class Leadership {
 
   async #tail(signal: AbortSignal): Promise<void> {
     const { engine, log, onFence } = this.#parts
-    for await (const { records, isFence } of log.tail(log.place, signal)) {
+    for await (const { records, isFence } of log.tail(log.position, signal)) {
       if (isFence) onFence()
       await engine.applyTailed(records)
       if (signal.aborted) return

@@ -111,14 +111,14 @@ export class NodeControl implements ClusterView {
       }),
       freshness: new Freshness({
         last: async () => (await store.range()).last,
-        read: () => log.place,
+        read: () => log.position,
         lsnApplied: () => engine.lsnApplied,
         nowMs,
       }),
       presence: new Presence({
         ...{ bucket, url, instance: this.instance },
         status: () => this.status(),
-        lsn: () => log.place.lsn,
+        lsn: () => log.position.lsn,
         serverTimeMs: () => Date.now() - (this.#skewMs ?? 0),
       }),
       digests: new DigestWatch({
@@ -315,7 +315,7 @@ export class NodeControl implements ClusterView {
       last === undefined || last.released || last.instance === this.instance
         ? 'the lease was free'
         : `node ${last.node} was silent for ${this.#config.leaseMs} ms`
-    const epoch = Math.max(last?.epoch ?? 0, log.place.epoch) + 1
+    const epoch = Math.max(last?.epoch ?? 0, log.position.epoch) + 1
     if (!(await lease.take(epoch, engine.lsnApplied))) return
     const term = { epoch }
     this.#term = term
@@ -431,7 +431,7 @@ export class NodeControl implements ClusterView {
     if (to === 'leader') this.#obstacle = undefined
     if (from === 'catching-up' && to === 'follower') this.#obstacle = undefined
     const reason = from === 'catching-up' ? 'it has what is in the log' : (this.#reason(to) ?? this.#why)
-    this.#onRole?.({ from, to, epoch: this.#term?.epoch ?? this.#running?.log.place.epoch ?? 0, reason })
+    this.#onRole?.({ from, to, epoch: this.#term?.epoch ?? this.#running?.log.position.epoch ?? 0, reason })
   }
 
   /** Acts until the node closes. Nodes do not act at the same time, so that one of them is first. */

@@ -67,7 +67,7 @@ export function statusOf(
       syncInterval: 'unverified',
     }
   const { log, engine, lease, freshness, digests, snapshots, monitor } = running
-  const { lsn, epoch } = log.place
+  const { lsn, epoch } = log.position
   const held = lease.value?.released ? undefined : lease.value
   return {
     ...base,

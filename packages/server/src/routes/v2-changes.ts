@@ -111,7 +111,7 @@ const docs = {
   acknowledge: {
     access: 'write',
     summary: 'Acknowledges changes for a cursor, which is created if it is new.',
-    reply: { description: 'The place of the cursor. A lower LSN than before changes nothing.', json: 'CursorPlace' },
+    reply: { description: 'The position of the cursor. A lower LSN than before changes nothing.', json: 'CursorPlace' },
   },
   removeCursor: {
     access: 'write',

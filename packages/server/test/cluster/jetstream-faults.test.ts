@@ -111,7 +111,7 @@ test('acknowledged records survive the faults of NATS servers', { skip: skipNats
   const ending = new AbortController()
   const followed: string[] = []
   const following = (async () => {
-    for await (const { records } of follower.tail(follower.place, ending.signal))
+    for await (const { records } of follower.tail(follower.position, ending.signal))
       for (const { lsn, payload } of records) {
         if (lsn !== followed.length + 1) throw new Error(`LSN ${lsn} follows ${followed.length}`)
         followed.push(Buffer.from(payload).toString())

@@ -10,21 +10,21 @@ import type { LogRecord } from '../log.ts'
 import { decodeFrame, decodeRecords, type ReplicatedFrame } from './frame.ts'
 import type { StoredMessage } from './frame-store.ts'
 
-/** A place between two messages, from which a chain can continue. A checkpoint keeps one. */
-export interface ChainPlace {
-  /** The last message before this place; 0 at the very beginning. */
+/** A position between two messages, from which a chain can continue. A checkpoint keeps one. */
+export interface ChainPosition {
+  /** The last message before this position; 0 at the very beginning. */
   readonly seq: number
   /** Sum of that message, whether it counted or not; 0 when `seq` is 0 or the message is not known. */
   readonly seqSum: bigint
-  /** The last LSN before this place. */
+  /** The last LSN before this position. */
   readonly lsn: number
   /** Sum of the last data frame that counted; 0 when there is none. */
   readonly sum: bigint
   readonly epoch: number
 }
 
-/** The place before the first message of a new log. */
-export const chainBeginning: ChainPlace = { seq: 0, seqSum: 0n, lsn: 0, sum: 0n, epoch: 0 }
+/** The position before the first message of a new log. */
+export const chainBeginning: ChainPosition = { seq: 0, seqSum: 0n, lsn: 0, sum: 0n, epoch: 0 }
 
 /** What a message is to the chain. `part`: it counts, and its records are complete with a later message. */
 export type Accepted =
@@ -33,7 +33,7 @@ export type Accepted =
   | { readonly kind: 'part' }
   | { readonly kind: 'records'; readonly records: readonly LogRecord[] }
 
-/** Follows the messages of a store from a place on. */
+/** Follows the messages of a store from a position on. */
 export class FrameChain {
   readonly #logId: bigint
   #seq: number
@@ -42,16 +42,16 @@ export class FrameChain {
   #sum: bigint
   #epoch: number
   #parts: Uint8Array[] = []
-  #groupStart: ChainPlace
+  #groupStart: ChainPosition
 
-  constructor(logId: bigint, place: ChainPlace) {
+  constructor(logId: bigint, position: ChainPosition) {
     this.#logId = logId
-    this.#seq = place.seq
-    this.#seqSum = place.seqSum
-    this.#lsn = place.lsn
-    this.#sum = place.sum
-    this.#epoch = place.epoch
-    this.#groupStart = place
+    this.#seq = position.seq
+    this.#seqSum = position.seqSum
+    this.#lsn = position.lsn
+    this.#sum = position.sum
+    this.#epoch = position.epoch
+    this.#groupStart = position
   }
 
   /** The last accepted message. */
@@ -59,13 +59,13 @@ export class FrameChain {
     return this.#seq
   }
 
-  /** The place after the last accepted message. While records are incomplete, the place before their first frame. */
-  get place(): ChainPlace {
+  /** The position after the last accepted message. While records are incomplete, the position before their first frame. */
+  get position(): ChainPosition {
     return this.#parts.length > 0 ? this.#groupStart : this.#here()
   }
 
-  /** The place before the frame with which the newest records began. That frame counts, so a store may begin with it. */
-  get groupStart(): ChainPlace {
+  /** The position before the frame with which the newest records began. That frame counts, so a store may begin with it. */
+  get groupStart(): ChainPosition {
     return this.#groupStart
   }
 
@@ -80,17 +80,17 @@ export class FrameChain {
   }
 
   /**
-   * Continues at a later place when nothing that counts lies between: the messages there were ignored or fences, and were
+   * Continues at a later position when nothing that counts lies between: the messages there were ignored or fences, and were
    * trimmed. Returns false when records are missing.
    */
-  skipTo(place: ChainPlace): boolean {
-    const { lsn, sum, epoch } = this.place
-    const isNext = place.seq > this.#seq && place.lsn === lsn && place.sum === sum
-    if (!isNext || (this.#parts.length > 0 && place.epoch === epoch)) return false
+  skipTo(position: ChainPosition): boolean {
+    const { lsn, sum, epoch } = this.position
+    const isNext = position.seq > this.#seq && position.lsn === lsn && position.sum === sum
+    if (!isNext || (this.#parts.length > 0 && position.epoch === epoch)) return false
     this.#dropParts()
-    this.#seq = place.seq
-    this.#seqSum = place.seqSum
-    this.#epoch = Math.max(this.#epoch, place.epoch)
+    this.#seq = position.seq
+    this.#seqSum = position.seqSum
+    this.#epoch = Math.max(this.#epoch, position.epoch)
     return true
   }
 
@@ -123,7 +123,7 @@ export class FrameChain {
     return { kind: 'records', records }
   }
 
-  #here(): ChainPlace {
+  #here(): ChainPosition {
     return { seq: this.#seq, seqSum: this.#seqSum, lsn: this.#lsn, sum: this.#sum, epoch: this.#epoch }
   }
 
@@ -137,10 +137,10 @@ export class FrameChain {
 }
 
 /**
- * Returns the place before the first message of a store from which older messages were trimmed. A trim keeps a data
- * frame that counts as the first message, so the place is described by that frame.
+ * Returns the position before the first message of a store from which older messages were trimmed. A trim keeps a data
+ * frame that counts as the first message, so the position is described by that frame.
  */
-export function placeBefore(logId: bigint, first: StoredMessage): ChainPlace {
+export function positionBefore(logId: bigint, first: StoredMessage): ChainPosition {
   if (first.seq === 1) return chainBeginning
   const { kind, epoch, lsnFirst, prevSum } = decodeFrame(logId, first)
   if (kind === 'fence') {

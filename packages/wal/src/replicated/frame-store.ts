@@ -2,7 +2,7 @@
 // keeps bytes; it knows nothing of epochs, chains, or LSNs. Implementations are a simulation, NATS JetStream, and object
 // storage with conditional writes.
 
-/** A message of the store: its place in the order (1, 2, 3 ...) and its bytes. */
+/** A message of the store: its position in the order (1, 2, 3 ...) and its bytes. */
 export interface StoredMessage {
   readonly seq: number
   readonly bytes: Uint8Array

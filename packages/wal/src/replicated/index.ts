@@ -1,7 +1,7 @@
 // The replicated log, apart from the local one: a program that uses one machine never loads it.
 export { beginLog, type LogBeginning } from './begin-log.ts'
 export { CopiedDirectory, type CopiedDirectoryOptions, type CopiedPiece } from './copied-directory.ts'
-export type { ChainPlace } from './frame-chain.ts'
+export type { ChainPosition } from './frame-chain.ts'
 export {
   type FrameStore,
   type StoredMessage,
@@ -10,10 +10,10 @@ export {
   StoreUnavailable,
 } from './frame-store.ts'
 export { type TrimFacts, trimUpTo } from './log-trim.ts'
-export { isStoreOf, oldestPlace } from './message-reader.ts'
+export { isStoreOf, oldestPosition } from './message-reader.ts'
 export {
-  decodePlace,
-  encodePlace,
+  decodePosition,
+  encodePosition,
   openReplicatedDirectory,
   type ReplicatedDirectoryOptions,
 } from './replicated-directory.ts'

@@ -3,7 +3,7 @@
 import { WalError } from '../errors.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { decodeFrame } from './frame.ts'
-import { type Accepted, type ChainPlace, FrameChain, placeBefore } from './frame-chain.ts'
+import { type Accepted, type ChainPosition, FrameChain, positionBefore } from './frame-chain.ts'
 import { type FrameStore, type StoredMessage, type StoreRange, StoreUnavailable } from './frame-store.ts'
 import type { Patience } from './patience.ts'
 
@@ -12,7 +12,7 @@ export interface MessageReaderParts {
   readonly store: FrameStore
   readonly logId: bigint
   readonly patience: Patience
-  /** Where the reader notes the places that it passes. */
+  /** Where the reader notes the positions that it passes. */
   readonly index: ChainIndex
 }
 
@@ -64,14 +64,14 @@ export class MessageReader {
     if (oldest === undefined || !chain.skipTo(oldest)) throw trimmed(first, chain.seq + 1)
   }
 
-  /** Returns a chain that continues at a place. */
-  chainFrom(place: ChainPlace): FrameChain {
-    return new FrameChain(this.#logId, place)
+  /** Returns a chain that continues at a position. */
+  chainFrom(position: ChainPosition): FrameChain {
+    return new FrameChain(this.#logId, position)
   }
 
-  /** Returns the place before the first message of the store; undefined if it has none. */
-  oldest(): Promise<ChainPlace | undefined> {
-    return this.#patience.until(() => oldestPlace(this.#store, this.#logId))
+  /** Returns the position before the first message of the store; undefined if it has none. */
+  oldest(): Promise<ChainPosition | undefined> {
+    return this.#patience.until(() => oldestPosition(this.#store, this.#logId))
   }
 
   /** Returns a message, or undefined if the store does not have it. */
@@ -94,14 +94,14 @@ export function trimmed(first: number, wanted: number): WalError {
   )
 }
 
-/** Returns the place before the first message of a store; undefined if it has none. Rejects with StoreUnavailable and `log_damaged`. */
-export async function oldestPlace(store: FrameStore, logId: bigint): Promise<ChainPlace | undefined> {
+/** Returns the position before the first message of a store; undefined if it has none. Rejects with StoreUnavailable and `log_damaged`. */
+export async function oldestPosition(store: FrameStore, logId: bigint): Promise<ChainPosition | undefined> {
   for (;;) {
     const { first, last } = await store.range()
     if (first > last) return undefined
     const message = await store.at(first)
     // It may have been trimmed meanwhile.
-    if (message !== undefined) return placeBefore(logId, message)
+    if (message !== undefined) return positionBefore(logId, message)
   }
 }
 

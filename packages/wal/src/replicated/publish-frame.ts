@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { BatchRecord } from '../batch.ts'
 import { WalError } from '../errors.ts'
 import { decodeFrame, type EncodedFrame, encodeBatch, encodeFrame, writerBytes } from './frame.ts'
-import type { ChainPlace } from './frame-chain.ts'
+import type { ChainPosition } from './frame-chain.ts'
 import type { FrameStore } from './frame-store.ts'
 import type { Patience } from './patience.ts'
 
@@ -30,7 +30,7 @@ export async function publishFrame(publishing: Publishing, frame: EncodedFrame, 
     const found = await patience.until(() => store.at(expected + 1))
     if (found === undefined) {
       const { first } = await patience.until(() => store.range())
-      // The newest records stay in the store, so somebody has written after this place.
+      // The newest records stay in the store, so somebody has written after this position.
       if (first > expected + 1) throw trimmedAway(publishing.epoch, expected + 1)
       // Nothing is there yet. The same frame with the same expectation can be stored at most once.
       await patience.pause(attempt)
@@ -45,26 +45,26 @@ export async function publishFrame(publishing: Publishing, frame: EncodedFrame, 
   }
 }
 
-/** What was stored, and the place after it. */
+/** What was stored, and the position after it. */
 export interface PublishedRecords {
-  readonly after: ChainPlace
-  /** The place before the first frame. */
-  readonly start: ChainPlace
+  readonly after: ChainPosition
+  /** The position before the first frame. */
+  readonly start: ChainPosition
   readonly frames: number
   readonly bytes: number
 }
 
-/** Stores the records as one group of frames after a place. Throws as `publishFrame` does. */
+/** Stores the records as one group of frames after a position. Throws as `publishFrame` does. */
 export async function publishRecords(
   publishing: Publishing,
   records: readonly BatchRecord[],
-  before: ChainPlace,
+  before: ChainPosition,
 ): Promise<PublishedRecords> {
   const { logId, epoch, store } = publishing
   const begin = { logId, epoch, lsnFirst: before.lsn + 1, prevSum: before.sum }
   const frames = encodeBatch(records, begin, store.messageBytesMax)
   let { seq, sum } = before
-  let start: ChainPlace | undefined
+  let start: ChainPosition | undefined
   let bytes = 0
   for (const frame of frames) {
     seq = await publishFrame(publishing, frame, seq)
@@ -78,10 +78,10 @@ export async function publishRecords(
 }
 
 /**
- * Stores a message that proves that this writer leads, and returns the place after it. It is a fence of the writer's own epoch, which is
+ * Stores a message that proves that this writer leads, and returns the position after it. It is a fence of the writer's own epoch, which is
  * ignored by every reader. Its body is random, so that no earlier message is taken for it. Throws as `publishFrame` does.
  */
-export async function publishProof(publishing: Publishing, after: ChainPlace): Promise<ChainPlace> {
+export async function publishProof(publishing: Publishing, after: ChainPosition): Promise<ChainPosition> {
   const { logId, epoch } = publishing
   const pieces = [randomBytes(writerBytes)]
   const frame = encodeFrame(logId, { kind: 'fence', more: false, epoch, lsnFirst: 0, prevSum: 0n, pieces })

@@ -8,7 +8,7 @@ import { acquireLock } from '../lock.ts'
 import type { Log } from '../log.ts'
 import { nodeVfs } from '../node-vfs.ts'
 import { makeNamedDirectory } from '../whole-file.ts'
-import type { ChainPlace } from './frame-chain.ts'
+import type { ChainPosition } from './frame-chain.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 import { ownLogFolder } from './single-directory.ts'
 
@@ -17,10 +17,10 @@ export interface ReplicatedDirectoryOptions
   extends Pick<DataDirectoryOptions, 'dir' | 'vfs' | 'findStart' | 'lsnReached' | 'onNotice'> {
   /** The uuid of the log. */
   readonly uuid: string
-  /** The place that the newest checkpoint keeps. Known once `findStart` has resolved. */
-  readonly checkpointPlace: () => string | undefined
-  /** Opens the log at its end, from the place of a checkpoint if there is one. The directory needs the log from `lsnWanted` on. */
-  readonly openLog: (from: ChainPlace | undefined, lsnWanted: number) => Promise<ReplicatedLog>
+  /** The position that the newest checkpoint keeps. Known once `findStart` has resolved. */
+  readonly checkpointPosition: () => string | undefined
+  /** Opens the log at its end, from the position of a checkpoint if there is one. The directory needs the log from `lsnWanted` on. */
+  readonly openLog: (from: ChainPosition | undefined, lsnWanted: number) => Promise<ReplicatedLog>
 }
 
 /**
@@ -39,8 +39,8 @@ export async function openReplicatedDirectory(options: ReplicatedDirectoryOption
     // It had the same identity before it left, or before it became the first node.
     if (await vfs.exists(join(dir, ownLogFolder))) throw single(dir, uuid)
     const start = (await options.findStart?.(known)) ?? 1
-    const place = options.checkpointPlace()
-    log = await options.openLog(place === undefined ? undefined : decodePlace(place), start)
+    const position = options.checkpointPosition()
+    log = await options.openLog(position === undefined ? undefined : decodePosition(position), start)
     const { lsnFirst, lsnLast } = log.state()
     const reached = Math.max(start - 1, options.lsnReached?.() ?? 0)
     if (lsnLast < reached) throw older(reached, lsnLast)
@@ -84,17 +84,17 @@ function untruncated(log: ReplicatedLog): Log {
   }
 }
 
-/** A place as text, for a checkpoint. */
-export function encodePlace({ seq, seqSum, lsn, sum, epoch }: ChainPlace): string {
+/** A position as text, for a checkpoint. */
+export function encodePosition({ seq, seqSum, lsn, sum, epoch }: ChainPosition): string {
   return [seq, seqSum, lsn, sum, epoch].join(' ')
 }
 
-/** Reads the text of `encodePlace`. Throws `log_damaged`. */
-export function decodePlace(text: string): ChainPlace {
+/** Reads the text of `encodePosition`. Throws `log_damaged`. */
+export function decodePosition(text: string): ChainPosition {
   const [, seq, seqSum = '', lsn, sum = '', epoch] =
     /^(\d{1,15}) (\d{1,20}) (\d{1,15}) (\d{1,20}) (\d{1,15})$/.exec(text) ?? []
   if (epoch === undefined)
-    throw new WalError('log_damaged', 'a checkpoint has no readable place in the replicated log', { evidence: text })
+    throw new WalError('log_damaged', 'a checkpoint has no readable position in the replicated log', { evidence: text })
   return { seq: Number(seq), seqSum: BigInt(seqSum), lsn: Number(lsn), sum: BigInt(sum), epoch: Number(epoch) }
 }
 

@@ -13,7 +13,7 @@ import { acknowledge, recordsOf } from '../settle.ts'
 import { ChainIndex } from './chain-index.ts'
 import { EndCheck } from './end-check.ts'
 import { encodeFrame } from './frame.ts'
-import { type Accepted, type ChainPlace, chainBeginning } from './frame-chain.ts'
+import { type Accepted, type ChainPosition, chainBeginning } from './frame-chain.ts'
 import { type FrameStore, StoreUnavailable } from './frame-store.ts'
 import { findBeginning } from './log-beginning.ts'
 import { notHeld, notLeader, rolledBack } from './log-refusals.ts'
@@ -28,26 +28,26 @@ export interface ReplicatedLogOptions {
   readonly logId: bigint
   /** The id of this node, 16 bytes, in the fences that it writes. */
   readonly writer: Uint8Array
-  /** The place that a checkpoint was made at. Without it the log is followed from its first message. */
-  readonly from?: ChainPlace
+  /** The position that a checkpoint was made at. Without it the log is followed from its first message. */
+  readonly from?: ChainPosition
   /** The first record that is read from there on, if it is known: messages before it may be gone. */
   readonly lsnWanted?: number
   readonly clock?: Clock
-  /** Every so many messages, the log remembers a place. A truncation is up to such a place. */
-  readonly placeEvery?: number
+  /** Every so many messages, the log remembers a position. A truncation is up to such a position. */
+  readonly positionEvery?: number
   /** The log led and does not lead any more, because it was fenced or has failed. */
   readonly onFenced?: (error: WalError) => void
 }
 
-/** What a follower learns: records, or the beginning of an epoch, with the place after them. */
+/** What a follower learns: records, or the beginning of an epoch, with the position after them. */
 export interface Tailed {
   readonly records: readonly LogRecord[]
-  readonly place: ChainPlace
+  readonly position: ChainPosition
   /** True when a new leader has begun. */
   readonly isFence: boolean
 }
 
-/** Opens the log at its end. Throws `log_damaged` when the store does not continue the place it is opened from. */
+/** Opens the log at its end. Throws `log_damaged` when the store does not continue the position it is opened from. */
 export async function openReplicatedLog(options: ReplicatedLogOptions): Promise<ReplicatedLog> {
   const log = new ReplicatedLog(options)
   await log.begin()
@@ -69,12 +69,12 @@ export class ReplicatedLog implements Log {
   readonly #index: ChainIndex
   readonly #messages: MessageReader
   readonly #endCheck: EndCheck
-  readonly #readers = new Set<{ place: ChainPlace }>()
+  readonly #readers = new Set<{ position: ChainPosition }>()
   /** The writer of the newest fence. */
   #fencedBy: Uint8Array | undefined
-  #end: ChainPlace
-  /** The place of opening: records behind it can be read without those before it. */
-  #opened: ChainPlace
+  #end: ChainPosition
+  /** The position of opening: records behind it can be read without those before it. */
+  #opened: ChainPosition
   #lsnFirst = 1
   /** The epoch that this log leads; undefined while it follows. */
   #leads: number | undefined
@@ -92,7 +92,7 @@ export class ReplicatedLog implements Log {
     this.#options = options
     this.#store = options.store
     this.#clock = options.clock ?? systemClock()
-    this.#index = new ChainIndex(options.placeEvery)
+    this.#index = new ChainIndex(options.positionEvery)
     this.#end = options.from ?? chainBeginning
     this.#opened = this.#end
     this.#patience = new Patience(this.#clock, (isAvailable) => {
@@ -108,8 +108,8 @@ export class ReplicatedLog implements Log {
     return this.#leads
   }
 
-  /** The place after the newest record that is known here. A checkpoint keeps it. */
-  get place(): ChainPlace {
+  /** The position after the newest record that is known here. A checkpoint keeps it. */
+  get position(): ChainPosition {
     return this.#end
   }
 
@@ -118,19 +118,19 @@ export class ReplicatedLog implements Log {
     return this.#bytesPassed
   }
 
-  /** The newest known place from which every record after `lsn` can be read. A checkpoint at that LSN keeps it. */
-  placeBefore(lsn: number): ChainPlace | undefined {
+  /** The newest known position from which every record after `lsn` can be read. A checkpoint at that LSN keeps it. */
+  positionBefore(lsn: number): ChainPosition | undefined {
     if (this.#end.lsn <= lsn) return this.#end
     return this.#index.before(lsn + 1) ?? (this.#opened.lsn <= lsn ? this.#opened : undefined)
   }
 
-  /** Reads from the place of opening to the end of the store. */
+  /** Reads from the position of opening to the end of the store. */
   async begin(): Promise<void> {
     const range = await this.#messages.range()
-    const { lsnFirst, place } = await findBeginning(this.#messages, this.#options, range)
+    const { lsnFirst, position } = await findBeginning(this.#messages, this.#options, range)
     this.#lsnFirst = lsnFirst
-    this.#end = place
-    this.#opened = place
+    this.#end = position
+    this.#opened = position
     await this.#follow(range.last)
   }
 
@@ -203,18 +203,18 @@ export class ReplicatedLog implements Log {
   }
 
   /**
-   * Yields what follows a place, and waits for more until the signal ends it. A follower applies it; the state of this
-   * log advances with it. Throws `lsn_not_held` when messages after the place were trimmed.
+   * Yields what follows a position, and waits for more until the signal ends it. A follower applies it; the state of this
+   * log advances with it. Throws `lsn_not_held` when messages after the position were trimmed.
    */
-  async *tail(place: ChainPlace, signal: AbortSignal): AsyncIterable<Tailed> {
-    const chain = this.#messages.chainFrom(place)
+  async *tail(position: ChainPosition, signal: AbortSignal): AsyncIterable<Tailed> {
+    const chain = this.#messages.chainFrom(position)
     while (!signal.aborted) {
       try {
         for await (const message of this.#store.watch(chain.seq + 1, signal)) {
           const accepted = await this.#messages.accept(chain, message)
-          this.#advance(chain.place, accepted)
-          if (accepted.kind === 'records') yield { records: accepted.records, place: chain.place, isFence: false }
-          if (accepted.kind === 'fence') yield { records: [], place: chain.place, isFence: true }
+          this.#advance(chain.position, accepted)
+          if (accepted.kind === 'records') yield { records: accepted.records, position: chain.position, isFence: false }
+          if (accepted.kind === 'fence') yield { records: [], position: chain.position, isFence: true }
         }
       } catch (error) {
         if (signal.aborted) return
@@ -227,9 +227,9 @@ export class ReplicatedLog implements Log {
   async truncateBefore(lsn: Lsn): Promise<void> {
     const refusal = this.#endRefusal()
     if (refusal !== undefined) throw refusal
-    // The index has only places before frames that count and begin a group, so the store begins with such a frame.
+    // The index has only positions before frames that count and begin a group, so the store begins with such a frame.
     let kept = this.#index.before(Math.min(lsn, this.#end.lsn))
-    for (const { place } of this.#readers) if (kept !== undefined && place.seq < kept.seq) kept = place
+    for (const { position } of this.#readers) if (kept !== undefined && position.seq < kept.seq) kept = position
     if (kept === undefined || kept.seq === 0) return
     const seq = kept.seq + 1
     await this.#patience.until(() => this.#store.trim(seq))
@@ -298,8 +298,8 @@ export class ReplicatedLog implements Log {
     this.#appends += acknowledge(batch, before.lsn, after.lsn)
   }
 
-  /** Stores the records after a place, and returns the place after them. */
-  async #publish(records: readonly BatchRecord[], epoch: number, before: ChainPlace): Promise<ChainPlace> {
+  /** Stores the records after a position, and returns the position after them. */
+  async #publish(records: readonly BatchRecord[], epoch: number, before: ChainPosition): Promise<ChainPosition> {
     const beganMs = this.#clock.nowMs()
     const { after, start, frames, bytes } = await publishRecords(this.#publishing(epoch), records, before)
     this.#frames += frames
@@ -361,34 +361,34 @@ export class ReplicatedLog implements Log {
   /** Reads up to the message and moves the end. */
   async #follow(last: number): Promise<void> {
     const chain = this.#messages.chainFrom(this.#end)
-    for await (const accepted of this.#messages.accepted(chain, last)) this.#advance(chain.place, accepted)
-    // Parts of an incomplete body have no place of their own.
-    this.#advance(chain.place)
+    for await (const accepted of this.#messages.accepted(chain, last)) this.#advance(chain.position, accepted)
+    // Parts of an incomplete body have no position of their own.
+    this.#advance(chain.position)
   }
 
-  /** Moves the end to the place after a message. A reader that is behind the end moves nothing. */
-  #advance(place: ChainPlace, accepted?: Accepted): void {
-    if (this.#leads !== undefined || place.seq <= this.#end.seq) return
-    this.#end = place
+  /** Moves the end to the position after a message. A reader that is behind the end moves nothing. */
+  #advance(position: ChainPosition, accepted?: Accepted): void {
+    if (this.#leads !== undefined || position.seq <= this.#end.seq) return
+    this.#end = position
     if (accepted?.kind === 'fence') this.#fencedBy = accepted.writer
     if (accepted?.kind === 'records') for (const { payload } of accepted.records) this.#bytesPassed += payload.length
   }
 
-  /** The place of opening if it is before the record and still held, and otherwise the beginning of the store. */
-  async #firstPlace(from: number): Promise<ChainPlace> {
+  /** The position of opening if it is before the record and still held, and otherwise the beginning of the store. */
+  async #firstPosition(from: number): Promise<ChainPosition> {
     const oldest = (await this.#messages.oldest()) ?? chainBeginning
     return this.#opened.lsn < from && this.#opened.seq > oldest.seq ? this.#opened : oldest
   }
 
-  async *#read(from: number, to: ChainPlace): AsyncIterable<LogRecord> {
+  async *#read(from: number, to: ChainPosition): AsyncIterable<LogRecord> {
     if (from > to.lsn) return
     if (from < this.#lsnFirst) throw notHeld(from, this.#lsnFirst)
-    const reader = { place: this.#index.before(from) ?? (await this.#firstPlace(from)) }
+    const reader = { position: this.#index.before(from) ?? (await this.#firstPosition(from)) }
     this.#readers.add(reader)
     try {
-      const chain = this.#messages.chainFrom(reader.place)
+      const chain = this.#messages.chainFrom(reader.position)
       for await (const accepted of this.#messages.accepted(chain, to.seq)) {
-        reader.place = chain.groupStart
+        reader.position = chain.groupStart
         if (accepted.kind !== 'records') continue
         for (const record of accepted.records) if (record.lsn >= from && record.lsn <= to.lsn) yield record
       }

@@ -42,8 +42,8 @@ export async function makeSingleDirectory(options: SingleDirectoryOptions): Prom
     await vfs.removeTree(making)
     await makeDurableDirectory(vfs, making, dir)
     const timeline = newTimeline()
-    const place = { vfs, dir: making, timeline, makeEpoch: randomEpoch }
-    const tail = await createSegment(place, { id: 1, lsnFirst: lsn + 1, chainBefore: 0n })
+    const position = { vfs, dir: making, timeline, makeEpoch: randomEpoch }
+    const tail = await createSegment(position, { id: 1, lsnFirst: lsn + 1, chainBefore: 0n })
     await passOver(tail, { lsn, lsnReached }).finally(() => tail.close())
     const tip = encodeTip({ seq: 2, durableLsn: lsnReached, segmentId: 1 })
     await createWhole(vfs, join(making, tipName), (file) => writeFully(file, tip, 0))

@@ -36,7 +36,7 @@ export const confirmCases: readonly ReplicatedLogCase[] = [
       await log.append(record('c'))
       const reader = await node(store)
       assert.deepEqual(await texts(reader), ['a', 'b', 'c'])
-      assert.equal(reader.place.epoch, 1)
+      assert.equal(reader.position.epoch, 1)
       await reader.lead(2)
       await reader.append(record('d'))
       assert.equal(await reader.confirm(), 4)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { LogRecord, Lsn } from '../log.ts'
 import { encodeBatch, encodeFrame } from '../replicated/frame.ts'
-import type { ChainPlace } from '../replicated/frame-chain.ts'
+import type { ChainPosition } from '../replicated/frame-chain.ts'
 import type { FrameStore } from '../replicated/frame-store.ts'
 import { openReplicatedLog, type ReplicatedLog, type Tailed } from '../replicated/replicated-log.ts'
 import { confirmCases } from './confirm-cases.ts'
@@ -14,7 +14,7 @@ const logId = 0x1122334455667788n
 
 const record = (text: string) => ({ type: 16, version: 1, payload: Buffer.from(text) })
 
-async function node(store: StoreUnderTest, from?: ChainPlace, onFenced?: () => void): Promise<ReplicatedLog> {
+async function node(store: StoreUnderTest, from?: ChainPosition, onFenced?: () => void): Promise<ReplicatedLog> {
   const parts = { store: await store.connect(), logId, writer: randomBytes(16), clock: store.clock }
   return openReplicatedLog({ ...parts, ...(from && { from }), ...(onFenced && { onFenced }) })
 }
@@ -34,15 +34,15 @@ async function texts(log: ReplicatedLog, from: number = log.state().lsnFirst): P
   return found
 }
 
-/** Takes what follows a place, until `enough` says so. */
+/** Takes what follows a position, until `enough` says so. */
 async function take(
   log: ReplicatedLog,
-  place: ChainPlace,
+  position: ChainPosition,
   enough: (taken: readonly Tailed[]) => boolean,
 ): Promise<Tailed[]> {
   const taken: Tailed[] = []
   const ending = new AbortController()
-  for await (const one of log.tail(place, ending.signal)) {
+  for await (const one of log.tail(position, ending.signal)) {
     taken.push(one)
     if (enough(taken)) break
   }
@@ -178,7 +178,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('a'))
-      const { lsn, sum } = log.place
+      const { lsn, sum } = log.position
       await log.stepDown()
       await log.lead(3)
       await log.append(record('b'))
@@ -193,7 +193,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       const follower = await node(store)
       const taken = await take(
         follower,
-        { ...log.place, seq: 0, seqSum: 0n, lsn: 0, sum: 0n, epoch: 0 },
+        { ...log.position, seq: 0, seqSum: 0n, lsn: 0, sum: 0n, epoch: 0 },
         (some) => recordsOf(some).length === 3,
       )
       assert.deepEqual(recordsOf(taken).map(textOf), ['a', 'b', 'c'])
@@ -205,14 +205,14 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('a'))
-      const { seq, seqSum, lsn, sum, epoch } = log.place
+      const { seq, seqSum, lsn, sum, epoch } = log.position
       const one = { type: 16, version: 1, pieces: [Buffer.from('x')], length: 1 }
       const [gap] = encodeBatch([one], { logId, epoch, lsnFirst: lsn + 2, prevSum: sum }, 1024)
       await storeFrame(store, gap?.bytes ?? Buffer.alloc(0))
       await assert.rejects(node(store), { code: 'log_damaged' })
       await assert.rejects(node(store, { seq, seqSum, lsn, sum, epoch }), { code: 'log_damaged' })
       await assert.rejects(
-        take(log, log.place, () => false),
+        take(log, log.position, () => false),
         { code: 'log_damaged' },
       )
       await assert.rejects(log.append(record('b')))
@@ -229,7 +229,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       const log = await leader(store, 1)
       await log.append(record('a'))
       const one = { type: 16, version: 1, pieces: [Buffer.from('x')], length: 1 }
-      const [frame] = encodeBatch([one], { ...start, prevSum: start.prevSum ?? log.place.sum }, 1024)
+      const [frame] = encodeBatch([one], { ...start, prevSum: start.prevSum ?? log.position.sum }, 1024)
       await storeFrame(store, frame?.bytes ?? Buffer.alloc(0))
       await assert.rejects(node(store), { code: 'log_damaged' })
       await log.close()
@@ -246,11 +246,11 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     },
   },
   {
-    name: 'a follower receives records and fences in order while they are appended, and continues from a place',
+    name: 'a follower receives records and fences in order while they are appended, and continues from a position',
     async run(store) {
       const log = await leader(store, 1)
       const follower = await node(store)
-      const begin = follower.place
+      const begin = follower.position
       const taking = take(follower, begin, (some) => recordsOf(some).length === 20)
       for (let i = 0; i < 10; i++) await log.append(record(`${i}`))
       await log.stepDown()
@@ -262,11 +262,11 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       assert.equal(taken.filter(({ isFence }) => isFence).length, 1)
       assert.equal(follower.state().lsnLast, 20)
       assert.deepEqual(await texts(follower), expected)
-      for (const { place } of taken) {
-        const rest = 20 - place.lsn
+      for (const { position } of taken) {
+        const rest = 20 - position.lsn
         if (rest === 0) continue
-        const again = await take(follower, place, (some) => recordsOf(some).length === rest)
-        assert.deepEqual(recordsOf(again).map(textOf), expected.slice(place.lsn))
+        const again = await take(follower, position, (some) => recordsOf(some).length === rest)
+        assert.deepEqual(recordsOf(again).map(textOf), expected.slice(position.lsn))
       }
       for (const one of [log, follower]) await one.close()
     },
@@ -278,7 +278,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       const ending = new AbortController()
       const following = (async () => {
         const seen: string[] = []
-        for await (const { records } of log.tail(log.place, ending.signal)) {
+        for await (const { records } of log.tail(log.position, ending.signal)) {
           seen.push(...records.map(textOf))
           if (seen.length === 5) break
         }
@@ -295,15 +295,15 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     },
   },
   {
-    name: 'every record after an LSN can be read from the place before it',
+    name: 'every record after an LSN can be read from the position before it',
     async run(store) {
       const log = await leader(store, 1)
       for (let i = 1; i <= 200; i++) await log.append(record(String(i)))
       for (const lsn of store.isSlow ? [0, 130, 1000] : [0, 1, 64, 130, 199, 200, 1000]) {
-        const place = log.placeBefore(lsn)
-        assert(place !== undefined && place.lsn <= lsn, `place before LSN ${lsn}`)
-        assert(place.lsn + 100 > Math.min(lsn, 200), `the place ${place.lsn} is near LSN ${lsn}`)
-        const again = await node(store, place)
+        const position = log.positionBefore(lsn)
+        assert(position !== undefined && position.lsn <= lsn, `position before LSN ${lsn}`)
+        assert(position.lsn + 100 > Math.min(lsn, 200), `the position ${position.lsn} is near LSN ${lsn}`)
+        const again = await node(store, position)
         const expected = Array.from({ length: Math.max(0, 200 - lsn) }, (_, i) => String(lsn + 1 + i))
         assert.deepEqual(await texts(again, lsn + 1), expected)
         await again.close()
@@ -333,7 +333,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('a'))
-      const { lsn, sum, epoch } = log.place
+      const { lsn, sum, epoch } = log.position
       const length = 3 * 1024
       const cut = { type: 16, version: 1, pieces: [Buffer.alloc(length, 1)], length }
       const frames = encodeBatch([cut], { logId, epoch, lsnFirst: lsn + 1, prevSum: sum }, 1024)
@@ -344,7 +344,7 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
       const last = frames[2]?.bytes
       if (last !== undefined) await storeFrame(store, last)
       await next.append(record('c'))
-      for (const from of [undefined, log.place]) {
+      for (const from of [undefined, log.position]) {
         const reader = await node(store, from)
         assert.deepEqual(await texts(reader, 1), ['a', 'b', 'c'])
         await reader.close()
@@ -381,26 +381,26 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('0'))
-      const { place } = log
+      const { position } = log
       for (let i = 1; i < 200; i++) await log.append(record(`${i}`))
       await log.truncateBefore(200 as Lsn)
-      await assert.rejects(node(store, place), { code: 'lsn_not_held' })
+      await assert.rejects(node(store, position), { code: 'lsn_not_held' })
       await assert.rejects(
-        take(log, place, () => false),
+        take(log, position, () => false),
         { code: 'lsn_not_held' },
       )
       await log.close()
     },
   },
   {
-    name: 'a writer whose frame arrives after its place was trimmed acknowledges nothing, and no reader sees the frame',
+    name: 'a writer whose frame arrives after its position was trimmed acknowledges nothing, and no reader sees the frame',
     async run(store) {
       const connection = await store.connect()
       const held = withAppend(connection, (bytes, expected) => connection.append(bytes, expected))
       const old = await openReplicatedLog({ store: held, logId, writer: randomBytes(16), clock: store.clock })
       await old.lead(1)
       await old.append(record('0'))
-      const { place } = old
+      const { position } = old
       const next = await node(store)
       held.append = async (bytes, expected) => {
         await next.lead(2)
@@ -413,9 +413,9 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
         ['log_fenced', 'outcome_unknown'].includes(code ?? ''),
       )
       assert.equal(old.leads, undefined)
-      await assert.rejects(node(store, place), { code: 'lsn_not_held' })
+      await assert.rejects(node(store, position), { code: 'lsn_not_held' })
       await assert.rejects(
-        take(next, place, (some) => recordsOf(some).length > 0),
+        take(next, position, (some) => recordsOf(some).length > 0),
         { code: 'lsn_not_held' },
       )
       await next.append(record('end'))
@@ -427,21 +427,21 @@ export const replicatedLogSuite: readonly ReplicatedLogCase[] = [
     },
   },
   {
-    name: 'a store that ends before the place of a node, or has other messages there, is refused',
+    name: 'a store that ends before the position of a node, or has other messages there, is refused',
     async run(store) {
       const log = await leader(store, 1)
       await log.append(record('a'))
-      const { place } = log
-      await assert.rejects(node(store, { ...place, seq: place.seq + 1 }), { code: 'log_damaged' })
-      await assert.rejects(node(store, { ...place, seqSum: place.seqSum ^ 1n }), { code: 'log_damaged' })
+      const { position } = log
+      await assert.rejects(node(store, { ...position, seq: position.seq + 1 }), { code: 'log_damaged' })
+      await assert.rejects(node(store, { ...position, seqSum: position.seqSum ^ 1n }), { code: 'log_damaged' })
       await assert.rejects(
-        node(store, { ...place, seqSum: 0n, sum: 1n })
+        node(store, { ...position, seqSum: 0n, sum: 1n })
           .then((other) => other.lead(2))
           .then(async () => {
-            // Nothing follows the place yet, so the first record shows it.
+            // Nothing follows the position yet, so the first record shows it.
             const next = await leader(store, 3)
             await next.append(record('b'))
-            await node(store, { ...place, seqSum: 0n, sum: 1n })
+            await node(store, { ...position, seqSum: 0n, sum: 1n })
           }),
         { code: 'log_damaged' },
       )

@@ -5,7 +5,7 @@
 // checkpoint, if no retention has ended, or a snapshot.
 import { WalError } from '../../src/errors.ts'
 import type { LogRecord, Lsn } from '../../src/log.ts'
-import { type ChainPlace, chainBeginning, FrameChain, placeBefore } from '../../src/replicated/frame-chain.ts'
+import { type ChainPosition, chainBeginning, FrameChain, positionBefore } from '../../src/replicated/frame-chain.ts'
 import { trimUpTo } from '../../src/replicated/log-trim.ts'
 import { openReplicatedLog, type ReplicatedLog } from '../../src/replicated/replicated-log.ts'
 import {
@@ -22,8 +22,8 @@ import {
 const logId = 0x0102030405060708n
 const actionsMax = 220
 const settleStepsMax = 20_000
-/** A history is short, so its log is trimmed up to more places than usual. */
-const placeEvery = 4
+/** A history is short, so its log is trimmed up to more positions than usual. */
+const positionEvery = 4
 
 /** What became of the records of a history, for a report. */
 export interface HistoryReport {
@@ -54,13 +54,13 @@ interface Node {
   ending: AbortController
 }
 
-/** What a node had applied, and a place from which the log continues: the place after it, or one before. */
+/** What a node had applied, and a position from which the log continues: the position after it, or one before. */
 interface Checkpoint {
   readonly seen: readonly Seen[]
-  readonly place: ChainPlace
+  readonly position: ChainPosition
 }
 
-const emptyCheckpoint: Checkpoint = { seen: [], place: chainBeginning }
+const emptyCheckpoint: Checkpoint = { seen: [], position: chainBeginning }
 
 /** Runs the history of one seed. Throws an error that names the seed when something is wrong. */
 export async function runHistory(seed: number): Promise<HistoryReport> {
@@ -193,10 +193,10 @@ class History {
     const { client, ending, kept } = node
     node.seen = [...kept.seen]
     const writer = Buffer.alloc(16, node.name + 1)
-    const isExact = kept.place.lsn === kept.seen.length
-    const parts = { store: client, logId, writer, clock: this.#clock, placeEvery }
+    const isExact = kept.position.lsn === kept.seen.length
+    const parts = { store: client, logId, writer, clock: this.#clock, positionEvery }
     const options = isExact ? parts : { ...parts, lsnWanted: kept.seen.length + 1 }
-    openReplicatedLog(kept.place.seq === 0 ? options : { ...options, from: kept.place }).then(
+    openReplicatedLog(kept.position.seq === 0 ? options : { ...options, from: kept.position }).then(
       (log) => {
         if (node.client !== client) return
         node.isOpening = false
@@ -206,7 +206,7 @@ class History {
       },
       (error) => {
         if (node.client !== client) return
-        // What follows its place is after its checkpoint.
+        // What follows its position is after its checkpoint.
         if (isExact && !this.#forgets) this.#errors.push(error)
         else this.#restartAfter(node, error)
       },
@@ -220,7 +220,7 @@ class History {
     }
     let isTailing = false
     try {
-      const { place: end } = log
+      const { position: end } = log
       for await (const record of log.read((node.seen.length + 1) as Lsn)) {
         if (signal.aborted) return
         apply(record)
@@ -238,11 +238,11 @@ class History {
     }
   }
 
-  /** As a node that checkpoints: the log knows a place, which may be long before what the node has applied. */
+  /** As a node that checkpoints: the log knows a position, which may be long before what the node has applied. */
   #keep(node: Node): void {
-    const end = node.log?.place
-    const place = end?.lsn === node.seen.length ? end : node.log?.placeBefore(node.seen.length)
-    if (place !== undefined && node.seen.length > 0) node.kept = { seen: [...node.seen], place }
+    const end = node.log?.position
+    const position = end?.lsn === node.seen.length ? end : node.log?.positionBefore(node.seen.length)
+    if (position !== undefined && node.seen.length > 0) node.kept = { seen: [...node.seen], position }
   }
 
   /** Puts the checkpoint of a node where all can load it. The two newest stay. */
@@ -279,7 +279,7 @@ class History {
   /** The first record of the log. */
   #lsnFirst(): number {
     const message = this.#sim.at(this.#sim.range.first)
-    return message === undefined ? 1 : placeBefore(logId, message).lsn + 1
+    return message === undefined ? 1 : positionBefore(logId, message).lsn + 1
   }
 
   /** As a leader does: up to the second newest snapshot, and not past what a node needs, unless that is forgotten. */

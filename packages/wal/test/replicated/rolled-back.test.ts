@@ -15,7 +15,7 @@ test('a node that has read what the store lost cannot lead, however often it tri
   await first.lead(1)
   for (const text of ['a', 'b', 'c', 'd']) await first.append({ type: 16, version: 1, payload: Buffer.from(text) })
   const second = await open(2)
-  t.equal(second.place.lsn, 4)
+  t.equal(second.position.lsn, 4)
   sim.rollBack(3)
   const before = sim.range.last
   for (let epoch = 2; epoch < 8; epoch++)
@@ -26,7 +26,7 @@ test('a node that has read what the store lost cannot lead, however often it tri
   t.equal(sim.range.last, before + 1, 'it leaves one fence')
   t.match(second.state(), { condition: 'failed', reason: /older than this node/ })
   const third = await open(3)
-  t.equal(third.place.lsn, 1, 'a node that has read nothing cannot know')
+  t.equal(third.position.lsn, 1, 'a node that has read nothing cannot know')
   for (const log of [first, second, third]) await log.close()
 })
 
@@ -73,7 +73,7 @@ test(
 
 for (const kind of ['append', 'confirm'] as const)
   test(
-    `a leader that was stopped does not ${kind} behind a fence in the place of a message that it wrote`,
+    `a leader that was stopped does not ${kind} behind a fence in the position of a message that it wrote`,
     patient,
     async (t) => {
       const { sim, open, append, steady } = world(t)

@@ -370,7 +370,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'from.seqSum !== 0n && decodeFrame(logId, message).sum === 0n)',
   ),
   bug(
-    'a message in the place of a lost one is not noticed',
+    'a message in the position of a lost one is not noticed',
     'replicated/rolled-back',
     'replicated/end-check.ts',
     '.sum === seqSum) return true',
@@ -380,8 +380,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     'a node that follows does not note whose fence it passed',
     'replicated/suites',
     'replicated/replicated-log.ts',
-    '          this.#advance(chain.place, accepted)',
-    '          this.#advance(chain.place)',
+    '          this.#advance(chain.position, accepted)',
+    '          this.#advance(chain.position)',
   ),
   bug(
     'the log is trimmed past the second newest snapshot',

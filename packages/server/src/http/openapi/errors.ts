@@ -93,7 +93,7 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [403, 'The request is not allowed.'],
   [404, 'The target of the request does not exist.'],
   [409, 'The request contradicts the current state.'],
-  [410, 'The server no longer knows the place of the cursor, or the moment of the past cannot be reached.'],
+  [410, 'The server no longer knows the position of the cursor, or the moment of the past cannot be reached.'],
   [413, 'The body is too large.'],
   [415, 'The content type is not supported.'],
   [421, 'Another node leads the cluster, and the request says Annal-Forward: never. Its URL is in Annal-Leader.'],
