@@ -8,7 +8,7 @@ import { checkNumbers, checkSparse } from './vector.ts'
 
 export function encodeBatch(records: readonly VectorRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(records))
-    throw new AnnalError('invalid_argument', 'upsert expects an array of records', { field: 'records' })
+    throw new AnnalError('invalid_argument', 'upsert expects an array of objects', { field: 'records' })
   const writer = new MessageWriter(bytesExpected(records))
   writer.arrayHeader(records.length)
   for (const [i, record] of records.entries()) writeRecord(writer, record, `records[${i}]`)

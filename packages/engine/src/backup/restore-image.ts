@@ -212,7 +212,7 @@ export async function replayRestored(
     })
   const stored = await readImage(host.vfs, dir)
   if (stored.sha256 !== event.imageSha256)
-    throw new EngineError('snapshot_damaged', `${dir} holds a different image than the log requires`, { file: dir })
+    throw new EngineError('snapshot_damaged', `${dir} contains another image than the log requires`, { file: dir })
   const replica = await loadImage(host.vfs, stored, { id, name, host: host.replicaHost(hashSeed) })
   const wrong = (digest: string) =>
     new EngineError('snapshot_damaged', `${dir} produces a state with digest ${digest}, not ${event.digest}`, {

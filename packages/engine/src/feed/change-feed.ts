@@ -246,7 +246,7 @@ export class ChangeFeed {
     await this.#scanned
     if (!isFed(event) || this.#facts.subjectOf(lsn, event) !== undefined) return
     const what = 'collectionId' in event ? `collection ${event.collectionId}` : `the ${event.kind}`
-    const message = `the log no longer says which collection ${what} of record ${lsn} is about`
+    const message = `the log no longer contains the collection of record ${lsn} (${what})`
     throw new EngineError('feed_position_lost', message, { field: 'from', value: lsn })
   }
 

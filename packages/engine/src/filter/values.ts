@@ -58,7 +58,7 @@ function checkValue(value: unknown, path: string, depth: number): asserts value 
     return
   }
   if (typeof value !== 'object')
-    throw invalid(path, 'must be JSON: a string, number, boolean, null, array or object', value)
+    throw invalid(path, 'must be JSON: a string, number, boolean, null, array, or object', value)
   if (depth > jsonDepthMax)
     throw tooMuch(path, `is nested deeper than ${jsonDepthMax} levels`, { value: depth, limit: jsonDepthMax })
   if (Array.isArray(value)) {

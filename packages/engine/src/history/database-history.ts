@@ -113,7 +113,7 @@ export class DatabaseHistory implements History {
     checkCollection(request)
     if ([from, before, sinceMs].filter((given) => given !== undefined).length > 1) {
       const details = { field: 'from' }
-      throw new EngineError('invalid_argument', 'give only one of from, before and sinceMs', details)
+      throw new EngineError('invalid_argument', 'give only one of from, before, and sinceMs', details)
     }
     const reading = await this.#readOn()
     const progress = progressOf(reading)

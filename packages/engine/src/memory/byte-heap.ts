@@ -129,7 +129,7 @@ export class ByteHeap {
     const inChunk = this.#end % chunkBytes
     const end = inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes
     if (end > this.#bytesMax) {
-      const message = `a part of the collection would take ${end} bytes of memory, at most ${this.#bytesMax} have addresses; use several collections`
+      const message = `a part of the collection would take ${end} bytes of memory, at most ${this.#bytesMax} can be addressed; use several collections`
       throw new EngineError('memory_exhausted', message, { value: end, limit: this.#bytesMax })
     }
     this.#ensure(end)

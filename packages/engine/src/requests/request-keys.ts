@@ -77,7 +77,7 @@ export class Claim implements RequestClaim {
     const text = Object.keys(this.#facts).length === 0 ? '' : JSON.stringify(this.#facts)
     const bytes = Buffer.byteLength(text)
     if (bytes > requestFactsBytesMax) {
-      const message = `the answer of a write with a request key takes ${bytes} bytes, at most ${requestFactsBytesMax} are kept; write less at once, or without a key`
+      const message = `the reply to a write with a request key takes ${bytes} bytes, at most ${requestFactsBytesMax} are kept; write fewer objects at once, or send no key`
       throw new EngineError('limit_exceeded', message, {
         field: 'requestKey',
         value: bytes,

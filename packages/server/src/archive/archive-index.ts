@@ -133,7 +133,7 @@ export class IndexObject {
 }
 
 function inUse(at: string, uuid: string, own: string): ArchiveError {
-  return new ArchiveError('archive_in_use', `${at} holds the archive of data directory ${uuid}, not of ${own}`)
+  return new ArchiveError('archive_in_use', `${at} contains the archive of data directory ${uuid}, not of ${own}`)
 }
 
 function seal(value: ArchiveIndex) {

@@ -62,7 +62,7 @@ export class LogUploader {
     if (!isOfLine(message, line))
       throw new ArchiveError(
         'archive_in_use',
-        `${at} holds the archive of data directory ${message.line.uuid}; this directory is ${line.uuid}. Use another prefix.`,
+        `${at} contains the archive of data directory ${message.line.uuid}; this directory is ${line.uuid}. Use another prefix.`,
       )
     const after = message.isTakeover
       ? { ...message.from, chain: undefined }

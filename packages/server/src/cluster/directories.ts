@@ -76,7 +76,7 @@ async function settle(dataDir: string): Promise<MovedDirectory & { readonly time
   try {
     const { reasons } = engine.health()
     if (reasons.length > 0)
-      throw new EngineError('snapshot_damaged', `${dataDir} is not sound: ${reasons.join('; ')}`, { file: dataDir })
+      throw new EngineError('snapshot_damaged', `${dataDir} is damaged: ${reasons.join('; ')}`, { file: dataDir })
     await engine.checkpoint()
     const digests = [engine.control.digest()]
     for (const { name } of engine.control.databases()) {

@@ -254,7 +254,7 @@ const docs = {
   info: {
     access: 'read',
     summary: 'Describes a backup.',
-    reply: { description: 'Origin, time, size, parameters, LSN and digest.', json: 'Backup' },
+    reply: { description: 'Origin, time, size, parameters, LSN, and digest.', json: 'Backup' },
   },
   restore: {
     access: 'write',
@@ -275,11 +275,15 @@ const docs = {
       json: 'Restored',
     },
   },
-  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is deleted.', json: 'Message' } },
+  remove: {
+    access: 'write',
+    summary: 'Deletes a backup.',
+    reply: { description: 'The backup is deleted.', json: 'Message' },
+  },
   removeSilently: {
     access: 'write',
     summary: 'Deletes a backup.',
-    reply: { description: 'It is deleted.', status: 204 },
+    reply: { description: 'The backup is deleted.', status: 204 },
   },
   download: {
     access: 'read',
@@ -320,12 +324,12 @@ const docs = {
   status: {
     access: 'read',
     summary: 'Returns the running backup, or the last one since the start.',
-    reply: { description: 'status is idle, running, completed or failed.', json: 'JobStatus' },
+    reply: { description: 'status is idle, running, completed, or failed.', json: 'JobStatus' },
   },
   restoreStatus: {
     access: 'read',
     summary: 'Returns the running restore, or the last one since the start.',
-    reply: { description: 'status is idle, running, completed or failed.', json: 'JobStatus' },
+    reply: { description: 'status is idle, running, completed, or failed.', json: 'JobStatus' },
   },
   cancel: {
     access: 'write',

@@ -92,6 +92,6 @@ const docs = {
   drop: {
     access: 'write',
     summary: 'Deletes an index and its data.',
-    reply: { description: 'It is deleted.', text: 'Index deleted successfully', json: 'Acknowledged' },
+    reply: { description: 'The index is deleted.', text: 'Index deleted successfully', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

@@ -176,7 +176,7 @@ const docs = {
   remove: {
     access: 'write',
     summary: 'Deletes one object.',
-    reply: { description: 'It is deleted.', text: 'Vector deleted successfully', json: 'VectorDeleted' },
+    reply: { description: 'The object is deleted.', text: 'Vector deleted successfully', json: 'VectorDeleted' },
   },
   deleteWhere: {
     access: 'write',

@@ -131,7 +131,7 @@ const docs = {
   drop: {
     access: 'control',
     summary: 'Deletes a database, its collections, and its tokens.',
-    reply: { description: 'The database is deleted.', json: 'DatabaseDeleted' },
+    reply: { description: 'The collection is deleted.', json: 'DatabaseDeleted' },
   },
   activate: {
     access: 'control',
@@ -161,6 +161,6 @@ const docs = {
   deleteCollection: {
     access: 'control',
     summary: 'Deletes a collection of a database.',
-    reply: { description: 'It is deleted.', json: 'Acknowledged' },
+    reply: { description: 'The collection is deleted.', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

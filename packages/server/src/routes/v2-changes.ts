@@ -116,6 +116,6 @@ const docs = {
   removeCursor: {
     access: 'write',
     summary: 'Deletes a cursor of the change feed.',
-    reply: { description: 'It is deleted.', json: 'Acknowledged' },
+    reply: { description: 'The cursor is deleted.', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

@@ -135,16 +135,16 @@ const docs = {
   update: {
     access: 'write',
     summary: 'Changes defaults of the searches of fields, without a rebuild.',
-    reply: { description: 'They hold for searches from now on.', json: 'Acknowledged' },
+    reply: { description: 'The defaults apply to searches from now on.', json: 'Acknowledged' },
   },
   defaults: {
     access: 'write',
     summary: 'Changes the default expiry of objects.',
-    reply: { description: 'It holds for objects written from now on.', json: 'Acknowledged' },
+    reply: { description: 'The default applies to objects written from now on.', json: 'Acknowledged' },
   },
   drop: {
     access: 'write',
     summary: 'Deletes a collection and its data.',
-    reply: { description: 'It is deleted.', json: 'Acknowledged' },
+    reply: { description: 'The collection is deleted.', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

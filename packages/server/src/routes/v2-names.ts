@@ -109,7 +109,7 @@ const docs = {
   remove: {
     access: 'write',
     summary: 'Deletes an alias. Its collection stays.',
-    reply: { description: 'It is deleted.', json: 'Acknowledged' },
+    reply: { description: 'The alias is deleted.', json: 'Acknowledged' },
   },
   branches: {
     access: 'read',
@@ -124,6 +124,6 @@ const docs = {
   promote: {
     access: 'write',
     summary: 'Gives a collection the name and the aliases of another one, which is kept under another name.',
-    reply: { description: 'All names have changed at once.', json: 'Promoted' },
+    reply: { description: 'Both names have changed in one event.', json: 'Promoted' },
   },
 } satisfies Record<string, RouteDoc>

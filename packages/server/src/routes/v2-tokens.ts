@@ -97,7 +97,7 @@ function docsFor(owner: string, look: RouteDoc['access'], change: RouteDoc['acce
     remove: {
       access: change,
       summary: `Deletes a token ${owner}. It is invalid from the next request on.`,
-      reply: { description: 'It is deleted.', json: 'Acknowledged' },
+      reply: { description: 'The token is deleted.', json: 'Acknowledged' },
     },
   }
 }

@@ -128,7 +128,7 @@ function scanShape(text: string, field: string): void {
     else if (unit === 0x2c && ++separators >= bodyElementsMax) throw tooManyElements(field)
   }
   if (nodes <= bodyNodesMax) return
-  const message = `${field} has more than ${bodyNodesMax} arrays, objects and keys`
+  const message = `${field} has more than ${bodyNodesMax} arrays, objects, and keys`
   throw new ServerError('limit_exceeded', message, { field, limit: bodyNodesMax })
 }
 

@@ -144,7 +144,7 @@ test('two servers with one prefix: the second one is refused by name', async (t)
 
   const other = await openArchived(t, world, 'other')
   await newCollection(other.engine, 'docs')
-  await reason(other, /nothing is archived: .* holds the archive of data directory .*; this directory is/)
+  await reason(other, /nothing is archived: .* contains the archive of data directory .*; this directory is/)
   t.notOk(
     await other.archive.whenArchived(other.engine.lsnDurable, 60_000),
     'a write that waits for it is not confirmed',

@@ -151,7 +151,7 @@ export class CopiedDirectory implements DataDirectory, Log {
 
   append(...args: Parameters<Log['append']>): Promise<Appended> {
     if (this.#own) return this.#own.append(...args)
-    return Promise.reject(new WalError('not_leader', 'this directory follows an archive, so it appends nothing'))
+    return Promise.reject(new WalError('not_leader', 'this directory follows an archive and accepts no writes'))
   }
 
   read(from: Lsn): AsyncIterable<LogRecord> {

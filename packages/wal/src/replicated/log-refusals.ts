@@ -3,7 +3,7 @@ import { WalError } from '../errors.ts'
 
 /** The error for an append to a log that follows. */
 export function notLeader(): WalError {
-  return new WalError('not_leader', 'this node does not lead the log, so it appends nothing')
+  return new WalError('not_leader', 'this node does not lead and accepts no writes')
 }
 
 /** The error for a record that was removed. */

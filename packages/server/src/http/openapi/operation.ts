@@ -64,7 +64,8 @@ const authorHeader = {
     minLength: 1,
     maxLength: actorLengthMax,
     pattern: '^[!-~]([ -~]*[!-~])?$',
-    description: 'Who acts, for the history. It is kept with the write and not checked.',
+    description:
+      'Name of the program or person that writes, for the history. It is stored with the write and not verified.',
   },
 }
 
