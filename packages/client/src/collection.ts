@@ -39,7 +39,7 @@ import type {
 
 /**
  * A collection with fields `F` and metadata of type `Meta`. `Collection` alone is a collection known only by name: any field name and
- * any kind of value compile, and the server checks them.
+ * any kind of value compile, and the server checks them. Calls fail with `AnnalError`, whose `code` is stable.
  */
 export class Collection<
   F extends Fields = Fields,

@@ -13,6 +13,7 @@ export interface OpenRequest extends DataDirectoryOptions {
 
 /** Gives an engine its identity and its log. */
 export interface LogOpener {
+  /** Opens the log and reads the identity. Rejects with WalError, for example log_damaged or identity_mismatch. */
   open(request: OpenRequest): Promise<DataDirectory>
   /** Where in the log the records after `lsn` begin, or an earlier position. A checkpoint at that LSN keeps it. */
   positionBefore?(lsn: number): string | undefined

@@ -16,6 +16,7 @@ import type { EmbeddingsInterface } from '@langchain/core/embeddings'
 import { maximalMarginalRelevance } from '@langchain/core/utils/math'
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/core/vectorstores'
 
+/** The collection of a vector store, and how it is created. */
 export interface AnnalVectorStoreOptions {
   readonly client: Client
   /** Created with the first documents if it does not exist. */
@@ -28,6 +29,7 @@ export interface AnnalVectorStoreOptions {
   readonly precision?: Precision
 }
 
+/** The documents to delete: by id, or those that match a filter. */
 export type DeleteOptions = { readonly ids: readonly string[] } | { readonly filter: Filter }
 
 /** A collection as vector store of LangChain.js. Calls fail with `AnnalError`. */

@@ -23,6 +23,7 @@ import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
 import type { TraceEntry } from './trace.ts'
 
+/** What is made unreadable in addition to ids, names, and texts. */
 export interface AnonymizeOptions {
   /** Rotates every dense vector. Precision `binary` keeps only signs, which a rotation changes, so its recall may differ. */
   readonly rotate: boolean

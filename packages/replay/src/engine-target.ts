@@ -3,6 +3,7 @@ import { type Collection, type Engine, openEngine, type Precision, type SearchRe
 import type { Event } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
 
+/** The engine that a trace is replayed in. */
 export interface EngineTargetOptions {
   /** Must be a new directory, which will hold only the trace. */
   readonly dataDir: string

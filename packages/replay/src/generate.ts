@@ -3,6 +3,7 @@ import { ReplayError, type TraceSummary } from './trace.ts'
 import { TraceWriter } from './trace-file.ts'
 import { type Workload, type WorkloadSize, workloadEntries, workloads } from './workloads.ts'
 
+/** The trace to generate. `onProgress` gets the number of entries that are written. */
 export interface GenerateOptions extends Partial<WorkloadSize> {
   readonly workload: Workload
   /** Must not exist. */

@@ -1,5 +1,6 @@
 // Times and shares of one interval of a replay.
 
+/** The measurements of one interval of a replay. */
 export interface Stretch {
   /** The share of all events replayed by the end of the interval. */
   readonly events: number
@@ -20,6 +21,7 @@ export interface Stretch {
   readonly checkpointMs: number
 }
 
+/** Percentiles of times, in milliseconds, and the number of values. */
 export interface Percentiles {
   readonly count: number
   readonly p50: number

@@ -10,6 +10,7 @@ import { baseEvents, checkWhole, type LogFiles } from './base.ts'
 import { ReplayError, type TraceEntry, type TraceQuery, type TraceSummary } from './trace.ts'
 import { TraceWriter } from './trace-file.ts'
 
+/** The part of a log that is written to a trace. `onProgress` gets the number of records. */
 export interface RecordOptions {
   readonly dataDir: string
   /** Must not exist. */

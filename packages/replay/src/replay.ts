@@ -8,6 +8,7 @@ import { mustBeAlone, type ReplayTarget } from './target.ts'
 import type { TraceHead, TraceQuery, TraceSummary } from './trace.ts'
 import type { OpenTrace } from './trace-file.ts'
 
+/** How a trace is replayed. `onProgress` gets the numbers of entries that are done and of all. */
 export interface ReplayOptions {
   /** As fast as possible, or a multiple of the recorded speed. */
   readonly speed?: 'max' | number
@@ -22,6 +23,7 @@ export interface ReplayOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
+/** The measurements of a replay, with the trace, the target, and the machine. */
 export interface ReplayResult {
   readonly target: string
   readonly trace: TraceHead & TraceSummary

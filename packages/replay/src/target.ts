@@ -2,6 +2,7 @@
 import type { SearchRequest } from '@annal/engine'
 import type { Event } from '@annal/engine/events'
 
+/** Where the changes and searches of a trace go: an engine, or a server. */
 export interface ReplayTarget {
   /** Text for the report. */
   readonly name: string
@@ -17,6 +18,7 @@ export interface ReplayTarget {
   digests(): Readonly<Record<string, string>>
   /** Closes and reopens the target if possible; returns the milliseconds until it is ready. */
   restart(): Promise<number | undefined>
+  /** Releases everything that the target opened. Idempotent. */
   close(): Promise<void>
 }
 

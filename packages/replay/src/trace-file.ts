@@ -113,6 +113,7 @@ export class TraceWriter {
   }
 }
 
+/** A trace file that was verified. */
 export interface OpenTrace {
   readonly head: TraceHead
   readonly summary: TraceSummary

@@ -2,6 +2,7 @@
 import type { SearchRequest } from '@annal/engine'
 import type { Event } from '@annal/engine/events'
 
+/** What a trace is: where it comes from, and what was made unreadable. */
 export interface TraceHead {
   readonly origin: 'recorded' | 'generated'
   /** The source of the trace, a log or a workload, without private data. */
@@ -11,6 +12,7 @@ export interface TraceHead {
   readonly rotated: boolean
 }
 
+/** An event of the log. */
 export interface TraceEvent {
   readonly kind: 'event'
   /** Number of the record; 0 for records of the state before the window. */
@@ -28,8 +30,10 @@ export interface TraceQuery {
   readonly request: SearchRequest
 }
 
+/** An entry of a trace, in the order of the log. */
 export type TraceEntry = TraceEvent | TraceQuery
 
+/** Numbers and times of a trace. */
 export interface TraceSummary {
   readonly events: number
   readonly queries: number
@@ -41,6 +45,7 @@ export interface TraceSummary {
   readonly timeLast: number
 }
 
+/** The codes of `ReplayError`. */
 export type ReplayErrorCode =
   | 'trace_damaged'
   | 'format_too_new'

@@ -1,6 +1,7 @@
 // The result of paired measurements: a verdict only if the pairs agree well enough.
 import { median } from './measure.ts'
 
+/** The result of paired measurements. Ratios are those of the second measurement to the first. */
 export interface PairedVerdict {
   /** Median of the ratios. */
   readonly ratio: number
@@ -12,6 +13,7 @@ export interface PairedVerdict {
   readonly pairs: number
 }
 
+/** How ratios are judged. */
 export interface PairedQuestion {
   /** What a larger ratio means. */
   readonly more: 'better' | 'worse'

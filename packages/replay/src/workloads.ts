@@ -5,8 +5,10 @@ import type { TraceEntry } from './trace.ts'
 
 /** The kinds of traces that `generateTrace` makes. */
 export const workloads = ['load', 'churn', 'drift', 'tenants', 'hybrid'] as const
+/** The kind of a generated trace. */
 export type Workload = (typeof workloads)[number]
 
+/** The size of a generated trace. */
 export interface WorkloadSize {
   /** Number of objects alive at any time. */
   readonly objects: number

@@ -11,6 +11,7 @@ import { answerRefusedBytes, refuseBytes } from './http/refused-bytes.ts'
 import { bodyBytesUpsertMax } from './limits.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 
+/** Where the dashboard listens, and the server that it shows. */
 export interface DashboardOptions {
   readonly host: string
   /** 0: the system chooses a free port. */
@@ -19,6 +20,7 @@ export interface DashboardOptions {
   readonly serverUrl: string
 }
 
+/** A dashboard that is served. `address` is its URL. */
 export interface RunningDashboard {
   readonly address: string
   /** Idempotent. */

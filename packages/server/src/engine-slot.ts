@@ -56,6 +56,7 @@ export class EngineSlot {
     this.#progress = progress
   }
 
+  /** Whether the slot has an engine. */
   isOpen(): boolean {
     return this.#engine !== undefined
   }
@@ -83,6 +84,7 @@ export class EngineSlot {
     this.#watched.push(reasons)
   }
 
+  /** The health of the engine, or the progress of its start. */
   health(): EngineHealth {
     const { role, reason = '' } = this.cluster?.status() ?? {}
     if (role === 'out-of-service') return { status: 'failed', reasons: [`this node is out of service: ${reason}`] }

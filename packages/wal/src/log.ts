@@ -86,6 +86,7 @@ export interface Log {
   truncateBefore(lsn: Lsn): Promise<void>
   /** Makes everything appended so far durable and returns the newest durable LSN. */
   sync(): Promise<Lsn>
+  /** Returns the LSNs and the sizes of the log as of now. */
   state(): LogState
   /** Waits for queued appends, marks the end as clean, and releases the files. Idempotent. */
   close(): Promise<void>

@@ -43,7 +43,9 @@ export interface SharedFiles {
   putImage(id: string, dir: string, files: readonly FolderFile[]): Promise<void>
   /** Downloads an image into an empty directory. */
   getImage(id: string, dir: string): Promise<void>
+  /** Lists the images in the store. */
   imageIds(): Promise<readonly string[]>
+  /** Removes an image. An unknown id changes nothing. */
   removeImage(id: string): Promise<void>
   readonly backups: SharedBackups
   /** Checkpoints that a restore to a moment can begin with, oldest first. */

@@ -41,6 +41,7 @@ export interface HistoryProgress {
   readonly segments: number
 }
 
+/** The interval of time whose activity is counted, by default the whole history, and its resolution. */
 export interface ActivityRequest {
   /** Milliseconds since 1970. */
   readonly fromMs?: number
@@ -50,6 +51,7 @@ export interface ActivityRequest {
   readonly collection?: string
 }
 
+/** The activity of one part of the requested interval: numbers of records, of their bytes, and of objects. */
 export interface ActivityBucket {
   readonly startMs: number
   readonly lsnFirst: number
@@ -82,6 +84,7 @@ export interface EventsRequest {
   readonly collection?: string
 }
 
+/** A page of events of a database. */
 export interface EventPage extends HistoryProgress {
   /** Oldest first; empty before the log was read. */
   readonly events: readonly PastEvent[]
@@ -138,6 +141,7 @@ export interface ObjectVersion {
   }
 }
 
+/** A page of versions of an object. */
 export interface VersionPage extends HistoryProgress {
   /** Oldest first. May be empty though `next` says that there may be more: a call reads only a part of a long log. */
   readonly versions: readonly ObjectVersion[]
@@ -173,6 +177,7 @@ export interface UndoRequest {
   readonly keepExpired?: boolean | undefined
 }
 
+/** What an undo changed. */
 export interface Undone extends Acknowledgement {
   /** Number of restored objects: all that were written or deleted since. */
   readonly restored: number

@@ -16,6 +16,7 @@ export interface AsOfMoment {
   readonly timeMs: number
 }
 
+/** Options of opening a collection as of a moment. */
 export interface AsOfOptions {
   /**
    * How long to wait while the moment is loaded, in milliseconds; then the call rejects with `moment_loading`, and the load continues.

@@ -36,6 +36,7 @@ export interface PlainFieldValues extends FieldValues {
   readonly vector: ArrayLike<number>
 }
 
+/** The value of an object in a field of this type: a vector, sparse terms, several vectors, or a text. */
 export type FieldValue<Type extends FieldType = FieldType> = FieldValues[Type]
 
 /** Optional where the type of metadata allows objects without any, as it does unless `withMetadata` says otherwise. */
@@ -170,6 +171,7 @@ export interface VectorRow {
   readonly norm: number
 }
 
+/** A dense vector as it is stored, in both forms that clients use. */
 export interface DenseRow extends VectorRow {
   /**
    * As a client sent it that divides cosine vectors by their length: bit for bit where it came with a norm, divided by its length
@@ -178,6 +180,7 @@ export interface DenseRow extends VectorRow {
   readonly row: Float32Array
 }
 
+/** A collection: its fields, counts, memory, and state. */
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]
@@ -193,4 +196,5 @@ export interface CollectionDescription {
   readonly reason?: string
 }
 
+/** A field with its parameters and the number of objects that have a value in it. */
 export type FieldDescription = import('./schema.ts').FieldSchema & { readonly elements: number }

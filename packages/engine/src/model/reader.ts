@@ -65,7 +65,9 @@ export interface HitBytes {
   readonly recall: SearchRecall | undefined
   /** Numbers of hits begin with 0. Similarity, distance, and norm are those of a `SearchHit`. */
   similarity(hit: number): number
+  /** Lower means nearer. */
   distance(hit: number): number
+  /** Length of the vector as given. */
   norm(hit: number): number
   /** Bytes of the id in UTF-8. */
   idBytes(hit: number): number
@@ -75,7 +77,9 @@ export interface HitBytes {
   filterBytes(hit: number): number
   /** Copies the id to `target` from `offset` on; the space must have `idBytes`. The others do the same for meta and filter. */
   copyId(hit: number, target: Uint8Array, offset: number): void
+  /** Copies the packed meta to `target` from `offset` on; the space must have `metaBytes`. */
   copyMeta(hit: number, target: Uint8Array, offset: number): void
+  /** Copies the JSON text of the filter to `target` from `offset` on; the space must have `filterBytes`. */
   copyFilter(hit: number, target: Uint8Array, offset: number): void
   /** When the object expires, in milliseconds since 1970; undefined: never. */
   expiresAt(hit: number): number | undefined

@@ -32,6 +32,7 @@ export interface ScrollRequest extends ContentOptions {
   readonly asOf?: AsOf | undefined
 }
 
+/** A page of objects in the order of their ordinals. */
 export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
   readonly objects: readonly StoredObject<F, Meta>[]
   /** For the next page; undefined on the last. */

@@ -95,6 +95,7 @@ export interface RequestKeyStats {
   readonly repeated: number
 }
 
+/** Runs writes once for each request key. */
 export interface RequestKeys {
   /**
    * Runs `write` unless a write with this key was recorded, and passes it a claim for the call that writes. Otherwise it returns

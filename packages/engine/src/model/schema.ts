@@ -6,6 +6,7 @@ import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 
 export type { Pooling, Precision, SpaceType, SparseModel }
 
+/** Parameters of a dense field, and of the pooled vectors of a multi-vector field. */
 export interface DenseSchemaParams {
   /** 2 to 10,000. */
   readonly dimension: number
@@ -86,12 +87,14 @@ function inOrder({ keepOriginals, recall, rules, embed, ...params }: DenseSchema
   }
 }
 
+/** One vector for each object. */
 export interface DenseFieldSchema {
   readonly kind: 'dense'
   readonly name: string
   readonly params: DenseSchemaParams
 }
 
+/** One list of indices and weights for each object. */
 export interface SparseFieldSchema {
   readonly kind: 'sparse'
   readonly name: string
@@ -115,6 +118,7 @@ export interface MultiFieldSchema {
   readonly params: DenseSchemaParams & { readonly pooling: Pooling }
 }
 
+/** A checked field with every parameter filled in. `kind` says which it is. */
 export type FieldSchema = DenseFieldSchema | SparseFieldSchema | TextFieldSchema | MultiFieldSchema
 
 /** Fields of inverted lists instead of a graph. */
@@ -160,6 +164,7 @@ export function graphField(field: FieldSchema): DenseFieldSchema | undefined {
   return { kind: 'dense', name: field.name, params }
 }
 
+/** A checked definition of a collection with every parameter filled in. */
 export interface CollectionSchema {
   readonly name: string
   readonly fields: readonly FieldSchema[]

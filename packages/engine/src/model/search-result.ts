@@ -80,6 +80,7 @@ export interface Fused<Hit, Name extends string = string> {
   readonly standings: readonly Standing<Name>[]
 }
 
+/** A hit of a fused list, with its score and its ranks in the lists of the fields. */
 export type FusedHit<
   F extends Fields = Fields,
   Name extends FieldName<F> = FieldName<F>,
@@ -132,6 +133,7 @@ export interface SearchResult<
   readonly fusedGroups?: readonly HitGroup<FusedHit<F, Name, Meta>>[]
 }
 
+/** The result of one search of a batch. All searches of a batch see the same version. */
 export interface BatchedResult<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
   extends SearchReport {
   /** Hits for each requested field, best first. */

@@ -10,6 +10,7 @@ import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { listedOriginals, listedRequestKeys, lsnHeldByAll, lsnReachedBy, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'
 
+/** What is checked, and how thoroughly. */
 export interface CheckpointCheck {
   readonly vfs: Vfs
   readonly dataDir: string
@@ -22,6 +23,7 @@ export interface CheckpointCheck {
   readonly onFile?: (done: number, total: number) => void
 }
 
+/** A fault of a file: what is wrong, and how to fix it, as sentences. */
 export interface CheckpointFault {
   /** Path relative to the data directory. */
   readonly file: string
@@ -29,6 +31,7 @@ export interface CheckpointFault {
   readonly cure: string
 }
 
+/** What the check found. */
 export interface CheckedCheckpoints {
   readonly faults: readonly CheckpointFault[]
   /** Files of an earlier version that do not prove, or not fully prove, to which field they belong. */

@@ -12,6 +12,7 @@ import { findCheckpoints } from '../snapshot/find-checkpoints.ts'
 import { listedOriginals, listedRequestKeys, snapshotFiles } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
+/** What the archive contains, and its faults. It is good if there are none. */
 export interface ArchiveReport {
   readonly segments: number
   readonly bytes: number
@@ -24,6 +25,7 @@ export interface ArchiveReport {
   readonly faults: readonly string[]
 }
 
+/** The data directory whose archive is read. `onProgress` gets the number of bytes that were read. */
 export interface VerifyArchiveOptions {
   readonly dataDir: string
   readonly vfs?: Vfs

@@ -19,6 +19,7 @@ import { type CheckedCheckpoints, checkCheckpoints } from './check-checkpoints.t
 import { checkImages } from './check-images.ts'
 import { overlayVfs } from './overlay-vfs.ts'
 
+/** The data directory that is checked, and how thoroughly. */
 export interface VerifyDirectoryOptions {
   readonly dataDir: string
   /** Also build the state in every possible way and compare. Needs the memory and the time of several starts. */
@@ -30,6 +31,7 @@ export interface VerifyDirectoryOptions {
   readonly onProgress?: (progress: DirectoryProgress) => void
 }
 
+/** The progress of one step of the check. */
 export interface DirectoryProgress {
   readonly step: 'log' | 'checkpoints' | 'state'
   /** Bytes read of the log, files of checkpoints, or states built. */
@@ -38,6 +40,7 @@ export interface DirectoryProgress {
   readonly total?: number
 }
 
+/** A fault or a remark: what is wrong, and how to fix it, as sentences. */
 export interface DirectoryFinding {
   /** `damage`: something is lost or would be refused. `notice`: a start handles it. */
   readonly severity: 'damage' | 'notice'
@@ -61,6 +64,7 @@ export interface DirectoryState {
   }[]
 }
 
+/** What the check found. `isGood` is false if any finding is damage. */
 export interface DirectoryReport {
   readonly isGood: boolean
   readonly findings: readonly DirectoryFinding[]

@@ -58,6 +58,7 @@ export class CopiedDirectory implements DataDirectory, Log {
     this.#segments = new SegmentList(options.vfs, walDir, [])
   }
 
+  /** Opens the directory at the end of its copied log. Throws WalError log_damaged. */
   static async open(options: CopiedDirectoryOptions): Promise<CopiedDirectory> {
     const { vfs, dir, end } = options
     const walDir = join(dir, 'wal')

@@ -40,6 +40,7 @@ export interface FrameStore {
   append(bytes: Uint8Array, expected: number | undefined): Promise<StoreOutcome>
   /** Returns the message at `seq`; undefined when there is none. */
   at(seq: number): Promise<StoredMessage | undefined>
+  /** Returns the sequence numbers of the first and the newest message. */
   range(): Promise<StoreRange>
   /** Yields the messages from `from` to `to` in order, without those that are trimmed away. */
   read(from: number, to: number): AsyncIterable<StoredMessage>
@@ -47,5 +48,6 @@ export interface FrameStore {
   watch(from: number, signal: AbortSignal): AsyncIterable<StoredMessage>
   /** Removes the messages below `seq`. The newest message stays. */
   trim(seq: number): Promise<void>
+  /** Releases the connection. Idempotent. */
   close(): Promise<void>
 }

@@ -237,6 +237,7 @@ export class ReplicatedLog implements Log {
     this.#lsnFirst = Math.max(this.#lsnFirst, kept.lsn + 1)
   }
 
+  /** Returns the LSNs of the log as this node knows them. */
   state(): LogState {
     return {
       lsnFirst: this.#lsnFirst as Lsn,
