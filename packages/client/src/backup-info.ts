@@ -1,5 +1,6 @@
 // What a server returns about backups.
 
+/** A complete backup of one collection. */
 export interface BackupInfo {
   readonly name: string
   /** The name of the collection when the backup was created. */
@@ -17,6 +18,7 @@ export interface BackupInfo {
   readonly digest: string
 }
 
+/** The state of the newest backup. */
 export interface BackupStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
   /** The running backup, or the last one since the server started. */

@@ -3,14 +3,17 @@ import type { BackupInfo, BackupStatus } from './backup-info.ts'
 import { AnnalError } from './errors.ts'
 import type { CallOptions, CopyOptions, Transport } from './transport.ts'
 
+/** Options of a call that waits for a job. `onProgress` is called each time the state is read. */
 export interface WatchOptions {
   readonly onProgress?: ((status: BackupStatus) => void) | undefined
 }
 
+/** With `deep`, the collection is also built separately, and its digest compared. */
 export interface VerifyOptions extends CallOptions {
   readonly deep?: boolean | undefined
 }
 
+/** Where a backup is restored, and as of which moment; by default as of the backup. */
 export interface RestoreOptions extends CopyOptions, WatchOptions {
   /** The name of the new collection, which must not exist. */
   readonly target: string

@@ -2,6 +2,7 @@
 // 1` batches, however long the source is.
 import { AnnalError, annalError } from './errors.ts'
 
+/** How a load sends its batches. */
 export interface LoadOptions {
   /** Records per call; default 500. */
   readonly batchSize?: number | undefined
@@ -23,6 +24,7 @@ export interface LoadOptions {
   readonly actor?: string | undefined
 }
 
+/** What a load has stored so far. */
 export interface LoadProgress {
   /** Number of stored records. */
   readonly stored: number

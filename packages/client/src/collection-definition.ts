@@ -59,6 +59,7 @@ export interface EmbedDescription {
   readonly model?: string
 }
 
+/** The parameters of a sparse field. */
 export interface SparseDescription {
   /** A newer server may have models that this client does not know. */
   readonly model: SparseModel
@@ -78,6 +79,7 @@ export interface TextDescription {
   readonly prefixes?: { readonly min: number; readonly max: number }
 }
 
+/** A field of a collection: its parameters, and how many objects have a value in it. */
 export type FieldDescription = (
   | { readonly name: string; readonly type: 'vector'; readonly params: DenseDescription }
   | {
@@ -99,6 +101,7 @@ interface EarlierSparseDescription {
   readonly dimension: number
 }
 
+/** A collection: its fields, counts, memory, and state. */
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]
@@ -138,6 +141,7 @@ function withHidden<T extends object, Hidden extends object>(value: T, hidden: H
   return Object.defineProperties({ ...value }, Object.fromEntries(members)) as T & Hidden
 }
 
+/** The parameters of `denseField`. */
 export interface DenseOptions extends DenseParams {
   /** @deprecated Use M. */
   readonly m?: number | undefined

@@ -1,7 +1,9 @@
 // What a server returns about databases and their tokens.
 
+/** `rw` reads and writes, `r` only reads. */
 export type TokenType = 'rw' | 'r'
 
+/** A database. The tokens of an inactive one are rejected. */
 export interface DatabaseInfo {
   readonly name: string
   readonly type: string
@@ -9,6 +11,7 @@ export interface DatabaseInfo {
   readonly createdAt: Date
 }
 
+/** A token without its value, which only its creation returns. */
 export interface TokenInfo {
   readonly name: string
   readonly type: TokenType

@@ -2,6 +2,7 @@
 
 import type { Precision, SpaceType } from './model.ts'
 
+/** The name and the parameters of a new index. */
 export interface IndexDefinition {
   /** Letters, digits and underscores. */
   readonly name: string
@@ -24,6 +25,7 @@ export interface IndexDefinition {
   readonly sparseDimension?: number | undefined
 }
 
+/** An index in a list. */
 export interface IndexSummary {
   readonly name: string
   readonly dimension: number
@@ -35,6 +37,7 @@ export interface IndexSummary {
   readonly hybrid: boolean
 }
 
+/** An index with all its parameters. */
 export interface IndexDescription extends IndexSummary {
   readonly efConstruction: number
   /** Whether reads return the original vectors at every precision. */

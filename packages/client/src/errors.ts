@@ -14,6 +14,7 @@ export type ClientErrorCode =
   | 'http_error'
   | 'backup_failed'
 
+/** What an `AnnalError` says in addition to its code. Members that do not apply are absent. */
 export interface AnnalErrorDetails {
   /** HTTP status; absent if there was no reply. */
   readonly status?: number | undefined

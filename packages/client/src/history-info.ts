@@ -1,6 +1,7 @@
 // What a server or an engine returns about its history.
 import type { Filter, JsonValue } from './model.ts'
 
+/** The kind of an event of the log. */
 export type EventType =
   | 'collection-created'
   | 'collection-dropped'
@@ -93,6 +94,7 @@ export interface ObjectVersion {
   }
 }
 
+/** The LSNs whose versions are returned; by default all, oldest first. */
 export interface VersionsRequest {
   /** The first LSN to return. */
   readonly from?: number | undefined
@@ -102,6 +104,7 @@ export interface VersionsRequest {
   readonly limit?: number | undefined
 }
 
+/** A page of versions of an object. */
 export interface VersionPage {
   /** Oldest first; may be empty though there is a next page. */
   readonly versions: readonly ObjectVersion[]
@@ -140,6 +143,7 @@ export interface UndoRequest {
   readonly keepExpired?: boolean | undefined
 }
 
+/** What an undo changed: numbers of objects, and the moment. */
 export interface Undone {
   readonly lsn: number
   readonly durable: boolean
@@ -163,6 +167,7 @@ export interface EventsRequest {
   readonly collection?: string | undefined
 }
 
+/** A page of events of the database. */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly PastEvent[]
@@ -174,6 +179,7 @@ export interface EventPage {
   readonly complete: boolean
 }
 
+/** The interval of time whose activity is counted, by default the whole history, and its resolution. */
 export interface ActivityRequest {
   readonly from?: Date | undefined
   readonly to?: Date | undefined
@@ -200,6 +206,7 @@ export interface ActivityBucket {
   readonly changes: number
 }
 
+/** The activity of the database in equal intervals of time. */
 export interface Activity {
   readonly bucketSeconds: number
   /** Oldest first, without empty ones. */

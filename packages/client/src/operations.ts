@@ -67,6 +67,7 @@ export interface ProviderInfo {
   readonly dimension: number | undefined
 }
 
+/** The state of a server. */
 export interface Health {
   /** `ok` when the server is fully available; `starting` while it loads stored data. */
   readonly status: string
@@ -249,6 +250,7 @@ export interface ScheduleOperations {
   deleteSchedule: Operation<InCollection, boolean>
 }
 
+/** Every operation of a transport, by name, with its input and its output. */
 export interface Operations
   extends SystemOperations,
     IndexOperations,
@@ -260,4 +262,5 @@ export interface Operations
     NameOperations,
     ScheduleOperations {}
 
+/** The name of an operation. */
 export type OperationName = keyof Operations

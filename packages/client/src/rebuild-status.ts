@@ -1,5 +1,6 @@
 // The state of a rebuild of a collection.
 
+/** The state of the newest rebuild of a collection. */
 export interface RebuildStatus {
   readonly status: 'idle' | 'in_progress' | 'completed' | 'failed'
   readonly objectsDone: number

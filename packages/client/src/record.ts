@@ -44,6 +44,7 @@ export interface Hit {
   readonly vector?: Float32Array | undefined
 }
 
+/** A search of an index, by a dense vector, sparse terms, or both. */
 export interface Query {
   /** The dense query. Optional in a hybrid index if `sparse` is given. */
   readonly vector?: ArrayLike<number> | undefined

@@ -1,5 +1,6 @@
 // A backup schedule, and what a server returns about it.
 
+/** How often a collection is backed up. */
 export interface ScheduleOptions {
   /** Hours between backups, 1 to 8,760. A collection that did not change is not backed up again. */
   readonly everyHours: number
@@ -9,6 +10,7 @@ export interface ScheduleOptions {
   readonly check?: boolean | undefined
 }
 
+/** The backup schedule of a collection. */
 export interface Schedule {
   readonly collection: string
   readonly everyHours: number
@@ -20,6 +22,7 @@ export interface Schedule {
   readonly nextAt?: Date
 }
 
+/** All backup schedules of the database. */
 export interface ScheduleList {
   readonly schedules: readonly Schedule[]
   /** The schedule of all collections without their own; undefined if the server has none. */

@@ -22,6 +22,7 @@ export interface SearchHit<Type extends FieldType = FieldType, Meta extends obje
   readonly vectors?: readonly Float32Array[] | undefined
 }
 
+/** A hit of a fused list, with its score and its ranks in the lists of the fields. */
 export interface FusedHit<
   F extends Fields = Fields,
   Name extends FieldName<F> = FieldName<F>,
@@ -47,6 +48,7 @@ export function fusedHit({ hit, score, standings }: Fused<SearchHit>): FusedHit 
   return { hit, score, standings, id, meta, filter, fields: Object.fromEntries(fields) }
 }
 
+/** The result of a search, as of one version of the collection. */
 export interface SearchResult<
   F extends Fields = Fields,
   Name extends FieldName<F> = FieldName<F>,
@@ -83,6 +85,7 @@ export interface BatchedResult<F extends Fields = Fields, Meta extends object | 
   readonly fusedGroups?: readonly HitGroup<FusedHit<F, FieldName<F>, Meta>>[]
 }
 
+/** A page of objects. */
 export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
   readonly objects: readonly StoredObject<F, Meta>[]
   /** The cursor of the next page; undefined on the last page. */

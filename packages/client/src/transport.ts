@@ -2,6 +2,7 @@
 import type { AsOf, ContentOptions } from './model.ts'
 import type { OperationName, Operations } from './operations.ts'
 
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call early with code `aborted`. A write may or may not have been executed. */
   readonly signal?: AbortSignal | undefined
@@ -66,6 +67,7 @@ export interface ReadOptions extends CallOptions {
 /** Options of a read by id. */
 export interface GetOptions extends ReadOptions, ContentOptions {}
 
+/** What clients send their operations to. */
 export interface Transport {
   /** Fails with AnnalError for every failure outside this program. */
   call<Name extends OperationName>(

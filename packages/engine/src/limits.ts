@@ -3,13 +3,13 @@
 /** From the published API: a dimension of at most 10,000. A single dimension has no direction. */
 export const dimensionMin = 2
 export const dimensionMax = 10_000
-/** The same bounds as the published servers that the clients were written for. */
 /**
  * Maximum norm of a vector: for longer vectors, products, squared distances or rescaled cosine vectors exceed the range
  * of float32.
  */
 export const lengthMax = 1e18
 export const cosineLengthMax = 1e38
+/** Bounds of M, ef_construction, and ef: those of the published servers that the clients were written for. */
 export const mMin = 4
 export const mMax = 512
 export const efConstructionMin = 8

@@ -10,6 +10,7 @@ const kinds = ['sentences', 'tokens', 'markdown', 'code'] as const
 /** Where chunks may end. */
 export type ChunkBy = (typeof kinds)[number]
 
+/** How a text is split. */
 export interface ChunkOptions {
   /**
    * Where chunks may end: between `sentences` (the default), between any `tokens`, between sections and blocks of `markdown`, or between
@@ -24,6 +25,7 @@ export interface ChunkOptions {
   readonly parent?: string | undefined
 }
 
+/** A part of a text, to be stored as an object. */
 export interface Chunk {
   readonly text: string
   /** Offsets of the chunk in the text, in UTF-16 units as `slice` takes them. */

@@ -5,6 +5,7 @@ import type { Transport } from '../transport.ts'
 import { translated } from './failure.ts'
 import { embeddedTransport } from './transport.ts'
 
+/** Options of a client on an engine. */
 export interface EmbeddedOptions {
   /** The database of the engine; default `default`. */
   readonly database?: string | undefined

@@ -5,6 +5,7 @@ import type { Peer } from './exchange.ts'
 import { Nodes } from './nodes.ts'
 import { RetryBudget } from './retry-budget.ts'
 
+/** The server of a client, or the nodes of a cluster, and how calls are sent. */
 export interface HttpOptions {
   /**
    * The URL of the server, with a path if a proxy adds one: `https://search.example.com/annal`. Several URLs are nodes of one cluster: writes

@@ -6,6 +6,7 @@ import { type HttpOptions, peerOf, timeoutDefaultMs } from './peer.ts'
 import { checkRequestKey } from './request-key.ts'
 import type { HttpReply, HttpRequest } from './route.ts'
 
+/** Options of a single request. */
 export interface RequestOptions extends CallOptions {
   /** When the request may be sent again; default `never`. */
   readonly retry?: Exchange['retry'] | undefined
@@ -15,6 +16,7 @@ export interface RequestOptions extends CallOptions {
   readonly answers?: Exchange['answers']
 }
 
+/** Sends single requests. */
 export interface HttpRequests {
   /** Fails with AnnalError for every failure outside this program, and for each status that is neither 2xx nor a valid reply. */
   send(request: HttpRequest, options?: RequestOptions): Promise<HttpReply>

@@ -2,6 +2,7 @@
 import type { OperationName, Operations } from '../operations.ts'
 import type { ReadConditions } from './read-conditions.ts'
 
+/** A request without its base URL and its token. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the base URL. */
@@ -13,6 +14,7 @@ export interface HttpRequest {
   readonly streamed?: boolean
 }
 
+/** A reply that was read, or its stream. */
 export interface HttpReply {
   readonly status: number
   readonly bytes: Uint8Array

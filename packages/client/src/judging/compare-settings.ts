@@ -8,6 +8,7 @@ export interface JudgedResult {
   readonly b: Measures | undefined
 }
 
+/** The number of random assignments, and the seed of the generator: the same seed gives the same p. */
 export interface RandomizationOptions {
   readonly rounds: number
   readonly seed: number
@@ -25,6 +26,7 @@ export interface Comparison extends Significance {
   readonly equal: number
 }
 
+/** A comparison for each measure. */
 export type Comparisons = Readonly<Record<MeasureName, Comparison>>
 
 /** The queries have a second result. */

@@ -16,6 +16,7 @@ export interface GivenQuery {
   readonly fields: { readonly [field: string]: unknown }
 }
 
+/** The queries of two files, with their grades. */
 export interface JudgedQueries {
   /** Those with a relevant document, in the order of the file. */
   readonly queries: readonly { readonly query: GivenQuery; readonly grades: Grades }[]

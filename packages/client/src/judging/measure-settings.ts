@@ -5,6 +5,7 @@ import type { GivenQuery, JudgedQueries } from './judged-queries.ts'
 import { type Grades, type Measures, measure } from './metrics.ts'
 import type { Setting } from './setting.ts'
 
+/** One setting, or two that are compared. */
 export interface Settings {
   readonly a: Setting
   readonly b: Setting | undefined
@@ -15,6 +16,7 @@ export interface Ranked extends Measures {
   readonly ranking: readonly string[]
 }
 
+/** A query with its grades and the results of each setting. */
 export interface JudgedQuery {
   readonly query: GivenQuery
   readonly grades: Grades
@@ -25,6 +27,7 @@ export interface JudgedQuery {
 /** Runs searches at one moment of a collection; results are in the order of the requests. */
 export type SearchMany = (requests: readonly BatchedRequest[]) => Promise<readonly BatchedResult[]>
 
+/** How many results are judged, and how the progress is reported. */
 export interface MeasureOptions {
   /** The first k results of each search are judged. */
   readonly k: number

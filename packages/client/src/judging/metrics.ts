@@ -15,6 +15,7 @@ export interface Measures {
 
 /** The names of the measures: nDCG, recall, and mean reciprocal rank (MRR) of the first k results. */
 export const measureNames = ['ndcg', 'recall', 'mrr'] as const
+/** The name of a measure. */
 export type MeasureName = (typeof measureNames)[number]
 
 /** Measures the first k of a ranking, best first. A document that is listed twice counts once. The query has a relevant document. */

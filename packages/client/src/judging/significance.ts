@@ -7,6 +7,7 @@ const exactMost = 16
 /** Differences this close count as equal: sums in another order differ in their last digits. */
 const slack = 1e-12
 
+/** The result of a randomization test. */
 export interface Significance {
   /** Probability of a mean at least as far from 0 if both settings were equally good. */
   readonly p: number

@@ -27,6 +27,7 @@ export interface BackupInfo {
   readonly bytes: number
 }
 
+/** The state of the newest backup or restore. */
 export interface JobStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
   /** Name of the backup. */
@@ -45,6 +46,7 @@ export interface JobStatus {
 /** A moment of the past: the state just after a record, or after the last record not later than a time. */
 export type Moment = { readonly lsn: number } | { readonly timeMs: number }
 
+/** The backups of a database. */
 export interface Backups {
   /**
    * Begins a backup of a collection and returns its name; the default name consists of the collection's name and the

@@ -87,6 +87,7 @@ export interface PlaceNotice {
   readonly margin: number
 }
 
+/** What a consumer of the change feed gets: a change, or a notice that records are about to be removed. */
 export type Change = RecordedChange | PlaceNotice
 
 /** Changes that are delivered together. */

@@ -2,19 +2,24 @@
 // never given to another value; 0 is what damage looks like.
 import { assert } from '../errors.ts'
 
+/** How similarity is computed. */
 export const spaceTypes = ['cosine', 'l2', 'ip'] as const
+/** How similarity is computed: the cosine, the squared distance, or the inner product. */
 export type SpaceType = (typeof spaceTypes)[number]
 
 /** What a row keeps in memory. */
 export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32', 'int4', 'int2'] as const
+/** The encoding of vectors in memory. */
 export type Precision = (typeof precisions)[number]
 
 /** How the weights of a sparse field are scaled. */
 export const sparseModels = ['default', 'endee_bm25'] as const
+/** How the weights of a sparse field are scaled. */
 export type SparseModel = (typeof sparseModels)[number]
 
 /** How the members of an object become the one vector that the graph of a multi-vector field holds. */
 export const poolings = ['mean', 'max'] as const
+/** How members are combined: their mean, or their maximum in each component. */
 export type Pooling = (typeof poolings)[number]
 
 /**

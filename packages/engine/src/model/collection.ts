@@ -33,6 +33,7 @@ import type { BatchedResult, SearchResult } from './search-result.ts'
 /** New graph parameters by field; a parameter that is left out stays as it is. */
 export type RebuildChanges<F extends Fields = Fields> = ByField<F, 'vector' | 'multi_vector', GraphChange>
 
+/** New parameters of one graph. */
 export interface GraphChange {
   readonly M?: number
   readonly efConstruction?: number
@@ -41,6 +42,7 @@ export interface GraphChange {
 /** New defaults of searches by field; one that is left out stays as it is. */
 export type FieldChanges<F extends Fields = Fields> = ByField<F, 'vector', FieldChange>
 
+/** New defaults of the searches of one field. */
 export interface FieldChange {
   /** Recall of searches that state neither `ef` nor `recall`, 0.01 to 0.999; `null`: they use the default ef. */
   readonly recall?: number | null | undefined
@@ -52,6 +54,7 @@ export interface DefaultChanges {
   readonly ttlSeconds?: number | null | undefined
 }
 
+/** The state of the newest rebuild of the collection. */
 export interface RebuildStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
   readonly objectsDone: number

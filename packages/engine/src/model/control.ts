@@ -169,6 +169,7 @@ export interface ControlPlane {
   digest(): string
 }
 
+/** A token without its hash. */
 export interface TokenDescription {
   readonly name: string
   readonly kind: TokenKind
@@ -176,6 +177,7 @@ export interface TokenDescription {
   readonly createdAt: number
 }
 
+/** A token with the database that it belongs to. */
 export interface TokenOwner {
   readonly database: DatabaseDescription
   readonly token: TokenDescription

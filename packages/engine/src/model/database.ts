@@ -11,6 +11,7 @@ import type { AliasDescription, BranchDescription, BranchRequest, Promotion } fr
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import type { RestoreOptions, WriteOptions } from './requests.ts'
 
+/** The properties of a database. */
 export interface DatabaseDescription {
   readonly name: string
   readonly type: DatabaseType

@@ -4,6 +4,7 @@
 import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 import type { Fields, FieldType } from './fields.ts'
 
+/** The parameters of a dense field. Only `dimension` is required. */
 export interface DenseParams {
   /** Components of a vector, 2 to 10,000. */
   readonly dimension: number
@@ -47,6 +48,7 @@ export interface DenseFieldDefinition<Name extends string = string> {
   readonly params: DenseParams
 }
 
+/** The parameters of a sparse field. */
 export interface SparseParams {
   /** `endee_bm25` weighs the terms of a query by how rare they are in the collection; default `default`. */
   readonly model?: SparseModel | undefined
@@ -63,6 +65,7 @@ export interface SparseFieldDefinition<Name extends string = string> {
   readonly sparse_model?: SparseModel | undefined
 }
 
+/** The parameters of a text field. */
 export interface TextParams {
   /** Name of the language as Snowball has it, such as `english`, or its ISO code; `none` for no stemming and no stop words. Default `none`. */
   readonly language?: string | undefined
@@ -85,6 +88,7 @@ export interface TextFieldDefinition<Name extends string = string> {
   readonly params?: TextParams | undefined
 }
 
+/** The parameters of a multi-vector field. */
 export interface MultiVectorParams extends DenseParams {
   /** How the vectors of an object become the one vector that the graph links; default mean. */
   readonly pooling?: Pooling | undefined
@@ -97,6 +101,7 @@ export interface MultiVectorFieldDefinition<Name extends string = string> {
   readonly params: MultiVectorParams
 }
 
+/** A field of a definition. `type` says which kind it is. */
 export type FieldDefinition =
   | DenseFieldDefinition
   | SparseFieldDefinition

@@ -2,6 +2,7 @@
 import type { CalibrationCounts } from './calibration.ts'
 import type { RequestKeyStats } from './requests.ts'
 
+/** The progress of a job of the engine, in the given unit. */
 export interface Progress {
   readonly job: 'snapshot-download' | 'snapshot-load' | 'replay' | 'checkpoint'
   readonly collection?: string
@@ -10,6 +11,7 @@ export interface Progress {
   readonly unit: 'bytes' | 'records' | 'collections'
 }
 
+/** Whether the engine serves requests. `reasons` are sentences. */
 export interface EngineHealth {
   readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
   readonly reasons: readonly string[]
@@ -18,6 +20,7 @@ export interface EngineHealth {
   readonly calibrations?: CalibrationCounts['states']
 }
 
+/** Counts, sizes in bytes, and times in milliseconds, since the engine was opened. */
 export interface EngineStats {
   readonly uptimeMs: number
   readonly databases: number

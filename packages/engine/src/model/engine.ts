@@ -80,6 +80,7 @@ export interface EngineOptions {
   readonly onFailed?: (error: Error) => void
 }
 
+/** A search that the engine answered. */
 export interface ReceivedSearch {
   readonly collectionId: number
   /** The newest record that the result reflects. */
@@ -87,6 +88,7 @@ export interface ReceivedSearch {
   readonly request: SearchRequest
 }
 
+/** The clocks of an engine, for tests. */
 export interface Clock {
   /** Milliseconds since 1970; may jump. It enters the state only through the events it stamps. */
   now(): number

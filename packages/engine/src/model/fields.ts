@@ -9,6 +9,7 @@ export interface Fields {
   readonly [field: string]: FieldType
 }
 
+/** The name of a field of a collection. */
 export type FieldName<F extends Fields> = keyof F & string
 
 /** Names of the fields that have a graph: all but those of sparse terms and texts. */

@@ -1,5 +1,6 @@
 // What a filter looks like: a list of conditions, all of which must hold.
 
+/** A value under a filter key. */
 export type FilterValue = string | number | boolean
 
 /** A number, or a point in time as RFC 3339 text. */

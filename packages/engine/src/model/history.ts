@@ -66,6 +66,7 @@ export interface ActivityBucket {
   readonly changes: number
 }
 
+/** The activity of a database in equal intervals of time, in milliseconds. */
 export interface Activity extends HistoryProgress {
   readonly bucketMs: number
   /** Oldest first, without empty ones. */

@@ -3,6 +3,7 @@ import type { ByField, Fields, FieldType } from './fields.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { JsonObject } from './json.ts'
 
+/** Sparse terms: an index and a weight for each. */
 export interface SparseVector {
   /** Unique, each below the field's dimension. */
   readonly indices: ArrayLike<number>

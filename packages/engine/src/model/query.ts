@@ -12,6 +12,7 @@ export interface StoredQuery {
 
 /** How the words of a text are combined. */
 export const textOperators = ['or', 'and'] as const
+/** `or`: any of the words; `and`: all of them. */
 export type TextOperator = (typeof textOperators)[number]
 
 interface Boosted {

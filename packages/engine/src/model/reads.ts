@@ -21,6 +21,7 @@ export interface ContentOptions {
   readonly includeTexts?: boolean | undefined
 }
 
+/** Which objects a page has; by default all. */
 export interface ScrollRequest extends ContentOptions {
   readonly filter?: Filter | undefined
   readonly match?: TextMatch | undefined
@@ -42,6 +43,7 @@ export interface ScrollPage<F extends Fields = Fields, Meta extends object | und
   readonly asOf?: AsOfMoment
 }
 
+/** The filter key whose values are counted, and the objects that count; by default all. */
 export interface FacetRequest {
   /** A filter key. */
   readonly key: string
@@ -53,6 +55,7 @@ export interface FacetRequest {
   readonly asOf?: AsOf | undefined
 }
 
+/** The values of a filter key, with the number of objects that have each. */
 export interface Facets {
   /** Strings, numbers and booleans stored under the key, most frequent first, equal counts by value. */
   readonly values: readonly { readonly value: JsonValue; readonly count: number }[]
@@ -63,6 +66,7 @@ export interface Facets {
   readonly asOf?: AsOfMoment
 }
 
+/** Which searches are compared with exact ones. */
 export interface RecallRequest<Name extends string = string> {
   /** A field with a graph; default: the first one. For a multi-vector field the pooled vectors are used. */
   readonly field?: Name | undefined
@@ -75,6 +79,7 @@ export interface RecallRequest<Name extends string = string> {
   readonly asOf?: AsOf | undefined
 }
 
+/** The recall of the sample, 0 to 1. */
 export interface RecallReport {
   readonly field: string
   readonly sample: number

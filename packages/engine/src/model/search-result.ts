@@ -164,6 +164,7 @@ export interface Explanation<Name extends string = string> {
   readonly totalMs: number
 }
 
+/** How one field was searched, and what it cost. `ms` are milliseconds. */
 export interface FieldExplanation {
   /**
    * `nothing`: nothing can match; `scan`: every match was compared; `walk`: through the graph; `lists`: through
