@@ -34,7 +34,7 @@ test('cluster status lists the nodes, and step-down hands the lead on', async (t
   t.match(refused.err, first.url)
   first.view.stepsDown = () => lead(1)
   const done = await run(first.url, 'step-down')
-  t.strictSame([done.code, done.out], [0, 'node-0 does not lead any more; node-1 does\n'])
+  t.strictSame([done.code, done.out], [0, 'node-0 no longer leads; node-1 does\n'])
 
   second.view.others = () => nodes.map(({ view, url }) => ({ ...view.status(), url, seenMsAgo: 15_001 }))
   const silent = await run(second.url, 'status')

@@ -23,7 +23,7 @@ export async function clusterInit(
   const next = `${path.resolve(from)} is the first node of the cluster, as of LSN ${moved.lsn}. Start it with the same settings.`
   return print(
     moved,
-    [next, `The log before is in ${logBeforeCluster}, and is not needed any more.`],
+    [next, `The log of the single server is in ${logBeforeCluster}. Remove it when the cluster works.`],
     { json },
     terminal,
   )

@@ -5,7 +5,7 @@ import { type Cluster, type ClusterOptions, call } from './cluster.ts'
 
 export async function clusterRemove(node: string, options: ClusterOptions, terminal: Terminal): Promise<number> {
   const cluster = await call<Cluster>('DELETE', `/api/v2/cluster/nodes/${encodeURIComponent(node)}`, options)
-  terminal.line(options.json ? JSON.stringify(cluster) : `${node} does not belong to the cluster any more`)
+  terminal.line(options.json ? JSON.stringify(cluster) : `${node} no longer belongs to the cluster`)
   return exitCode.good
 }
 

@@ -71,7 +71,7 @@ export async function clusterStatus(options: ClusterOptions, terminal: Terminal)
 export async function clusterStepDown(options: ClusterOptions, terminal: Terminal): Promise<number> {
   const cluster = await call<Cluster>('POST', '/api/v2/cluster/step-down', options)
   if (options.json) terminal.line(JSON.stringify(cluster))
-  else terminal.line(`${cluster.node} does not lead any more${cluster.leader ? `; ${cluster.leader.node} does` : ''}`)
+  else terminal.line(`${cluster.node} no longer leads${cluster.leader ? `; ${cluster.leader.node} does` : ''}`)
   return exitCode.good
 }
 

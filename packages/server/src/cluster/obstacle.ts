@@ -22,7 +22,7 @@ export const nameTaken = 'another process has the name of this node (NDD_NODE_NA
 /** Returns the reason, or undefined if the node may lead. */
 export function obstacleOf(engine: Engine | undefined, facts: ObstacleFacts): string | undefined {
   const { skewMs, isNameTaken, behindMs = 0, behindMsMax = 0 } = facts
-  if (skewMs === undefined) return 'the clock of this machine was not compared with that of NATS yet'
+  if (skewMs === undefined) return 'the clock of this machine has not been compared with that of NATS yet'
   if (Math.abs(skewMs) > skewMsMax) {
     const direction = skewMs > 0 ? 'ahead of' : 'behind'
     return `the clock of this machine is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} that of NATS; a leader may differ by ${skewMsMax / 1000} s`
