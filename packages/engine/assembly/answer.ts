@@ -19,7 +19,7 @@ let scanVersion: u32 = 0
 /**
  * Finds the `k` nearest rows as of `version` with a walk whose pool keeps `ef` rows. The best max(`k`, `rerank`) of the pool are re-ranked
  * at the field's precision. If `bitmap` is not 0, only ordinals below `bits` whose bit is set are returned. Returns the number of results,
- * at most `k`. A walk that is blurred is repeated with a larger pool.
+ * at most `k`. A walk that is unresolved is repeated with a larger pool.
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
@@ -44,7 +44,7 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   setView(version, bitmap, bits)
   const copies = max(k, rerank)
   let found: i32 = 0
-  wasBlurred = false
+  wasUnresolved = false
   let kept = ef
   let reranked = copies
   let isFirst = true
@@ -61,10 +61,10 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
     const most = pool.dropHidden()
     rerankPool(min(most, reranked), k, copies)
     found = pool.size
-    wasBlurred = wasBlurred || isBlurred
-    if (!isBlurred || !(isFirst || isOpen) || most < kept || kept >= BLURRED_EF_MAX) break
+    wasUnresolved = wasUnresolved || isUnresolved
+    if (!isUnresolved || !(isFirst || isOpen) || most < kept || kept >= UNRESOLVED_EF_MAX) break
     isFirst = false
-    kept = min(BLURRED_EF_MAX, kept * BLURRED_GROWTH)
+    kept = min(UNRESOLVED_EF_MAX, kept * UNRESOLVED_GROWTH)
     reranked = kept
   }
   setScreening(false)
@@ -73,22 +73,22 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   return writeResults(k)
 }
 
-/** A walk is blurred if the exact keys of its rows differ by less than this many times the largest error of a walk key. */
-const BLURRED_ERRORS: f32 = 2
+/** A walk is unresolved if the exact keys of its rows differ by less than this many times the largest error of a walk key. */
+const UNRESOLVED_ERRORS: f32 = 2
 /** Fewer rows may be as near to each other by chance. */
-const BLURRED_ROWS_MIN: i32 = 8
+const UNRESOLVED_ROWS_MIN: i32 = 8
 
 /**
- * A blurred walk is repeated with a pool this many times as large, up to the maximum, and the whole pool is re-ranked: once, because links
+ * An unresolved walk is repeated with a pool this many times as large, up to the maximum, and the whole pool is re-ranked: once, because links
  * between such rows lead where errors do, and again as long as re-ranking leaves no row out. The walk passes through the cluster of the query,
  * whatever the order of its rows (docs/lab/2026-11-27-tight-clusters.md).
  */
-const BLURRED_GROWTH: i32 = 8
-const BLURRED_EF_MAX: i32 = 2048
+const UNRESOLVED_GROWTH: i32 = 8
+const UNRESOLVED_EF_MAX: i32 = 2048
 
 /**
  * Like `search`, but compares the code of every row that may be returned instead of walking. It misses nothing, and is cheaper than a walk
- * if few rows may be returned. If the result is blurred, the rows themselves are compared.
+ * if few rows may be returned. If the result is unresolved, the rows themselves are compared.
  */
 export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
@@ -120,8 +120,8 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
   }
   const isFull = pool.size == ef
   rerankPool(pool.size, k, max(k, COPIES_MIN))
-  wasBlurred = isBlurred
-  return isFull && isBlurred && isOpen ? scanAll(k) : writeResults(k)
+  wasUnresolved = isUnresolved
+  return isFull && isUnresolved && isOpen ? scanAll(k) : writeResults(k)
 }
 
 /**
@@ -178,7 +178,7 @@ function countBits(bitmap: usize, bits: u32): u32 {
  */
 function rerankPool(nodes: i32, k: i32, copies: i32): void {
   if (rotated && !hasCopies) {
-    isBlurred = false
+    isUnresolved = false
     isOpen = false
     convertPool(min(nodes, k))
     return
@@ -217,7 +217,7 @@ function rerankPool(nodes: i32, k: i32, copies: i32): void {
       if (entry < pool.worst) pool.insert(entry)
     }
   }
-  isBlurred = pool.size > 0 && areNear(maxf(farthest), min(read, count), error)
+  isUnresolved = pool.size > 0 && areNear(maxf(farthest), min(read, count), error)
 }
 
 /** Walk key from which on rows cannot be among the best `k`, which are in the pool. */
@@ -241,7 +241,7 @@ function areNear(farthest: f32, read: i32, error: f32): bool {
   }
   const spread = toWalkKey(farthest) - toWalkKey(pool.keyOfEntry(pool.entryAt(0)))
   // Equal rows have no order.
-  return near >= BLURRED_ROWS_MIN && spread > 0 && spread < BLURRED_ERRORS * error
+  return near >= UNRESOLVED_ROWS_MIN && spread > 0 && spread < UNRESOLVED_ERRORS * error
 }
 
 /** Whether `rerankPool` read all rows that it could: others may have been among the best. */
@@ -251,13 +251,13 @@ let isOpen: bool = false
  * in the walk was that of the errors, and rows that the walk left out may be nearer. Codes are too coarse for rows in a cluster much smaller than the
  * distance to the center of the field.
  */
-let isBlurred: bool = false
-/** Whether the last search was blurred at its own ef. */
-let wasBlurred: bool = false
+let isUnresolved: bool = false
+/** Whether the last search was unresolved at its own ef. */
+let wasUnresolved: bool = false
 
-/** Whether the last `search` or `compare` was blurred at its own ef, 1 or 0. Then coarse rows do not order its results, but originals do. */
-export function isLastBlurred(): i32 {
-  return <i32>wasBlurred
+/** Whether the last `search` or `compare` was unresolved at its own ef, 1 or 0. Then coarse rows do not order its results, but originals do. */
+export function isLastUnresolved(): i32 {
+  return <i32>wasUnresolved
 }
 
 /** Keeps the first `count` entries of the pool with their exact keys, where those are the estimates by which the walk has ordered them. */
@@ -386,6 +386,6 @@ export function scanRange(from: u32, to: u32): void {
 }
 /** Ends a scan: writes the best `k` rows to `answers` and `similarities`, and returns their number. */
 export function endScan(k: i32): i32 {
-  wasBlurred = false
+  wasUnresolved = false
   return writeResults(k)
 }

@@ -118,7 +118,7 @@ export function findHits(
   )
   hits.recall = recall
   // Original vectors must be compared, which are on disk.
-  return isFound && !(hits.isBlurred && shared.hasOriginals)
+  return isFound && !(hits.isUnresolved && shared.hasOriginals)
 }
 
 /** Puts the hits of a checked search into the buffer. False: the search takes more work than there is. */
@@ -142,7 +142,7 @@ export function findRows(state: SearchedState, search: GraphSearch, work: Work, 
     if (searchGraph(run, graph, { enough, scoreThreshold, range }, hits)) return true
   }
   if (!takeWork(work, (compared * dimension) / scannedMax)) return false
-  hits.isBlurred = false
+  hits.isUnresolved = false
   putHits(run, scan(run), { scoreThreshold, range }, hits)
   return true
 }
@@ -193,7 +193,7 @@ function searchGraph(
   if (only !== undefined) {
     const { arena, isCutOff } = only
     const count = arena.find(query, { ...options, isCutOff }, matches?.words)
-    hits.isBlurred = arena.isBlurred
+    hits.isUnresolved = arena.isUnresolved
     if (count < enough) return false
     for (let hit = 0; hit < count; hit++) {
       const similarity = clampSimilarity(arena.similarityAt(hit), range)
@@ -207,7 +207,7 @@ function searchGraph(
     const allowed = matches && wordsOfSegment(matches.words, i, segmentRows)
     return arena.search(query, { ...options, isCutOff }, allowed)
   })
-  hits.isBlurred = found.isBlurred === true
+  hits.isUnresolved = found.isUnresolved === true
   if (found.ordinals.length < enough) return false
   putHits(run, found, { scoreThreshold, range }, hits)
   return true

@@ -25,13 +25,13 @@ export class HitBuffer implements HitBytes {
   readonly complete = true
   recall: SearchRecall | undefined
   /** Whether rows in memory do not order the hits well. */
-  isBlurred = false
+  isUnresolved = false
 
   /** Begins the hits of another search. */
   begin(facts: { readonly lsn: number; readonly isCosine: boolean }): void {
     this.count = 0
     this.recall = undefined
-    this.isBlurred = false
+    this.isUnresolved = false
     this.lsn = facts.lsn
     this.#isCosine = facts.isCosine
   }

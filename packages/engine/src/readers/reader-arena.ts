@@ -51,8 +51,8 @@ export class ReaderArena {
   }
 
   /** Whether the rows in memory do not order the hits of `find` well. */
-  get isBlurred(): boolean {
-    return this.#attached.isBlurred
+  get isUnresolved(): boolean {
+    return this.#attached.isUnresolved
   }
 
   /** A hit that `find` found. */

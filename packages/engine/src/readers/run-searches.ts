@@ -19,7 +19,7 @@ import { type Best, Ranking } from '../search/ranking.ts'
 import type { DenseTask, MultiTask, SearchPlanInput, SparseTask, Task, TextTask } from '../search/request.ts'
 import { candidatesFor, isRescored, withoutOwn } from '../search/rescore.ts'
 import { denseRow, memberRows } from '../search/returned-rows.ts'
-import { isBlurredByRows } from '../search/run-multi.ts'
+import { isUnresolvedByRows } from '../search/run-multi.ts'
 import { anySimilarity, clampSimilarities, similarityRangeOf } from '../search/similarity-range.ts'
 import type { SharedMatches } from '../sharing/messages.ts'
 import type { OriginalComparer } from '../vector/dense/original-comparer.ts'
@@ -169,7 +169,7 @@ class Turn {
     if (isRescored(task, input)) return this.#runRescored(task, shared.originals, search)
     const found = this.#runGraph(task, search)
     // Many original vectors must be compared.
-    if (hits.isBlurred && input.rescore !== false) throw left
+    if (hits.isUnresolved && input.rescore !== false) throw left
     return found
   }
 
@@ -249,7 +249,7 @@ class Turn {
     const query = task.source.kind === 'vector' ? task.source.query : this.#comparedOf(task, originals, own as number)
     const wanted = Math.min(walkEntriesMax, candidatesFor(task.k, task.ef, precision) + (own === undefined ? 0 : 1))
     const found = this.#findRows({ ...task, k: wanted, ef: Math.max(task.ef, wanted) }, query, search)
-    if (hits.isBlurred) throw left
+    if (hits.isUnresolved) throw left
     const candidates = own === undefined ? found : trim(found, { k: wanted, without: own, threshold: undefined })
     const { ordinals } = candidates
     if (ordinals.length > candidatesMax) throw left
@@ -269,7 +269,7 @@ class Turn {
     }
     const best = ranking.result()
     // More candidates may contain nearer rows.
-    if (best.isBlurred || (found.ordinals.length >= wanted && best.wantedForCopies > wanted)) throw left
+    if (best.isUnresolved || (found.ordinals.length >= wanted && best.wantedForCopies > wanted)) throw left
     return best
   }
 
@@ -282,7 +282,7 @@ class Turn {
     const pooled = pooledTask(task, members)
     const found = withoutOwn(this.#findRows(pooled, pooled.source.query, search), own)
     const mayRepeat = search.input.rescore !== false
-    if (mayRepeat && isBlurredByRows(task, { found: hits })) throw left
+    if (mayRepeat && isUnresolvedByRows(task, { found: hits })) throw left
     const order = new PooledOrder(found, task, pooled)
     const candidates = Array.from(found.ordinals, (ordinal) => ({ ordinal, slots: this.#slotsOf(task, ordinal) }))
     const vectors = candidates.reduce((sum, { slots }) => sum + slots.count, 0)
@@ -297,7 +297,7 @@ class Turn {
       order.add(own)
       if (search.input.includeVectors) read.set(ordinal, own)
     }
-    if (mayRepeat && order.isBlurred) throw left
+    if (mayRepeat && order.isUnresolved) throw left
     const best = ranking.best()
     if (!search.input.includeVectors) return best
     return { ...best, members: Array.from(best.ordinals, (ordinal) => read.get(ordinal) as Float32Array) }

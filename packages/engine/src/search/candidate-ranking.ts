@@ -12,7 +12,7 @@ const errorsMin = 10
  */
 const deviations = 3
 /** Candidates are in the order of errors if those that were compared differ by less than this many deviations. */
-const blurredDeviations = 2
+const unresolvedDeviations = 2
 /** Candidates with one estimate are copies if this many of them have one exact similarity. */
 const copiesMin = 4
 /** Copies take the places of others if there are this many times as many candidates as different ones. */
@@ -22,7 +22,7 @@ const crowdedShare = 1.25
 export interface RankedCandidates extends Best {
   /** How many candidates were compared. */
   readonly compared: number
-  readonly isBlurred: boolean
+  readonly isUnresolved: boolean
   readonly wantedForCopies: number
 }
 
@@ -70,10 +70,10 @@ export class CandidateRanking {
    * Whether the candidates that were compared differ by less than two standard deviations of the errors of their estimates: then these ordered
    * them at random. Rows that are not among the candidates may be nearer, because a walk among such rows goes where errors lead it.
    */
-  get isBlurred(): boolean {
+  get isUnresolved(): boolean {
     const spread = this.#nearest - this.#farthest
     // Equal rows have no order.
-    return this.#errors >= errorsMin && spread > 0 && spread < blurredDeviations * this.#deviation()
+    return this.#errors >= errorsMin && spread > 0 && spread < unresolvedDeviations * this.#deviation()
   }
 
   /**
@@ -170,7 +170,7 @@ export class CandidateRanking {
       ordinals: new Uint32Array(this.#bestOrdinals),
       similarities: new Float32Array(this.#best),
       compared: this.#compared,
-      isBlurred: this.isBlurred,
+      isUnresolved: this.isUnresolved,
       wantedForCopies: this.wantedForCopies,
     }
   }

@@ -29,7 +29,7 @@ export class PooledOrder {
     this.#ranking.put(similarityOf(this.#query, pooled(members, this.#params).vector, this.#params.spaceType))
   }
 
-  get isBlurred(): boolean {
-    return this.#ranking?.isBlurred === true
+  get isUnresolved(): boolean {
+    return this.#ranking?.isUnresolved === true
   }
 }

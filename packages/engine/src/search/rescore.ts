@@ -58,10 +58,10 @@ const candidates: Partial<Record<Precision, Candidates>> = {
 }
 
 /**
- * Number of candidates of the repetition of a blurred search. Most clusters have fewer rows, and a field of up to 28,000 rows is compared as a
+ * Number of candidates of the repetition of an unresolved search. Most clusters have fewer rows, and a field of up to 28,000 rows is compared as a
  * whole at this ef (plan.ts), so links that codes misled miss nothing (docs/lab/2026-11-29-unseen-sets.md).
  */
-export const blurredCandidates = 2_048
+export const unresolvedCandidates = 2_048
 
 /**
  * Finds candidates by codes and orders them by their original vectors. If the codes order the candidates at random, there are more of them.
@@ -76,11 +76,11 @@ export async function runRescored(
   const search = { own, query: await queryOf(task, originals, own) }
   const wanted = candidatesFor(task.k, task.ef, task.definition.params.precision)
   const { answer, wantedForCopies } = await rescore(task, originals, context, { ...search, wanted })
-  const isBlurred = answer.found.isBlurred === true
-  const more = Math.min(blurredCandidates, isBlurred ? blurredCandidates : wantedForCopies)
+  const isUnresolved = answer.found.isUnresolved === true
+  const more = Math.min(unresolvedCandidates, isUnresolved ? unresolvedCandidates : wantedForCopies)
   if (more <= wanted) return answer
   const repeated = await rescore(task, originals, context, { ...search, wanted: more })
-  return addCosts(repeated.answer, answer, isBlurred ? blurredReason : copiesReason)
+  return addCosts(repeated.answer, answer, isUnresolved ? unresolvedReason : copiesReason)
 }
 
 /**
@@ -95,9 +95,10 @@ export async function runByRows(
   // The id may belong to another ordinal after a wait.
   const own = ownOrdinal(task, context)
   const answer = await runField(task, context)
-  if (context.input.rescore === false || answer.found.isBlurred !== true || task.k >= blurredCandidates) return answer
+  if (context.input.rescore === false || answer.found.isUnresolved !== true || task.k >= unresolvedCandidates)
+    return answer
   const query = await queryOf(task, originals, own)
-  const repeated = await rescore(task, originals, context, { own, query, wanted: blurredCandidates })
+  const repeated = await rescore(task, originals, context, { own, query, wanted: unresolvedCandidates })
   return addCosts(repeated.answer, answer)
 }
 
@@ -116,7 +117,7 @@ interface Rescored {
   readonly wanted: number
 }
 
-/** `isBlurred` of the answer, and more candidates than `wanted` for copies, tell that more of them may contain nearer rows. */
+/** `isUnresolved` of the answer, and more candidates than `wanted` for copies, tell that more of them may contain nearer rows. */
 async function rescore(
   task: DenseTask,
   originals: ReadableOriginals,
@@ -145,15 +146,15 @@ async function rescore(
   )
   const { compared: rescored, wantedForCopies, ...best } = await ranked
   const isAll = answer.found.ordinals.length < wanted
-  const isBlurred = (best.isBlurred || answer.found.isBlurred === true) && !isAll
+  const isUnresolved = (best.isUnresolved || answer.found.isUnresolved === true) && !isAll
   const ms = answer.explanation.ms + performance.now() - started
-  const found = { ...answer.found, ...best, isBlurred }
+  const found = { ...answer.found, ...best, isUnresolved }
   const explanation = { ...answer.explanation, rescored, ms }
   return { answer: { ...answer, found, explanation }, wantedForCopies: isAll ? 0 : wantedForCopies }
 }
 
 /** The answer with the costs of the one before it, which was not sufficient for the reason. */
-export function addCosts(answer: FieldAnswer, before: FieldAnswer, why = blurredReason): FieldAnswer {
+export function addCosts(answer: FieldAnswer, before: FieldAnswer, why = unresolvedReason): FieldAnswer {
   const [own, other] = [answer.explanation, before.explanation]
   const visited = own.visited + other.visited
   const distances = own.distances + other.distances
@@ -166,7 +167,7 @@ export function addCosts(answer: FieldAnswer, before: FieldAnswer, why = blurred
   }
 }
 
-const blurredReason = '; rows differ by less than the errors of their codes, so more original vectors were compared'
+const unresolvedReason = '; rows differ by less than the errors of their codes, so more original vectors were compared'
 const copiesReason = '; copies took the places of other candidates, so more candidates were found'
 
 /** The candidates without the object whose vector is the query. */

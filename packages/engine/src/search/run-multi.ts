@@ -9,11 +9,11 @@ import { PooledOrder } from './pooled-order.ts'
 import { type PooledTask, pooledTask } from './pooled-task.ts'
 import { membersOf, rankOriginals, type VectorSource } from './rank-originals.ts'
 import type { MultiTask, Task } from './request.ts'
-import { addCosts, blurredCandidates, withoutOwn } from './rescore.ts'
+import { addCosts, unresolvedCandidates, withoutOwn } from './rescore.ts'
 import { estimateField } from './run-field.ts'
 
-/** Bytes of the members that the repetition of a blurred search compares. */
-const blurredBytesMax = 2 ** 24
+/** Bytes of the members that the repetition of an unresolved search compares. */
+const unresolvedBytesMax = 2 ** 24
 
 /** Throws object_not_found or invalid_argument if the query is a stored object without a vector in the field. */
 export async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnswer> {
@@ -70,7 +70,7 @@ interface MultiSearch {
   readonly query: Float32Array
 }
 
-/** A blurred search is repeated with more candidates, unless their members are too many to read. */
+/** An unresolved search is repeated with more candidates, unless their members are too many to read. */
 async function runByPooled(
   task: MultiTask,
   pooled: PooledTask,
@@ -80,22 +80,22 @@ async function runByPooled(
   const candidates = await findCandidates(pooled, search, context)
   const order = new PooledOrder(candidates.found, task, pooled)
   const ranked = await rankByMembers(task, candidates, search, context, order)
-  const isBlurred = order.isBlurred || isBlurredByRows(task, candidates)
+  const isUnresolved = order.isUnresolved || isUnresolvedByRows(task, candidates)
   const { length } = candidates.found.ordinals
-  if (!isBlurred || context.input.rescore === false || length < pooled.k - 1 || length >= blurredCandidates)
+  if (!isUnresolved || context.input.rescore === false || length < pooled.k - 1 || length >= unresolvedCandidates)
     return ranked
-  if (2 * memberBytes(context.replica, candidates.found.ordinals, task.fieldIndex) > blurredBytesMax) return ranked
-  const k = Math.min(walkEntriesMax, blurredCandidates + 1)
+  if (2 * memberBytes(context.replica, candidates.found.ordinals, task.fieldIndex) > unresolvedBytesMax) return ranked
+  const k = Math.min(walkEntriesMax, unresolvedCandidates + 1)
   const more = await findCandidates({ ...pooled, k, ef: k }, search, context)
   return addCosts(await rankByMembers(task, cutToBytes(task, more, context), search, context), ranked)
 }
 
 /** Whether the rows in memory order candidates at random, as the kernel tells it. Rows of 32 bits order them by their pooled vectors. */
-export function isBlurredByRows(
+export function isUnresolvedByRows(
   { definition }: Pick<MultiTask, 'definition'>,
-  { found }: { readonly found: { readonly isBlurred?: boolean } },
+  { found }: { readonly found: { readonly isUnresolved?: boolean } },
 ): boolean {
-  return found.isBlurred === true && definition.params.precision !== 'float32'
+  return found.isUnresolved === true && definition.params.precision !== 'float32'
 }
 
 async function findCandidates(pooled: PooledTask, { own }: MultiSearch, context: RunContext): Promise<FieldAnswer> {
@@ -103,13 +103,13 @@ async function findCandidates(pooled: PooledTask, { own }: MultiSearch, context:
   return { ...answer, found: { ...answer.found, ...withoutOwn(answer.found, own) } }
 }
 
-/** The first candidates, as many as have `blurredBytesMax` bytes of members. */
+/** The first candidates, as many as have `unresolvedBytesMax` bytes of members. */
 function cutToBytes({ fieldIndex }: MultiTask, answer: FieldAnswer, { replica }: RunContext): FieldAnswer {
   const { ordinals, similarities } = answer.found
   let [bytes, count] = [0, 0]
   for (const ordinal of ordinals) {
     bytes += memberBytes(replica, [ordinal], fieldIndex)
-    if (bytes > blurredBytesMax) break
+    if (bytes > unresolvedBytesMax) break
     count++
   }
   const found = { ordinals: ordinals.subarray(0, count), similarities: similarities.subarray(0, count) }

@@ -65,7 +65,7 @@ export interface DenseHits {
   readonly visited: number
   readonly distances: number
   /** Whether rows differ by less than the errors of their codes, so that other rows may be nearer: originals tell. Default: false. */
-  readonly isBlurred?: boolean
+  readonly isUnresolved?: boolean
 }
 
 /** Nothing was found. */

@@ -63,7 +63,7 @@ export interface Found {
   readonly visited: number
   readonly distances: number
   /** Whether rows differ by less than the errors of their codes, so that other rows may be nearer: originals tell. */
-  readonly isBlurred: boolean
+  readonly isUnresolved: boolean
 }
 
 /** What a thread needs to attach a memory. Fits into a message between threads. */
@@ -87,7 +87,7 @@ export interface AttachedMemory {
   /** Copies the hits of the last query. */
   copyHits(count: number, ordinals: Uint32Array, similarities: Float32Array): void
   /** Whether the rows in memory do not order the hits of the last query well. */
-  readonly isBlurred: boolean
+  readonly isUnresolved: boolean
   /** Rows or postings that the last query visited. Sets the counter to 0. */
   takeVisited(): number
   /** Distances that the last query computed. Sets the counter to 0. */
@@ -102,8 +102,8 @@ export function answerIn(attached: AttachedMemory, query: Query): Found {
   const ordinals = new Uint32Array(count)
   const similarities = new Float32Array(count)
   attached.copyHits(count, ordinals, similarities)
-  const { isBlurred } = attached
-  return { ordinals, similarities, visited: attached.takeVisited(), distances: attached.takeDistances(), isBlurred }
+  const { isUnresolved } = attached
+  return { ordinals, similarities, visited: attached.takeVisited(), distances: attached.takeDistances(), isUnresolved }
 }
 
 /** A memory as its owner sees it: what the pool must know to announce it, to watch threads in it, and to follow its job. */

@@ -161,7 +161,7 @@ function compareOnce(
   const count = kernel.search(k, ef, 16_384, 3, lent.address, lent.bits)
   arena.returnBitmap(lent)
   // The walk was repeated with a larger pool.
-  if (best?.isBlurred && pool.length >= ef) return 'other'
+  if (best?.isUnresolved && pool.length >= ef) return 'other'
   const answers = [...arena.u32.subarray(ownScratch.answers / 4, ownScratch.answers / 4 + count)]
   if (answers.join() !== expected.join())
     t.same(answers, expected, `world ${seedOfWorld}, ef ${ef}, ${listed.length} of ${end} rows`)
@@ -190,7 +190,7 @@ function bestOf(
   { arena, params: { spaceType } }: Segment,
   pool: readonly Candidate[],
   { k, query }: { readonly k: number; readonly query: Float32Array },
-): { readonly rows: number[]; readonly isBlurred: boolean } {
+): { readonly rows: number[]; readonly isUnresolved: boolean } {
   const f = Math.fround
   const alongCenter = spaceType === 'ip' ? productWithCenter(arena, query) : 0
   const toWalkKey = (key: number) => (spaceType === 'cosine' ? f(2 + f(2 * key)) : f(key + alongCenter))
@@ -202,7 +202,7 @@ function bestOf(
     const last = best[k - 1]
     const next = pool.slice(from, from + 4)
     if (from >= k && last !== undefined && (next[0]?.walked ?? 0) > f(toWalkKey(last.key) + f(2 * error)))
-      return { rows: rows(), isBlurred: false }
+      return { rows: rows(), isUnresolved: false }
     for (const { row, walked } of next) {
       const key = f(arena.kernel.exactKey(row))
       error = Math.max(error, Math.abs(f(toWalkKey(key) - walked)))
@@ -212,7 +212,7 @@ function bestOf(
     best.sort((a, b) => a.key - b.key || a.row - b.row).splice(k)
   }
   const nearest = best[0]?.key ?? 0
-  return { rows: rows(), isBlurred: pool.length >= 4 && f(toWalkKey(farthest) - toWalkKey(nearest)) < f(2 * error) }
+  return { rows: rows(), isUnresolved: pool.length >= 4 && f(toWalkKey(farthest) - toWalkKey(nearest)) < f(2 * error) }
 }
 
 /** The product of the query with the center of the field, summed like that of the kernel. */

@@ -173,7 +173,7 @@ test('a row that is wrong on disk fails the search', async (t) => {
   }
 })
 
-test('candidates in the order of errors are blurred, also if others are far behind them', (t) => {
+test('candidates in the order of errors are unresolved, also if others are far behind them', (t) => {
   const random = createRandom(seed)
   const size = 40
   // Estimates of distances that are smaller than their errors are on both sides of 0.
@@ -181,7 +181,7 @@ test('candidates in the order of errors are blurred, also if others are far behi
   const far = Array.from({ length: 20 }, () => ({ exact: -80 - random(), estimate: -70 - random() }))
   near.sort((a, b) => b.estimate - a.estimate)
   far.sort((a, b) => b.estimate - a.estimate)
-  for (const [rows, isBlurred] of [
+  for (const [rows, isUnresolved] of [
     [[...near, ...far], true],
     [near, true],
     [near.map(({ exact }) => ({ exact, estimate: exact })), false],
@@ -191,8 +191,8 @@ test('candidates in the order of errors are blurred, also if others are far behi
     const similarities = Float32Array.from(rows, ({ estimate }) => estimate)
     const ranking = new CandidateRanking({ ordinals, similarities }, { k: 10 })
     while (!ranking.isDone) ranking.put(rows[ranking.next]?.exact ?? 0)
-    t.equal(ranking.isBlurred, isBlurred)
-    if (!isBlurred) continue
+    t.equal(ranking.isUnresolved, isUnresolved)
+    if (!isUnresolved) continue
     t.equal(ranking.next, size, 'all near ones are compared')
     const best = rows.map(({ exact }) => Math.fround(exact)).sort((a, b) => b - a)
     t.strictSame([...ranking.result().similarities], best.slice(0, 10))

@@ -179,7 +179,7 @@ function opened(threads = 2): { ring: Ring; dispatcher: QueryDispatcher } {
       similarities: new Float32Array(0),
       visited: 3,
       distances: 0,
-      isBlurred: false,
+      isUnresolved: false,
     }),
     workersRun: () => true,
     onSubmit: () => undefined,

@@ -101,8 +101,8 @@ export class AttachedArena implements AttachedMemory {
   }
 
   /** Whether the rows in memory do not order the hits of the last query well. */
-  get isBlurred(): boolean {
-    return this.#kernel.isLastBlurred() === 1
+  get isUnresolved(): boolean {
+    return this.#kernel.isLastUnresolved() === 1
   }
 
   takeVisited(): number {

@@ -35,7 +35,7 @@ export interface Kernel {
   setFarComparison(least: number, perEntry: number): void
   search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
   compare(k: number, ef: number, version: number, bitmap: number, bits: number): number
-  isLastBlurred(): number
+  isLastUnresolved(): number
   beginScan(k: number, version: number): void
   scanIds(count: number): void
   scanRange(from: number, to: number): void

@@ -8,10 +8,10 @@ import type { Found } from '../pool.ts'
 export function mergeHits(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
   const visited = found.reduce((sum, part) => sum + part.visited, 0)
   const distances = found.reduce((sum, part) => sum + part.distances, 0)
-  const isBlurred = found.some((part) => part.isBlurred)
+  const isUnresolved = found.some((part) => part.isUnresolved)
   const [only] = found
   if (found.length === 1 && only?.segment === 0)
-    return { ordinals: only.ordinals, similarities: only.similarities, visited, distances, isBlurred }
+    return { ordinals: only.ordinals, similarities: only.similarities, visited, distances, isUnresolved }
   const hits = found.flatMap((part) =>
     Array.from(part.ordinals, (ordinal, j) => ({
       ordinal: ordinal + part.segment * segmentRows,
@@ -25,6 +25,6 @@ export function mergeHits(found: readonly (Found & { segment: number })[], k: nu
     similarities: Float32Array.from(best, (hit) => hit.similarity),
     visited,
     distances,
-    isBlurred,
+    isUnresolved,
   }
 }

@@ -30,7 +30,7 @@ export class AttachedLists implements AttachedMemory {
     // None: see run.
   }
 
-  readonly isBlurred = false
+  readonly isUnresolved = false
 
   takeVisited(): number {
     return 0

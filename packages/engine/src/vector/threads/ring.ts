@@ -91,7 +91,7 @@ export const slot = {
   found: 10,
   visited: 11,
   distances: 12,
-  blurred: 13,
+  unresolved: 13,
 } as const
 
 /** Index of the first word of a slot. */

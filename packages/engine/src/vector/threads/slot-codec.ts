@@ -99,7 +99,7 @@ export class SlotCodec {
     const from = slotAt(index)
     attached.copyHits(count, elementAt(this.#ordinals, index), elementAt(this.#similarities, index))
     w[from + slot.found] = count
-    w[from + slot.blurred] = attached.isBlurred ? 1 : 0
+    w[from + slot.unresolved] = attached.isUnresolved ? 1 : 0
     w[from + slot.visited] = attached.takeVisited()
     w[from + slot.distances] = attached.takeDistances()
   }
@@ -112,7 +112,7 @@ export class SlotCodec {
       similarities: Float32Array.from(elementAt(this.#similarities, index).subarray(0, count)),
       visited: this.#word(from + slot.visited),
       distances: this.#word(from + slot.distances),
-      isBlurred: this.#word(from + slot.blurred) === 1,
+      isUnresolved: this.#word(from + slot.unresolved) === 1,
     }
   }
 
