@@ -31,11 +31,10 @@ function metaText(meta: unknown, path: string): Uint8Array {
       value: shownValue(meta),
     })
   }
-  if (depthOf(meta, jsonDepthMax + 1) > jsonDepthMax) {
-    throw new EngineError('limit_exceeded', `${path} is nested deeper than ${jsonDepthMax}`, {
-      field: path,
-      limit: jsonDepthMax,
-    })
+  const below = unwritable(meta, path, 0)
+  if (below !== undefined) {
+    const at = `${path}${below}`
+    throw new EngineError('invalid_argument', `${at} must be a finite number, because JSON has no other`, { field: at })
   }
   return Object.keys(meta as object).length === 0 ? noMeta : new TextEncoder().encode(jsonText(meta as object, path))
 }
@@ -50,10 +49,22 @@ function jsonText(value: object, path: string): string {
   }
 }
 
-/** Depth of nesting, counted no further than `enough`, so a cycle ends there too. */
-function depthOf(value: unknown, enough: number): number {
-  if (typeof value !== 'object' || value === null || enough === 0) return 0
-  let deepest = 0
-  for (const inner of Object.values(value)) deepest = Math.max(deepest, depthOf(inner, enough - 1))
-  return deepest + 1
+/**
+ * Path below the value of a number that JSON would write as null; undefined if there is none. Throws `limit_exceeded` for deep nesting, which ends a
+ * cycle as well.
+ */
+function unwritable(value: unknown, path: string, depth: number): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : ''
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth >= jsonDepthMax) {
+    throw new EngineError('limit_exceeded', `${path} is nested deeper than ${jsonDepthMax}`, {
+      field: path,
+      limit: jsonDepthMax,
+    })
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    const below = unwritable(inner, path, depth + 1)
+    if (below !== undefined) return `${Array.isArray(value) ? `[${key}]` : `.${key}`}${below}`
+  }
+  return undefined
 }
