@@ -1,7 +1,9 @@
 // Meta on the wire: the codec of the server (docs/formats/meta.md). Objects are packed before they are sent. Replies have unpacked
 // meta; the client unpacks itself only what exceeds the server's limit for one reply.
+
 import { Unzlib, zlibSync } from 'fflate'
 import { AnnalError } from './errors.ts'
+import { jsonText } from './http/json-text.ts'
 import { object, text } from './http/read.ts'
 import type { JsonObject } from './model.ts'
 import { type RawMeta, splitMeta } from './stored-object.ts'
@@ -18,7 +20,7 @@ export function packMeta(meta: JsonObject | Uint8Array | undefined, field: strin
   if (meta === null || typeof meta !== 'object' || Array.isArray(meta)) {
     throw new AnnalError('invalid_argument', `${field} must be an object or bytes`, { field, value: meta })
   }
-  const bytes = utf8.encode(JSON.stringify(meta))
+  const bytes = utf8.encode(jsonText(meta, field))
   const packed = zlibSync(bytes, { level: bytes.length < compressedBytesMin ? 0 : 6 })
   // The limit of a server; what it returned must be accepted again.
   return packed.length > storedBytesMax ? zlibSync(bytes, { level: 9 }) : packed

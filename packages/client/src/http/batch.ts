@@ -1,8 +1,10 @@
 // The body of an upsert: a MessagePack array of [id, meta, filter, norm, vector], and two more entries for sparse terms. The norm is
 // nil: vectors travel as they are, and come back so.
+
 import { AnnalError } from '../errors.ts'
 import { packMeta } from '../packed-meta.ts'
 import type { VectorRecord } from '../record.ts'
+import { jsonText } from './json-text.ts'
 import { MessageWriter } from './message-writer.ts'
 import { checkNumbers, checkSparse } from './vector.ts'
 
@@ -21,7 +23,7 @@ function writeRecord(writer: MessageWriter, record: VectorRecord, field: string)
   writer.arrayHeader(record.sparse === undefined ? 5 : 7)
   writer.text(record.id)
   writer.binary(packMeta(record.meta, `${field}.meta`))
-  writer.text(JSON.stringify(record.filter ?? {}))
+  writer.text(jsonText(record.filter ?? {}, `${field}.filter`))
   writer.nil()
   writer.float32Array(record.vector)
   if (record.sparse === undefined) return

@@ -1,8 +1,10 @@
 // The operations on the change feed.
+
 import type { Change, ChangeBatch, ChangedObject, ChangesRequest, Cursor } from '../change-info.ts'
 import { AnnalError, annalError } from '../errors.ts'
 import type { ChangeOperations } from '../operations.ts'
 import { unreachable } from './failure.ts'
+import { jsonText } from './json-text.ts'
 import { flag, list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'
 
@@ -51,7 +53,7 @@ function pathOf({ from, cursor, collections, kinds, filter, includeVectors }: Ch
     cursor,
     collection: collections?.join(','),
     kind: kinds?.join(','),
-    filter: filter && JSON.stringify(filter),
+    filter: filter && jsonText(filter, 'filter'),
     vectors: includeVectors === true ? 'true' : undefined,
   }
   const given = Object.entries(parameters).flatMap(([name, value]) =>

@@ -1,12 +1,14 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
 // [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}], and the text of the conditions, and {field: text}, if
 // there are some.
+
 import { AnnalError } from '../errors.ts'
 import type { MultiVector, SparseVector, WriteConditions, WriteExpiry } from '../model.ts'
 import { packMeta } from '../packed-meta.ts'
 import type { FieldValue, ObjectInput } from '../stored-object.ts'
 import { checkId } from './batch.ts'
 import { writeConditionsBody } from './collection-bodies.ts'
+import { jsonText } from './json-text.ts'
 import { MessageWriter } from './message-writer.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
@@ -39,7 +41,7 @@ function writeObject(writer: MessageWriter, object: ObjectInput, where: string):
   writer.arrayHeader(texts.length > 0 ? 8 : conditions === undefined ? 6 : 7)
   writer.text(object.id)
   writer.binary(packMeta(object.meta, `${where}.meta`))
-  writer.text(filterText(object.filter))
+  writer.text(filterText(object.filter, `${where}.filter`))
   writer.mapHeader(dense.length)
   for (const [name, vector] of dense) {
     checkNumbers(vector, `${where}.fields.${name}`)
@@ -80,9 +82,9 @@ function conditionsText(object: WriteConditions & WriteExpiry): string | undefin
 }
 
 /** JSON text is sent as it is. */
-function filterText(filter: ObjectInput['filter']): string {
+function filterText(filter: ObjectInput['filter'], field: string): string {
   if (filter === undefined) return ''
-  return typeof filter === 'string' ? filter : JSON.stringify(filter)
+  return typeof filter === 'string' ? filter : jsonText(filter, field)
 }
 
 function isMulti(value: FieldValue): value is MultiVector {

@@ -1,5 +1,7 @@
 // A route converts an operation to a request, and the reply to a result.
+
 import type { OperationName, Operations } from '../operations.ts'
+import { jsonText } from './json-text.ts'
 import type { ReadConditions } from './read-conditions.ts'
 
 /** A request without its base URL and its token. */
@@ -65,7 +67,7 @@ export function get(path: string): HttpRequest {
 }
 
 export function post(path: string, body: unknown, accept: string = json): HttpRequest {
-  return { method: 'POST', path, body: JSON.stringify(body), contentType: json, accept }
+  return { method: 'POST', path, body: jsonText(body, ''), contentType: json, accept }
 }
 
 export function remove(path: string, body?: unknown): HttpRequest {

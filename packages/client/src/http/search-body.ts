@@ -1,5 +1,7 @@
 // The JSON body of a search.
+
 import type { Query } from '../record.ts'
+import { jsonText } from './json-text.ts'
 import { checkNumbers, checkSparse } from './vector.ts'
 
 /** JSON.stringify omits undefined members, and the server uses its defaults. */
@@ -14,7 +16,7 @@ export function searchBody(query: Query): unknown {
     vector: vector && Array.from(vector),
     sparse_indices: sparse && Array.from(sparse.indices),
     sparse_values: sparse && Array.from(sparse.values),
-    filter: filter && JSON.stringify(filter),
+    filter: filter && jsonText(filter, 'filter'),
     filter_params: filterParameters(query),
   }
 }
