@@ -175,7 +175,7 @@ test('a node that cannot reach the bucket is out of service until it can', { ski
   await clone(t, leader, 'things', 'copy')
   await write(leader, 'things', ['later'])
   await until(async () => (await follower.role()) === 'out-of-service')
-  t.match((await follower.health()).cluster?.reason, /^it waits for the image [0-9a-f]+: the bucket files refuses/)
+  t.match((await follower.health()).cluster?.reason, /^it waits for the image [0-9a-f]+: the bucket files rejects/)
   const read = await send(follower.url, 'GET', `${api}/collection/things`)
   t.match([read.status, read.json()], [503, { code: 'node_out_of_service' }])
   const [part = ''] = server.keys.filter((key) => /images\/.*[0-9a-f]{64}$/.test(key))
