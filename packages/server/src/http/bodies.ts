@@ -7,7 +7,7 @@ import { parseJsonBody, parseQuery, type VectorKey } from '../wire/json-body.ts'
 import { decodeWhole } from '../wire/msgpack-scan.ts'
 import { parseVectorBody, vectorBodyType } from '../wire/vector-body.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
-import { freeBytes } from './chunks.ts'
+import { freeBytes } from './free-bytes.ts'
 import { readWhole } from './whole-body.ts'
 
 declare module 'fastify' {

@@ -2,7 +2,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { refusal, ServerError } from '../errors.ts'
-import { freeBytes, freeChunk } from './chunks.ts'
+import { freeChunk } from './chunks.ts'
+import { freeBytes } from './free-bytes.ts'
 
 /** Bytes of a body that is copied into its buffer while it arrives. */
 const joinedMin = 65_536

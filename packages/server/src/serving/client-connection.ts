@@ -8,7 +8,7 @@
 // over a VirtualConnection.
 import type { Socket } from 'node:net'
 import type { Admission, HotReply, RequestEnd, RequestHead } from '../hot/contract.ts'
-import { freeBytes } from '../http/chunks.ts'
+import { freeBytes } from '../http/free-bytes.ts'
 import { ReplyProgress } from '../http/reply-progress.ts'
 import { requestsPerSocketMax } from '../limits.ts'
 import type { FrameSender } from './frame-sender.ts'
