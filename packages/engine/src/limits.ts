@@ -214,5 +214,7 @@ export const limitsConfigurable: Limits = {
  * hits: 450 bytes of V8, and about 300 of the allocator for the meta, which is in a buffer of its own.
  */
 export const objectOverheadBytes = 768
+/** The same where a reader writes a reply directly from shared memory, without objects, and for what a reply repeats. */
+export const writtenOverheadBytes = 256
 /** Counted for each vector of a result in addition to its numbers: the JavaScript objects, and a buffer of its own. */
 export const vectorOverheadBytes = 448

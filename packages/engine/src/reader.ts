@@ -5,11 +5,11 @@ export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.t
 export {
   efMax,
   filterBoostMax,
-  objectOverheadBytes,
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,
   searchesMax,
+  writtenOverheadBytes,
 } from './limits.ts'
 export { isCoarse } from './model/choices.ts'
 export { MetaBudget } from './model/packed-meta.ts'

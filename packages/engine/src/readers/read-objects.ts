@@ -1,7 +1,7 @@
 // Reads objects in a reader's thread as getMany of the owner returns them. What is in shared memory is copied while the version is
 // pinned; vectors that are on disk are read afterwards.
 
-import { objectOverheadBytes } from '../limits.ts'
+import { writtenOverheadBytes } from '../limits.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import { type FieldSchema, hasLists } from '../model/schema.ts'
 import { splitText } from '../model/stored-text.ts'
@@ -68,7 +68,7 @@ export function draftObjects(
     if (ordinal < 0) continue
     view.findAddresses(ordinal, place)
     if (!view.locate(place)) return 'again'
-    bytes += objectOverheadBytes + place.recordBytes + vectorBytes(view, ordinal, version)
+    bytes += writtenOverheadBytes + place.recordBytes + vectorBytes(view, ordinal, version)
     if (bytes > bytesMax) return 'owner'
     const text = copyRecordText(place)
     if ((splitText(text.storedText).expiresAt ?? Number.POSITIVE_INFINITY) <= nowMs) continue

@@ -2,7 +2,7 @@
 // sparse fields and fields with several vectors, by the vector of a stored object, reordered by original vectors, and with the vectors of the
 // hits. What exceeds the work of one turn, waits for a slow disk, or is an error is left to the owner. Loaded when it is first needed.
 import { unitRows } from '../input/pooling.ts'
-import { objectOverheadBytes } from '../limits.ts'
+import { writtenOverheadBytes } from '../limits.ts'
 import type { DenseRow } from '../model/object.ts'
 import { hasLists } from '../model/schema.ts'
 import type { SearchHit, SearchResult } from '../model/search-result.ts'
@@ -124,7 +124,7 @@ class Turn {
         const search = { exact, boostPercentage, prefilterThreshold, ef: Math.max(ef, k) }
         work += leastWork({ view: this.#state.view, matches }, { ...search, fieldIndex, params: definition.params })
         const rows = matches?.count ?? this.#state.view.words.pinnedRows(fieldIndex)
-        if (scoreThreshold === undefined) bytes += objectOverheadBytes * Math.min(k, rows)
+        if (scoreThreshold === undefined) bytes += writtenOverheadBytes * Math.min(k, rows)
       }
     }
     if (work > this.#work.left || bytes > this.#bytes) throw left
@@ -366,7 +366,7 @@ class Turn {
       view.findAddresses(ordinal, place)
       if (!view.locate(place)) throw changing
       const vectors = members?.[i]
-      this.#takeBytes(objectOverheadBytes + place.idBytes + place.recordBytes + (vectors?.byteLength ?? 0))
+      this.#takeBytes(writtenOverheadBytes + place.idBytes + place.recordBytes + (vectors?.byteLength ?? 0))
       // Adding 0 turns -0, the negated distance of an equal vector, into 0.
       const similarity = (similarities[i] as number) + 0
       const distance = spaceType === 'cosine' ? 1 - similarity : 0 - similarity

@@ -1,7 +1,7 @@
 // Reads the bodies of searches. It knows the same keys as the schemas of the routes (wire/v1-search.ts, wire/v2-search.ts) and gives them the
 // same meaning. For everything else, including errors, it returns undefined. hot-routes.test.ts compares both.
 import type { SearchRequest } from '@annal/engine'
-import { objectOverheadBytes, searchesMax, topKDefault } from '@annal/engine/reader'
+import { searchesMax, topKDefault, writtenOverheadBytes } from '@annal/engine/reader'
 import { largeReplyBytes } from '../limits.ts'
 import { fieldsOfIndex, namesOf } from '../wire/index-fields.ts'
 import type { BodyCursor } from './body-cursor.ts'
@@ -71,7 +71,7 @@ export function readSearchBatch(cursor: BodyCursor, context: SearchContext): rea
       list.push(request)
       // The reader would leave so many hits to the main thread. Not after the last search: reading a long batch takes longer than forwarding it.
       for (const { limit = topKDefault } of draft.fields) hits += limit
-      return hits * objectOverheadBytes <= largeReplyBytes
+      return hits * writtenOverheadBytes <= largeReplyBytes
     })
   })
   return isRead && cursor.ends() ? requests : undefined

@@ -1,7 +1,7 @@
 // The replies of searches in both versions, from hits as the engine returns them. Serving threads write replies with it, so it loads no
 // schemas.
 import type { FusedHit, HitGroup, SearchHit, SearchResult } from '@annal/engine'
-import { MetaBudget, objectOverheadBytes } from '@annal/engine/reader'
+import { MetaBudget, writtenOverheadBytes } from '@annal/engine/reader'
 import { accountJson } from './explain.ts'
 import type { IndexFields } from './index-fields.ts'
 import { metaJson } from './meta-json.ts'
@@ -156,7 +156,7 @@ function groupsJson<Hit>(groups: readonly HitGroup<Hit>[], hitJson: (hit: Hit) =
 export function fusedBytes({ fused = [] }: SearchResult): number {
   let bytes = 0
   for (const { hit } of fused) {
-    bytes += objectOverheadBytes + hit.metaBytes.length + Buffer.byteLength(hit.filterText)
+    bytes += writtenOverheadBytes + hit.metaBytes.length + Buffer.byteLength(hit.filterText)
     for (const text of Object.values(hit.texts ?? {})) bytes += Buffer.byteLength(text)
   }
   return bytes
