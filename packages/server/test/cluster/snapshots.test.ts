@@ -144,7 +144,7 @@ test('a new node begins with a snapshot in a bucket that delays, fails, and show
   t.teardown(() => third.signal('SIGKILL'))
   server.refusedKey = name
   const started = third.start()
-  await until(() => /waiting: .*refuses/.test(third.outputSoFar()))
+  await until(() => /waiting: .*rejects/.test(third.outputSoFar()))
   server.refusedKey = undefined
   await started
   t.match(third.process.stdout(), /begins with snapshot \d+ of node node-\d/)
