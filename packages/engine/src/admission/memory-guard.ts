@@ -133,7 +133,7 @@ export class MemoryGuard {
    * process. Frees what can be freed early, because garbage is what such work leaves. The bytes count until memory is read again.
    */
   checkPassing(what: string, bytes: number): void {
-    if (this.#lacking(bytes, 0.75) !== undefined) this.#freeAll(freePassingEveryMs)
+    if (this.#lacking(bytes, 0.5) !== undefined) this.#freeAll(freePassingEveryMs)
     const lacking = this.#lacking(bytes, 0.25)
     if (lacking !== undefined) throw refusal('overloaded', what, bytes, lacking)
     this.#left += bytes

@@ -57,6 +57,28 @@ test('writes in the place of deleted objects, and records that must be applied, 
   t.throws(() => guard.checkUnavoidable('e', memoryReserve(limit)), { code: 'memory_exhausted' })
 })
 
+test('passing work collects garbage, and uses most of the reserve', async (t) => {
+  const reserve = memoryReserve(limit)
+  const reading = { used: usable + 0.4 * reserve }
+  const freed: string[] = []
+  const { guard, clock } = guardOf(reading, (kind) => void freed.push(kind))
+  guard.checkPassing('a', 1)
+  t.same(freed, [])
+  guard.checkPassing('b', 0.2 * reserve)
+  t.same(freed, ['little', 'more'])
+  guard.checkPassing('c', 0.1 * reserve)
+  t.equal(freed.length, 2, 'not again within half a second')
+  t.throws(
+    () => guard.checkPassing('d', 0.1 * reserve),
+    { code: 'overloaded', message: /^d may need/ },
+    'what was taken counts until the next reading',
+  )
+  clock.ms += 1_000
+  guard.checkPassing('e', 0.3 * reserve)
+  t.equal(freed.length, 4)
+  t.equal(guard.state?.refused, 0, 'the figure is that of writes')
+})
+
 test('what is kept for speed is freed before anything is refused', async (t) => {
   const reading = { used: usable - memoryReserve(limit) / 4 }
   const freed: string[] = []
