@@ -99,6 +99,8 @@ test('with a trial the root token creates databases, and their tokens open only 
   await callServer(address, 'DELETE', '/api/v2/admin/dbs/library', undefined, root)
   await member.sees('Sign in')
   t.notOk(await member.page.$('.shell'), 'a deleted token ends the session')
-  t.strictSame(member.faults, [])
+  // A request of the page may find the collection gone before the token is.
+  const faults = member.faults.filter((fault) => !/404 \(Not Found\) \S*\/collection\/books\//.test(fault))
+  t.strictSame(faults, [])
   t.strictSame(seen.faults, [])
 })
