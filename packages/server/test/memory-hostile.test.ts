@@ -5,10 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import tap, { test } from 'tap'
 import { memoryLimitMin } from '../src/memory-limit.ts'
-import { type MemoryCgroup, makeMemoryCgroup } from './memory-cgroup.ts'
-import { call, fill, filledDefinition, filledObject } from './memory-load.ts'
-import { temporaryDirectory } from './running-app.ts'
-import { startProcess } from './running-process.ts'
+import { call, filledObject } from './memory-load.ts'
+import { serveDocs, skipMemory } from './memory-server.ts'
 
 tap.setTimeout(3_600_000)
 
@@ -17,27 +15,9 @@ const bodies = process.env.ANNAL_BODIES ?? (isLong ? '600' : '48')
 const atOnce = '16'
 const mebibyte = 2 ** 20
 const limits = isLong ? [memoryLimitMin, 512 * mebibyte] : [memoryLimitMin]
-/** As the Docker image and `annal serve` set them. */
-const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
-
-const probe = await makeMemoryCgroup(memoryLimitMin)
-await probe?.remove()
-const skip = probe === undefined && 'no memory control group can be created here'
-
 for (const limit of limits)
-  test(`hostile bodies to a server with ${limit / mebibyte} MiB`, { skip }, async (t) => {
-    const group = (await makeMemoryCgroup(limit)) as MemoryCgroup
-    const environment = { NDD_DATA_DIR: await temporaryDirectory(t), NDD_NUM_SERVER_THREADS: '2', ...allocator }
-    const server = startProcess(environment, undefined, group.join)
-    t.teardown(async () => {
-      server.child.kill('SIGKILL')
-      await server.ended
-      await group.remove()
-    })
-    const url = await server.serving
-    t.equal((await call(url, 'POST', '/api/v2/collection', filledDefinition('docs'))).status, 200)
-    const filled = await fill({ url, collection: 'docs', clients: 1, batchesMax: 1 })
-    t.same(filled.failures, [])
+  test(`hostile bodies to a server with ${limit / mebibyte} MiB`, { skip: skipMemory }, async (t) => {
+    const { group, server, url } = await serveDocs(t, limit, 1)
     const attacker = fileURLToPath(new URL('hostile-attacker.ts', import.meta.url))
     const args = ['--conditions=annal-source', attacker, url, bodies, atOnce]
     let isOver = false

@@ -3,22 +3,13 @@
 import tap, { test } from 'tap'
 import { memoryLimitMin } from '../src/memory-limit.ts'
 import { until } from './eventually.ts'
-import { type MemoryCgroup, makeMemoryCgroup } from './memory-cgroup.ts'
-import { call, fill, filledDefinition, filledObject } from './memory-load.ts'
-import { temporaryDirectory } from './running-app.ts'
-import { startProcess } from './running-process.ts'
+import { call, filledObject } from './memory-load.ts'
+import { serveDocs, skipMemory } from './memory-server.ts'
 
 tap.setTimeout(3_600_000)
 
 const eachMs = process.env.ANNAL_LONG === '1' ? 30_000 : 1_500
 const clients = 32
-/** As the Docker image and `annal serve` set them. */
-const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
-
-const probe = await makeMemoryCgroup(memoryLimitMin)
-await probe?.remove()
-const skip = probe === undefined && 'no memory control group can be created here'
-
 const limit = 512
 const dense = (i: number) => ({ query: filledObject(i).fields.dense, limit })
 const ids = Array.from({ length: 1_000 }, (_, i) => `o${i}`)
@@ -38,18 +29,10 @@ const reads: readonly (readonly [route: string, body: (i: number) => object])[] 
   ['search/batch', (i) => ({ searches: Array.from({ length: 100 }, (_, j) => ({ fields: { dense: dense(i + j) } })) })],
 ]
 
-test(`the largest reads of ${clients} clients, with ${memoryLimitMin / 2 ** 20} MiB`, { skip }, async (t) => {
-  const group = (await makeMemoryCgroup(memoryLimitMin)) as MemoryCgroup
-  const environment = { NDD_DATA_DIR: await temporaryDirectory(t), NDD_NUM_SERVER_THREADS: '2', ...allocator }
-  const server = startProcess(environment, undefined, group.join)
-  t.teardown(async () => {
-    server.child.kill('SIGKILL')
-    await server.ended
-    await group.remove()
-  })
-  const url = await server.serving
-  t.equal((await call(url, 'POST', '/api/v2/collection', filledDefinition('docs'))).status, 200)
-  t.same((await fill({ url, collection: 'docs', clients: 1, batchesMax: 2 })).failures, [])
+test(`the largest reads of ${clients} clients, with ${memoryLimitMin / 2 ** 20} MiB`, {
+  skip: skipMemory,
+}, async (t) => {
+  const { group, server, url } = await serveDocs(t, memoryLimitMin, 2)
   for (const [route, body] of reads) {
     const read = (i: number) => call(url, 'POST', `/api/v2/collection/docs/${route}`, body(i))
     const outcomes = new Map<string, number>()

@@ -6,6 +6,7 @@ import { memoryLimitMin } from '../src/memory-limit.ts'
 import { eventually } from './eventually.ts'
 import { type MemoryCgroup, makeMemoryCgroup } from './memory-cgroup.ts'
 import { call, fill, filledDefinition, filledObject, missing } from './memory-load.ts'
+import { allocator } from './memory-server.ts'
 import { temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
@@ -13,9 +14,6 @@ tap.setTimeout(3_600_000)
 
 const isLong = process.env.ANNAL_LONG === '1'
 const mebibyte = 2 ** 20
-/** As the Docker image and `annal serve` set them. */
-const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
-
 const rounds = [
   { mebibytes: memoryLimitMin / mebibyte, clients: 4 },
   ...(isLong
