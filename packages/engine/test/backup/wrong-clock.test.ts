@@ -57,6 +57,18 @@ async function worldOf(t: Test) {
 }
 
 /** The number of objects that a restore to the moment finds. */
+/** The same after some hours with a life each; `first` is the first write. */
+async function worldOfHours(t: Test) {
+  const world = await worldOf(t)
+  const first = await world.write()
+  for (let i = 0; i < 4; i++) {
+    world.clock.pass(hourMs)
+    await world.open()
+    await world.write()
+  }
+  return { ...world, first }
+}
+
 async function objectsAt(engine: Engine, moment: { readonly lsn: number } | { readonly timeMs: number }) {
   const database = engine.database()
   await database.backups.restorePast('a', 'past', moment)
@@ -66,13 +78,7 @@ async function objectsAt(engine: Engine, moment: { readonly lsn: number } | { re
 }
 
 test('a clock that jumps forward removes no history', async (t) => {
-  const { clock, open, write, engine } = await worldOf(t)
-  const first = await write()
-  for (let i = 0; i < 4; i++) {
-    clock.pass(hourMs)
-    await open()
-    await write()
-  }
+  const { clock, write, engine, first } = await worldOfHours(t)
   clock.nowMs += 10 * yearMs
   for (let i = 0; i < 3; i++) await write()
   t.equal(await objectsAt(engine(), { lsn: first }), 1, 'ten years ahead')
@@ -82,13 +88,7 @@ test('a clock that jumps forward removes no history', async (t) => {
 })
 
 test('a machine that starts with a clock that is ahead removes no history before its clock is put right', async (t) => {
-  const { clock, open, write, engine } = await worldOf(t)
-  const first = await write()
-  for (let i = 0; i < 4; i++) {
-    clock.pass(hourMs)
-    await open()
-    await write()
-  }
+  const { clock, open, write, engine, first } = await worldOfHours(t)
   clock.nowMs += 10 * yearMs
   await open()
   for (let i = 0; i < 3; i++) await write()

@@ -2,7 +2,7 @@
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
 import { CandidateRanking } from '../../src/search/candidate-ranking.ts'
-import { openCollection } from './rig.ts'
+import { openPrecisions } from './rig.ts'
 
 const seed = chosenSeed()
 const dimension = 16
@@ -17,21 +17,11 @@ test(`the nearest of rows with ${copies} copies each are found, seed ${seed}`, a
   const draw = () => Float32Array.from({ length: dimension }, () => random.next() - 0.5)
   const rows = Array.from({ length: n / copies }, draw)
   const precisions = ['int4', 'int2', 'binary'] as const
-  const collection = await openCollection(
+  const collection = await openPrecisions(
     t,
-    precisions.map((precision) => ({
-      name: precision,
-      type: 'vector',
-      params: { dimension, spaceType: 'l2', precision },
-    })),
+    precisions,
+    Array.from({ length: n }, (_, i) => rows[i % rows.length] as Float32Array),
   )
-  for (let from = 0; from < n; from += 400)
-    await collection.upsert(
-      Array.from({ length: 400 }, (_, i) => ({
-        id: `${from + i}`,
-        fields: Object.fromEntries(precisions.map((precision) => [precision, rows[(from + i) % rows.length]])),
-      })),
-    )
   for (const precision of precisions) {
     let found = 0
     for (let i = 0; i < 30; i++) {

@@ -2,7 +2,7 @@
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
 import type { Precision } from '../../src/model/schema.ts'
-import { openCollection } from './rig.ts'
+import { openPrecisions } from './rig.ts'
 
 const seed = chosenSeed()
 const dimension = 32
@@ -16,21 +16,7 @@ test(`a first row that is a million times as long hides no others, seed ${seed}`
   const random = seededRandom(seed)
   const draw = () => Float32Array.from({ length: dimension }, (_, i) => (random.next() - 0.5) / (1 + i))
   const rows = Array.from({ length: n }, (_, i) => (i === 0 ? draw().map((x) => x * 1e6) : draw()))
-  const collection = await openCollection(
-    t,
-    precisions.map((precision) => ({
-      name: precision,
-      type: 'vector',
-      params: { dimension, spaceType: 'l2', precision },
-    })),
-  )
-  for (let from = 0; from < n; from += 400)
-    await collection.upsert(
-      rows.slice(from, from + 400).map((row, i) => ({
-        id: `${from + i}`,
-        fields: Object.fromEntries(precisions.map((precision) => [precision, row])),
-      })),
-    )
+  const collection = await openPrecisions(t, precisions, rows)
   const queries = Array.from({ length: 20 }, draw)
   for (const precision of precisions) {
     let found = 0

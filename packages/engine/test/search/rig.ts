@@ -11,6 +11,7 @@ import {
   type SparseParams,
 } from '@annal/engine'
 import type { Test } from 'tap'
+import type { Precision } from '../../src/model/schema.ts'
 
 export async function openDirectory(t: Test): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-search-'))
@@ -27,6 +28,29 @@ export async function openIn(t: Test, dataDir: string): Promise<Engine> {
 export async function openCollection(t: Test, fields: readonly FieldDefinition[]): Promise<Collection> {
   const engine = await openIn(t, await openDirectory(t))
   return engine.database().createCollection({ name: 'things', fields })
+}
+
+/** A collection with a field for each precision. Every object has the same row in all of them, and its index as id. */
+export async function openPrecisions(
+  t: Test,
+  precisions: readonly Precision[],
+  rows: readonly Float32Array[],
+  filterOf?: (index: number) => { readonly [key: string]: number },
+): Promise<Collection> {
+  const params = { dimension: rows[0]?.length ?? 0, spaceType: 'l2' } as const
+  const collection = await openCollection(
+    t,
+    precisions.map((precision) => ({ name: precision, type: 'vector', params: { ...params, precision } })),
+  )
+  for (let from = 0; from < rows.length; from += 400)
+    await collection.upsert(
+      rows.slice(from, from + 400).map((row, i) => ({
+        id: `${from + i}`,
+        ...(filterOf && { filter: filterOf(from + i) }),
+        fields: Object.fromEntries(precisions.map((precision) => [precision, row])),
+      })),
+    )
+  return collection
 }
 
 export const denseField = (dimension: number, params: Partial<DenseParams> = {}): FieldDefinition => ({

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import type { Precision } from '../../src/model/schema.ts'
 import { createRandom } from '../vector/world.ts'
-import { openCollection } from './rig.ts'
+import { openPrecisions } from './rig.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 1)
 const dimension = 32
@@ -31,22 +31,7 @@ test('rows of tight clusters are found at every precision', async (t) => {
   const near = (cluster: number) => Float32Array.from(centers[cluster] as number[], (x) => x + 0.01 * normal())
   const rows = Array.from({ length: n }, (_, i) => near(i % clusters))
   const precisions = Object.keys(least) as Precision[]
-  const collection = await openCollection(
-    t,
-    precisions.map((precision) => ({
-      name: precision,
-      type: 'vector',
-      params: { dimension, spaceType: 'l2', precision },
-    })),
-  )
-  for (let from = 0; from < n; from += 400)
-    await collection.upsert(
-      rows.slice(from, from + 400).map((row, i) => ({
-        id: `${from + i}`,
-        filter: { half: (from + i) % 2, fifth: isInFifth(from + i) ? 0 : 1 },
-        fields: Object.fromEntries(precisions.map((precision) => [precision, row])),
-      })),
-    )
+  const collection = await openPrecisions(t, precisions, rows, (i) => ({ half: i % 2, fifth: isInFifth(i) ? 0 : 1 }))
   const queries = Array.from({ length: 20 }, (_, i) => near(i % clusters))
 
   for (const precision of precisions) {
